@@ -86,7 +86,7 @@ T = TypeVar("T")
 
 
 class Cache:
-    """Everything that the scheduler knows. What other parts must know of a change is in `changes`.
+    """Everything that the scheduler knows. `changes` reports changes to other parts.
 
     Objects come in through stores, one for each kind: `kinds` has the table.
     """
@@ -213,8 +213,8 @@ class Cache:
         self._note_request(changed=self.provisioning.upsert(request))
 
     def take_in_asking(self, plan: Plan, now: int) -> None:
-        """Count what a cycle found of gangs that nodes are bought for. `now` is in seconds."""
-        # What is charged for nodes that are bought is charged member by member.
+        """Take in a cycle's decisions on gangs that request nodes. `now` is in seconds."""
+        # The quota for requested nodes is charged member by member.
         self.suspended.nominate(each.gang for each in plan.asking if each.members)
         self.provisioning.take_in(plan, now)
         self._changes.provisioning.set()
@@ -339,7 +339,7 @@ class Cache:
         self.gang_queue.take_in()
 
     def room(self, now: int) -> Snapshot:
-        """Return the nodes, with what is free and reserved there, and no gang to try."""
+        """Return the nodes with their free and reserved room, and no gang to try."""
         return Snapshot(
             taken_at=now,
             nodes=self.node_usage.table(),
@@ -353,7 +353,7 @@ class Cache:
     def running(self, now: int) -> BoundPods:
         """Return all pods on nodes, with the expected ends of their gangs. Linear in pods.
 
-        Whatever a cycle would look at; `now` is in seconds.
+        Includes pods that a cycle would not look at. `now` is in seconds.
         """
         evictable, infos = self.evictable_pods, self.gang_queue.infos
         if evictable.rules.preemption:
@@ -365,10 +365,7 @@ class Cache:
         return self._running_gangs.put_in(bound_pods, charged, now, enforcing=False)
 
     def queue_state(self, now: int) -> QueueState | None:
-        """Return the queues with what is charged to them, None where there are none.
-
-        `now` is in seconds.
-        """
+        """Return the queues with their charges; None without queues. `now` is in seconds."""
         state, freed = self.queue_usage.settle(self.pod_store, now)
         self.gang_queue.quota_waits.freed(freed)
         return None if state is None else self.recent_usages.added(state, now)

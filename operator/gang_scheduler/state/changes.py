@@ -1,4 +1,4 @@
-"""What a change of the cluster means for gangs, and what parts outside of the cache must know."""
+"""How a change of the cluster affects gangs, and signals for parts outside of the cache."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class Change(Enum):
-    """What a change of an object means for gangs. A store returns it, the cache acts on it."""
+    """How a change of an object affects gangs. A store returns it, and the cache acts on it."""
 
     NOTHING = auto()
     GANGS_TOUCHED = auto()
@@ -16,12 +16,12 @@ class Change(Enum):
     TREES_CHANGED = auto()
     """Gangs may find layers now, and may be in other domains."""
     QUEUES_CHANGED = auto()
-    """Queues, or what they refer to, say something else: gangs may find their queue, or quota."""
+    """Queues or objects they refer to have changed: gangs may find their queue, or quota."""
 
 
 @dataclass(slots=True, eq=False)
 class MovedPods:
-    """Assumed pods whose claims may have come further: `news` is set when some are put."""
+    """Assumed pods whose claims may have been bound; `news` is set when pods are added."""
 
     uids: set[str] = field(default_factory=set)
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -48,7 +48,7 @@ class Changes:
         self.cycle = asyncio.Event()
         """For the loop: a cycle may be worth it."""
         self.topologies = asyncio.Event()
-        """For the writer of their status: what can be said of topologies may have changed."""
+        """For the writer of topology statuses: a status may have changed."""
         self.queues = asyncio.Event()
         """Set by the loop: the figures of queues may have changed."""
         self.provisioning = asyncio.Event()

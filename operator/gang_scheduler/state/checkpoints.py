@@ -1,8 +1,8 @@
-"""Checkpoints of all gangs: what they have saved, and which of them are asked to save.
+"""The saved checkpoints of all gangs, and the open requests to save one.
 
 Plain synchronous code, a part of the cache. Statuses of PodGroups keep the checkpoints over a
-restart, and open requests are on the pods themselves. A report is only recorded when it is seen.
-When it counts depends on the time, which `take_in` brings.
+restart, and open requests are on the pods themselves. A report is only stored when it is seen;
+`take_in`, which knows the time, evaluates it.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
 class Report(NamedTuple):
-    """What a pod or an object reports; `evicted`: since the pod is evicted."""
+    """A save that a pod or an object reports; `evicted`: it was made since the pod is evicted."""
 
     key: GangKey
     save: Save
@@ -40,10 +40,10 @@ class Report(NamedTuple):
 
 
 class Reports:
-    """The last report of each source, by its uid, and what sources had reported that are gone.
+    """The last report of each source, by its uid; deleted sources have theirs in `left`.
 
-    A replica that does not lead takes nothing in for months. No more than `most` saves of a gang
-    are ever remembered, so records of gangs that are gone are limited, too.
+    A replica that does not lead takes in no reports for months. No more than `most` saves of a gang
+    are ever remembered, so records of deleted gangs are limited, too.
     """
 
     def __init__(self, most: int) -> None:
@@ -52,11 +52,11 @@ class Reports:
         self.left: dict[GangKey, dict[str, Report]] = {}
 
     def put(self, uid: str, report: Report) -> None:
-        """Note what a source reports now."""
+        """Store the present report of a source."""
         self._reports[uid] = report
 
     def leave(self, uid: str) -> None:
-        """Note that a source is gone: what it had reported still counts."""
+        """Note that a source is gone. Its last report still counts."""
         report = self._reports.pop(uid, None)
         if report is None:
             return
@@ -65,7 +65,7 @@ class Reports:
         self.left[report.key] = _newest(left, self._most) if len(left) > self._most else left
 
     def take(self) -> tuple[list[Report], dict[str, Save]]:
-        """Return all reports since the last call, the oldest first, and those of sources by uid."""
+        """Return all reports since the last call, oldest first, and the saves of sources by uid."""
         reports, self._reports = self._reports, {}
         left, self.left = self.left, {}
         found = {uid: report for each in left.values() for uid, report in each.items()} | reports
@@ -88,7 +88,7 @@ def _newest(reports: dict[str, Report], most: int) -> dict[str, Report]:
 
 
 def _when(reported: tuple[str, Report]) -> tuple[int, str]:
-    """Return a sort key of what reports, by its uid, and of what: the oldest first."""
+    """Return a sort key for a report: the oldest save first, then the uid of its source."""
     uid, report = reported
     return report.save.done_at, uid
 
@@ -103,17 +103,17 @@ T = TypeVar("T")
 
 
 class _Record(NamedTuple):
-    """What is known of the gang that an object of this uid describes; "": no object does."""
+    """The checkpoints of a gang, and the uid of its object; "" if no object describes the gang."""
 
     uid: str
     checkpoints: Checkpoints
 
 
 class CheckpointRecords:
-    """The saves of gangs, the newest first, and the requests that stand. Times are in seconds.
+    """The saves of gangs, newest first, and the open requests. Times are in seconds.
 
-    What happened here counts, and not what the object says, which may be older. `news` is what
-    users are to be told; `changed` gets the gangs whose status says something else by that.
+    Events in this process count more than the object, which may be older. `news` are outcomes to
+    report to users. `changed` gets the gangs whose status must be written.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class CheckpointRecords:
     ) -> None:
         self.news: deque[tuple[GangKey, News]] = deque(maxlen=MOST_NEWS)
         self.unwritten: set[GangKey] = set()
-        """The gangs whose record has changed since it was last written."""
+        """The gangs whose records have not been written since they changed."""
         self._infos = infos
         self._changed = changed
         self._most = most
@@ -129,19 +129,19 @@ class CheckpointRecords:
         # The last request before the one that stands.
         self._before: dict[GangKey, Requested | None] = {}
         self._remembered: set[GangKey] = set()
-        # By the uid of what reports it: what is to be taken in, and what was taken in last.
+        # Reports by the uid of their source: the ones to take in, and the ones taken in last.
         self._reports = Reports(most)
         self._taken: dict[str, Save] = {}
-        # By the uid of a pod: what it left behind that cannot be read, and that was told.
+        # By the uid of a pod: the unreadable report that was already logged.
         self._unreadable: dict[str, str] = {}
         self._resumed: dict[GangKey, int] = {}
         # Requests that this process withdrew: the pods in the cache may be older than that.
         self._withdrawn: deque[str] = deque(maxlen=MOST_WITHDRAWN)
 
-    # What is seen.
+    # Events.
 
     def seen_on_pod(self, key: GangKey, pod: Pod) -> None:
-        """Note what a member says of checkpoints."""
+        """Store a member's report on checkpoints."""
         said = pod.checkpoint
         if said is None:
             return
@@ -158,7 +158,7 @@ class CheckpointRecords:
             self._resumed[key] = max(said.resume_count, self._resumed.get(key, 0))
 
     def seen_on_object(self, gang_spec: GangSpec) -> None:
-        """Note what an object reports of its gang, and that it remembers some."""
+        """Store the report of an object, and note that the object remembers checkpoints."""
         save = gang_spec.saved
         if save is not None and self._taken.get(gang_spec.uid) != save:
             self._reports.put(gang_spec.uid, Report(gang_spec.key, save))
@@ -166,7 +166,7 @@ class CheckpointRecords:
             self._remembered.add(gang_spec.key)
 
     def forget_source(self, uid: str) -> None:
-        """Forget what a pod said last: it is gone. What it had reported by then still counts."""
+        """Forget the last report of a deleted pod. Reports that were stored before still count."""
         self._taken.pop(uid, None)
         self._unreadable.pop(uid, None)
         self._reports.leave(uid)
@@ -181,7 +181,7 @@ class CheckpointRecords:
         self._forget_oldest(self._resumed)
 
     def take_in(self, now: int) -> None:
-        """Take in what was reported since the last time."""
+        """Take in the reports since the last call."""
         reports, saves = self._reports.take()
         self._taken |= saves
         for report in reports:
@@ -192,7 +192,7 @@ class CheckpointRecords:
             if count > found.resume_count:
                 self._put(key, replace(found, resume_count=count))
 
-    # What is known.
+    # Queries.
 
     def of(self, key: GangKey) -> Checkpoints:
         """Return the checkpoint record of a gang."""
@@ -251,7 +251,7 @@ class CheckpointRecords:
         is_it = requested is not None and requested.request.id == request_id
         return requested.outcome if requested is not None and is_it else None
 
-    # What happens.
+    # Requests and their outcomes.
 
     def ask(self, key: GangKey, request: Request, news: News) -> None:
         """Note that a gang is asked now, or by an earlier process: then that is no news."""
@@ -276,7 +276,7 @@ class CheckpointRecords:
             self._put(key, replace(self.of(key), requested=self._before.pop(key, None)))
 
     def answered(self, key: GangKey, save: Save, now: int) -> None:
-        """Note what a gang answered to a request otherwise than by an annotation."""
+        """Record an answer to a request that came without an annotation."""
         self._report(Report(key, save), now)
 
     def gave_up(
@@ -311,7 +311,7 @@ class CheckpointRecords:
             self.news.append((key, News(CheckpointOutcome.SAVED, told, evicted=was_asked)))
 
     def _add(self, key: GangKey, save: Save) -> bool:
-        """Add a save to those of a gang; return whether it is another than is known."""
+        """Add a save to a gang; return whether it is a new one."""
         found = self.of(key)
         last = found.last
         if last is not None and save.done_at < last.done_at:
@@ -331,9 +331,9 @@ class CheckpointRecords:
         return True
 
     def workloads_of(self, key: GangKey) -> frozenset[str]:
-        """Return the uids of the workloads of the living members of a gang, where they are known.
+        """Return the known uids of the workloads to which the living members of a gang belong.
 
-        What others saved under its name is none of its work.
+        Checkpoints of earlier workloads with the same gang name do not count.
         """
         info = self._infos.get(key)
         living = one_of_each(info.observed.living) if info is not None else ()
@@ -378,9 +378,9 @@ def _uid(info: GangInfo | None) -> str:
 
 
 def annotations_of(records: CheckpointRecords, info: GangInfo | None) -> Mapping[str, str]:
-    """Return the annotations of the bindings of a gang; none where its workload has saved nothing.
+    """Return annotations for the bindings of a gang; none if its workload has no checkpoint.
 
-    Members that join a gang which goes on have the count of those that are there.
+    A member that joins a running gang gets the resume count of the other members.
     """
     if info is None:
         return {}

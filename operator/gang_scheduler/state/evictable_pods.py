@@ -99,9 +99,9 @@ def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
 
 
 def steps_of(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> Steps:
-    """Return the surplus among the members that stay so far, by whole steps.
+    """Return the surplus of the members in whole steps.
 
-    Those with the highest ranks go first, as the controllers of Jobs have it.
+    As controllers of Jobs do, it removes the highest ranks first.
     """
     staying = tuple(members)
     workers = [each for each in staying if elastic.counts(each.pod)]
@@ -117,10 +117,11 @@ def steps_of(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> S
 
 
 def by_rank(spare: Mapping[str, int], members: Iterable[BoundPod]) -> Steps:
-    """Return the surplus of each role pod by pod: those with the highest ranks go first.
+    """Return the surplus of each role pod by pod, highest ranks first.
 
-    The first of a role may hold what the others meet at, as worker 0 of a PyTorchJob does. None
-    where nothing tells the members of a role apart. `spare` is by role, "" for any member.
+    The first member of a role may hold the address where the others meet, as worker 0 of a
+    PyTorchJob does, so it is kept longest. None if members of a role cannot be told apart. `spare`
+    is by role, "" for any member.
     """
     members = tuple(members)
     found: list[Pod] = []
@@ -135,7 +136,7 @@ def by_rank(spare: Mapping[str, int], members: Iterable[BoundPod]) -> Steps:
 
 
 def _are_numbered(pods: Sequence[Pod]) -> bool:
-    """Return whether each pod has another rank, or another number by which its owner names it."""
+    """Return whether each pod has a different rank, or a different number in its owner's naming."""
     if all(pod.rank for pod in pods):
         return len({pod.rank for pod in pods}) == len(pods)
     names = [NUMBERED.fullmatch(pod.name) for pod in pods if pod.owner]
@@ -166,10 +167,10 @@ Infos = Mapping[GangKey, GangInfo]
 
 
 class _Protection(NamedTuple):
-    """What a gang protects of its pods on nodes, as of a version of the gang.
+    """The protection of a gang's pods on nodes, as of a version of the gang.
 
-    `surplus` is how many pods of each role may go, `min_runtime` is in seconds. `matters`: the gang
-    protects some of its pods, or has a surplus.
+    `surplus` is how many pods of each role may be evicted, `min_runtime` is in seconds. `matters`:
+    the gang protects some of its pods, or has a surplus.
     """
 
     version: Version
@@ -236,9 +237,9 @@ class EvictablePods:
         return more or before.selector != declared.selector
 
     def upsert_job(self, uid: str, failures: JobFailures | None) -> bool:
-        """Note what evictions mean for a Job; None forgets it.
+        """Note how a Job counts evicted pods; None forgets it.
 
-        Return whether more pods than before may be evicted.
+        Returns whether more pods than before may be evicted.
         """
         before = self.unprotected_jobs.pop(uid, None)
         if failures is not None and failures.unprotected:
@@ -363,9 +364,9 @@ class EvictablePods:
         }
 
     def _with_lingering(self, now: int) -> tuple[BoundPod, ...]:
-        """Return the bound pods in order, including pods whose deletion takes too long to wait for.
+        """Return the bound pods in order, with pods whose deletion takes too long to wait for.
 
-        Such a one is no member any more: it may go by itself, and gets less time then.
+        Such a pod is no member any more: it may be evicted alone, and then gets less time.
         """
         found = [
             BoundPod(
@@ -383,7 +384,7 @@ class EvictablePods:
         return tuple(sorted((*bound_pods, *found), key=lambda each: _place_of(each.pod)))
 
     def _budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
-        """Return the budgets of a pod, and that of all that may take long to end."""
+        """Return the disruption budgets of a pod; one more is shared by all pods that end late."""
         budgets = self.budgets.of(pod)
         return (*budgets, ENDS_LATE) if ends_late and not self.rules.use_eviction_api else budgets
 
@@ -452,7 +453,7 @@ class EvictablePods:
 
     def _sparing(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
         """Return why a pod is protected while it runs; None if only its priority protects it."""
-        # Asked of every pod on a node: what is not looked at costs nothing.
+        # This runs for every pod on a node, so it skips all checks that cannot matter.
         found: Sparing | None = None
         if pod.assumed:
             # A binding that is under way must be finished first.
@@ -543,7 +544,7 @@ class EvictablePods:
 def _by_rank(
     spare: Sequence[tuple[GangKey, Mapping[str, int]]], bound_pods: Iterable[BoundPod]
 ) -> Mapping[GangKey, Steps]:
-    """Return the steps of the gangs with surplus whose members are numbered."""
+    """Return the steps of gangs with surplus whose members have ranks or numbers."""
     by_gang: dict[GangKey, list[BoundPod]] = {key: [] for key, _ in spare}
     for each in bound_pods if by_gang else ():
         if each.gang in by_gang:

@@ -1,7 +1,7 @@
-"""Which gangs were evicted, how often and for which: what statuses say, and what happened since.
+"""Past evictions of gangs, from statuses and from this process: how often, and for which gang.
 
-Statuses of PodGroups keep it over a restart. What gangs without a PodGroup yielded to is known to
-this process alone. Plain synchronous code, a part of the cache.
+Statuses of PodGroups keep them over a restart. For gangs without a PodGroup only this process knows
+the preemptor. Plain synchronous code, a part of the cache.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,9 +45,9 @@ class _Edition:
 class EvictionRecords:
     """The evictions of all gangs for gangs of queues. Times are in seconds.
 
-    What happened here counts, and not what the object says, which may be older. What a gang yielded
-    to counts for `memory_seconds`, until one of both gangs ends or is edited, and until a queue of
-    either is another: the queue itself, or one above it.
+    Events in this process count more than the object, which may be older. The preemptor of a gang
+    is remembered for `memory_seconds`. It is forgotten earlier if one of both gangs ends or is
+    edited, or if the queue of either, or a queue above it, changes.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class EvictionRecords:
         return (spec.evictions if spec else None) or NO_EVICTIONS
 
     def note(self, preemption: Preemption, now: int) -> frozenset[GangKey]:
-        """Note a preemption whose victims are evicted now; return the gangs that yield by it.
+        """Note a preemption whose victims are evicted now; return the gangs that yield to it.
 
-        Those are evicted whole. A gang that loses surplus goes on, and yields to no other.
+        Only gangs that are evicted whole yield. A gang that loses surplus keeps running.
         """
         self._drop_the_gone(now)
         for forgotten in preemption.forgotten:
@@ -98,7 +98,7 @@ class EvictionRecords:
                 self._put(key, record.before, record.before)
 
     def yielded(self, now: int) -> Mapping[GangKey, tuple[YieldedTo, ...]]:
-        """Return which gangs yielded to which, as far as it counts. Linear in all of these."""
+        """Return which gangs yielded to which, as far as remembered. Linear in all of them."""
         if not self._gang_queue.queues.names.in_use:
             return {}
         keys = sorted(self._records.keys() | self._gang_queue.evicted)
@@ -204,7 +204,7 @@ class EvictionRecords:
         return left >= info.attempt.needed
 
     def _drop_the_gone(self, now: int) -> None:
-        """Drop what is too old to count, of gangs that are gone, once it is more than the rest."""
+        """Drop old records of deleted gangs once they outnumber the others."""
         infos = self._gang_queue.infos
         if len(self._records) > 2 * len(infos) + MOST_GONE:
             since = now - self._memory_seconds

@@ -28,8 +28,8 @@ MOST_GONE = 100
 class FailedNodes:
     """All nodes that are not healthy. Costs nothing while all are.
 
-    `names` are those of the failed ones: the same object for as long as none comes or goes. A node
-    is healthy again at once; time counts when `settle` is called.
+    `names` are the failed nodes: the same object as long as none is added or removed. A node is
+    healthy again at once; grace periods end when `settle` is called.
     """
 
     def __init__(self, rules: GangRules = NO_SETTINGS.gangs) -> None:
@@ -54,7 +54,7 @@ class FailedNodes:
         self._suspects[node.name] = (node, min(known, default=None))
 
     def gone(self, name: str) -> None:
-        """Note that a node is gone on which there are pods."""
+        """Note that a node with pods is gone."""
         self._suspects.pop(name, None)
         self._gone.add(name)
 
@@ -65,7 +65,7 @@ class FailedNodes:
             self._most = 2 * len(self._gone) + MOST_GONE
 
     def forget(self, name: str) -> None:
-        """Note that a node is gone on which there are no pods."""
+        """Note that a node without pods is gone."""
         self._suspects.pop(name, None)
 
     def is_suspect(self, name: str) -> bool:
@@ -113,11 +113,11 @@ class FailedNodes:
         return FailedNode(name, NodeFailure.GONE, now)
 
 
-# Gangs that run and have lost members with failed nodes, or cannot replace what they have lost.
+# Running gangs that have lost members with failed nodes, or that cannot replace lost members.
 
 
 class DegradedGangs:
-    """Tells which gangs are degraded. What it looks at is known elsewhere, but for `Losses`."""
+    """Tells which gangs are degraded. It keeps no facts of its own except `Losses`."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class DegradedGangs:
         return info is not None and pod.uid in info.observed.members and not pod.pinned
 
     def _may_be(self, info: GangInfo) -> bool:
-        """Return whether a gang may yet be degraded by what is known; if not, forget its losses."""
+        """Return whether a gang may still be degraded; if not, forget its losses."""
         on_suspects = {
             pod.node
             for pod in info.observed.living
@@ -346,13 +346,13 @@ class RefusedShapes:
         return min((until for until, _ in self._all()), default=None)
 
     def on(self, node: Node) -> Node:
-        """Return a node with what its kubelet has refused."""
+        """Return a node with the requests that its kubelet refuses."""
         shapes = self._until.get(node.name, {})
         refused = tuple(sorted((shape, why) for shape, (_, why) in shapes.items()))
         return node if node.refused == refused else replace(node, refused=refused)
 
     def is_in_force(self, refusal: Refusal) -> bool:
-        """Return whether a node gets no pod such as this one now."""
+        """Return whether pods with the same requests are still kept from the node."""
         return refusal.pod.pod_class.requests in self._until.get(refusal.pod.node, {})
 
     def _all(self) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""The one table of kinds that are watched: how each is read, and where it is kept.
+"""The one table of watched kinds: how each is read, and where it is kept.
 
 Both sources, the sweep and `simulate` work through it, and a test compares the chart's ClusterRole
 with it. A kind whose CRD is not installed costs one small request now and then.
@@ -405,12 +405,15 @@ QUEUES_NAMED: Final = {
     Product.KUEUE: kinds.LOCAL_QUEUES[0],
     Product.VOLCANO: kinds.VOLCANO_QUEUES,
 }
-"""What labels of another product name: without these kinds they name nothing."""
+"""The kind that a queue label of another product refers to.
+
+If that kind is not installed, the label has no effect.
+"""
 _BY_GVR: Final = {gvr: each for each in KINDS for gvr in each.reader.versions}
 
 
 def of(gvr: GVR) -> Kind:
-    """Return the row of a kind, in whatever version."""
+    """Return the row of a kind, in any version."""
     return _BY_GVR[gvr]
 
 

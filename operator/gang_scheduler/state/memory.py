@@ -1,4 +1,4 @@
-"""What is remembered by key, and is dropped once the subject of the key is gone."""
+"""Records by key that are dropped once their subjects are gone."""
 
 from collections.abc import Collection, Hashable
 from typing import Final, Generic, TypeVar
@@ -7,11 +7,11 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MOST_GONE: Final = 1000
-"""This many records of what is gone are kept at least: to look for them costs a step for each."""
+"""At least this many records of deleted subjects are kept, since finding them takes a step each."""
 
 
 def pruned(records: dict[K, V], there: Collection[K]) -> dict[K, V]:
-    """Return records without those of keys that are gone, once these are more than the others."""
+    """Return the records; drop records of deleted subjects once they outnumber the others."""
     if len(records) <= 2 * len(there) + MOST_GONE:
         return records
     living = frozenset(there)
@@ -28,14 +28,14 @@ class Told(Generic[K, V]):
         return len(self._words)
 
     def is_news(self, key: K, words: V) -> bool:
-        """Return whether words differ from those told last, and note that they are told now."""
+        """Return whether words differ from the last ones for the key, and remember them."""
         if key in self._words and self._words[key] == words:
             return False
         self._words[key] = words
         return True
 
     def forget(self, key: K) -> bool:
-        """Forget what a subject was told; return whether it was told anything."""
+        """Forget the words for a subject; return whether there were any."""
         return self._words.pop(key, None) is not None
 
     def keep(self, there: Collection[K]) -> None:

@@ -18,7 +18,7 @@ from gang_scheduler.state.pod_affinity import SelectorCounts
 
 
 class _Use(NamedTuple):
-    """What a pod uses, and its priority."""
+    """The resources that a pod uses, and its priority."""
 
     pod_class: PodClass
     priority: int
@@ -66,7 +66,7 @@ class NodeUsage:
             self._stale = True
 
     def offer(self, device_classes: Mapping[str, str]) -> None:
-        """Note which resources DeviceClasses offer, by which class."""
+        """Note which resources each DeviceClass offers."""
         if device_classes != self._device_classes:
             self._device_classes = dict(device_classes)
             self._stale = True
@@ -133,7 +133,7 @@ class NodeUsage:
         return {rows[node]: Counter(p) for node, p in self._ports.items() if node in rows}
 
     def affinity_counts(self, pod_classes: Iterable[PodClass]) -> AffinityCounts:
-        """Return the pods on each node, counted by what pods of these classes ask of others."""
+        """Return the pods on each node, counted by the affinity terms of these classes."""
         return self._counts.of(pod_classes, self.table().rows)
 
     def pinned(self) -> PinnedPods:
@@ -211,7 +211,7 @@ class NodeUsage:
                     self._used[row] += table.vector(use.pod_class.requests)
 
 
-# Waiting pods for which room is reserved, and nominations written but not seen again yet.
+# Waiting pods for which room is reserved, and nominations that the API server has not shown yet.
 
 
 class _Kept(NamedTuple):

@@ -230,18 +230,18 @@ MOST_LEFT_BEHIND: Final = 64
 
 
 class _Carried(NamedTuple):
-    """What a pod asks of other pods, and its gang while the pod waits."""
+    """The affinity terms of a pod, and its gang while the pod waits."""
 
     pod_affinity: PodAffinity
     gang: GangKey | None
 
 
 class SelectorMatches:
-    """All pods that have not ended, and the selectors that select each.
+    """All pods that have not ended, and the selectors that select each of them.
 
-    A selector is known from its first carrier on. The class of each pod that it selects must then
-    be enriched again: `take_stale`. A selector without a carrier stays on these pods until such
-    selectors are more than the carried ones. Without any selector, a pod costs an entry.
+    A selector is known once a pod carries it. The class of each pod that it selects must then be
+    enriched again: see `take_stale`. A selector without a carrier is kept until there are more such
+    selectors than carried ones. Without any selector, a pod costs one entry.
     """
 
     def __init__(self) -> None:
@@ -299,7 +299,7 @@ class SelectorMatches:
         return self._meant_by.get(uid, NO_SELECTORS)
 
     def take_stale(self) -> set[str]:
-        """Return the pods whose selectors have changed since the last call."""
+        """Return the pods whose matching selectors have changed since the last call."""
         stale, self._stale = self._stale, set()
         return stale
 
@@ -417,7 +417,7 @@ def _hopes(pod_affinity: PodAffinity) -> Iterator[PodSelector]:
 _enriched: Final[
     weakref.WeakValueDictionary[tuple[PodClass, frozenset[PodSelector], Storage | None], PodClass]
 ] = weakref.WeakValueDictionary()
-"""Complete classes that are in use, by what they were made of."""
+"""Complete classes that are in use, by the parts they were made of."""
 
 
 def enrich(

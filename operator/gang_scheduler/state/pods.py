@@ -1,4 +1,4 @@
-"""All pods, with the nodes on which they are counted, our own decisions included.
+"""All pods, with the nodes on which they count. The scheduler's own decisions are included.
 
 A pod concerns nearly every part of the state: usage of nodes, gangs, victims, nominations,
 selectors and claims. All of them learn of a change here, in one order.
@@ -71,7 +71,7 @@ class _Entry:
 
 
 class PodStore:
-    """All pods. Every method that changes something returns what that means for gangs."""
+    """All pods. Every method that changes something returns its meaning for gangs."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class PodStore:
         else:
             pod = self._nominator.seen(pod)
         if pod.uid in self._assumed:
-            # An older state than our own bind, whose echo is still on its way.
+            # The API server shows a state from before our binding, whose event is still to come.
             pod = revised(pod, node=self._assumed[pod.uid], assumed=True)
         change = self._replace(pod.uid, pod)
         if is_confirmed:
@@ -145,7 +145,7 @@ class PodStore:
         return self._entries.keys() - self._virtual if self._virtual else self._entries.keys()
 
     def counted_uids(self) -> Iterable[str]:
-        """Return the uids of all pods, those of suspended workloads included."""
+        """Return the uids of all pods, including pods of suspended workloads."""
         return [*self._entries, *self._virtual_pods.uids()]
 
     def get(self, uid: str) -> Pod | None:
@@ -201,9 +201,9 @@ class PodStore:
         return change
 
     def enrich_stale(self) -> Change:
-        """Take in which other selectors mean a pod now, and what its claims ask for.
+        """Update pods whose matching selectors or claims have changed.
 
-        That takes no room; it only frees what was kept for a nomination that ended.
+        That takes no room; it only frees the room of nominations that ended.
         """
         freed = False
         stale = {*self._selector_matches.take_stale(), *self._volumes.take_stale()}
@@ -222,7 +222,7 @@ class PodStore:
                     self._gang_queue.member_reclassified(after.gang, pod)
         return Change.ROOM_FREED if freed else Change.NOTHING
 
-    # What follows from a change.
+    # Consequences of a change.
 
     def _replace(self, uid: str, pod: Pod | None) -> Change:
         before = self._entries.get(uid)
@@ -240,7 +240,7 @@ class PodStore:
                 self._foreign_members.forget(uid)
             elif self._foreign_members.note(pod, pod.gang):
                 self._gang_queue.foreign_member_came(pod.gang)
-            # What it asks of others comes first: it may ask for pods such as itself.
+            # The pod's own affinity terms come first: one of them may select the pod itself.
             self._selector_matches.upsert(pod, gang)
             pod = self._enriched(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
@@ -263,7 +263,7 @@ class PodStore:
         return Change.GANGS_TOUCHED if touched else Change.NOTHING
 
     def _enriched(self, pod: Pod) -> Pod:
-        """Return the pod with what is known of it only in this cluster."""
+        """Return the pod with facts from other objects: matching selectors, and its storage."""
         storage = self._volumes.storage_of(pod) if pod.volumes else None
         pod_class = pod_affinity.enrich(
             pod.pod_class, self._selector_matches.meaning(pod.uid), storage
@@ -296,7 +296,7 @@ class PodStore:
         return freed or (self._evictable_pods.rules.preemption and _begins_to_leave(before, after))
 
     def _helps(self, before: _Entry | None, after: _Entry | None) -> bool:
-        """Return whether a pod has found a node that gangs wait for: such gangs are tried again."""
+        """Return whether a pod has got a node, and gangs wait for that: they are tried again."""
         if not after or not after.node or (before is not None and before.node == after.node):
             return False
         selected_by = after.pod.pod_class.selected_by
@@ -320,5 +320,5 @@ def _begins_to_leave(before: _Entry | None, after: _Entry | None) -> bool:
 
 
 def _counted_on(pod: Pod) -> str:
-    """Return the node whose room the pod uses: ended pods use none."""
+    """Return the node whose room the pod uses; "" for an ended pod."""
     return "" if pod.terminal else pod.node

@@ -19,7 +19,10 @@ from gang_scheduler.state.queues.usage import QueueUsageStore
 
 
 class Holds:
-    """Members by gang. What they are charged is counted with all other usage of queues."""
+    """Members for which nodes are requested, by gang.
+
+    Their charges are part of the usage of queues.
+    """
 
     def __init__(self, usage: QueueUsageStore) -> None:
         self._usage = usage
@@ -68,7 +71,10 @@ MOST_NEWS: Final = 1000
 
 @dataclass(slots=True, eq=False)
 class Decided:
-    """A request that is to be created. `sent`: it may have been, whatever the answer was."""
+    """A request that must be created.
+
+    `sent`: it may exist already, since the answer of the API server was unclear.
+    """
 
     asking: Asking
     request: ProvisioningRequest
@@ -76,7 +82,7 @@ class Decided:
 
 
 class Requests:
-    """Requests by name; of each gang in the order in which they came."""
+    """Requests by name; the requests of a gang are in the order of their creation."""
 
     def __init__(self) -> None:
         self.decided: dict[Name, Decided] = {}
@@ -122,7 +128,7 @@ class Requests:
         return before is None or any(getattr(before, e) != getattr(request, e) for e in NEWS)
 
     def take_news(self) -> list[ProvisioningRequest]:
-        """Return the requests whose outcome has changed since the last call."""
+        """Return the requests with a new outcome since the last call."""
         news, self.news = self.news, []
         return news
 
@@ -217,7 +223,7 @@ class ProvisioningState:
         self._gang_queue.queues.provisions = self.is_on
         return before != self.is_on
 
-    # What cycles must know, and what they found.
+    # For the cycle, and from it.
 
     def snapshot(self) -> Provisioning | None:
         """Return the provisioning for a cycle, once usage is settled; None if none is on."""
@@ -231,7 +237,7 @@ class ProvisioningState:
         )
 
     def take_in(self, plan: Plan, now: int) -> None:
-        """Count what a cycle found: what is new by it is to be created. `now` is in seconds."""
+        """Take in a cycle's decisions; its new requests must be created. `now` is in seconds."""
         if not self.is_on:
             return
         asking = {each.gang.key: each for each in plan.asking}
@@ -246,7 +252,7 @@ class ProvisioningState:
         self._forget_the_gone()
 
     def _asked(self, asking: Asking) -> None:
-        """Take in what was found of one gang."""
+        """Take in the decision on one gang."""
         key = asking.gang.key
         self._wanted[key] = asking.digest
         self._unwanted_since.pop(key, None)
@@ -262,7 +268,7 @@ class ProvisioningState:
         self._unwanted_since.setdefault(key, now)
 
     def _forget_the_gone(self) -> None:
-        """Drop what was noted of gangs that are gone, once they are more than the others."""
+        """Drop records of deleted gangs once they outnumber the others."""
         infos = self._gang_queue.infos
         self._wanted = pruned(self._wanted, infos)
         self._unwanted_since = pruned(self._unwanted_since, infos)
@@ -274,7 +280,7 @@ class ProvisioningState:
             if request.stands and info is not None and not info.attempt.is_confirmed():
                 yield self._queue_of(request.gang) or NONE, request.gang.namespace
 
-    # What is seen.
+    # Events.
 
     def upsert(self, request: ProvisioningRequest) -> bool:
         """Take in a request as the API server shows it; return whether gangs are to be tried."""
@@ -296,7 +302,7 @@ class ProvisioningState:
         self._news(request.gang)
 
     def _news(self, key: GangKey) -> bool:
-        """Note that what is known of a gang's requests is other than before."""
+        """Note a change in the requests of a gang."""
         if not any(each.stands for each in self.requests.of(key)):
             self._holds.end(key)
         self._gang_queue.provisioning_changed([key])
@@ -305,7 +311,7 @@ class ProvisioningState:
     # Outcomes.
 
     def provisioned_for(self, keys: Iterable[GangKey]) -> ProvisioningRequest | None:
-        """Return the request by which nodes are there for one of these gangs."""
+        """Return the fulfilled request that provides nodes for one of these gangs."""
         found = (each for key in keys for each in self.requests.of(key))
         return next((e for e in found if e.came is Came.PROVISIONED and not e.deleting), None)
 
@@ -327,7 +333,7 @@ class ProvisioningState:
         if wanted is not None:
             return wanted != request.digest or self._is_superseded(request)
         if info.attempt.is_confirmed():
-            # It runs. What was bought is booked for it until that expires.
+            # The gang runs. Its new nodes are booked for it until the request expires.
             return request.came is not Came.PROVISIONED
         if request.came is Came.PROVISIONED or not request.stands:
             return False

@@ -111,7 +111,7 @@ class NodeStore:
         return Change.ROOM_FREED
 
     def settle_refusals(self, now: int) -> Change:
-        """Take in what kubelets have refused, and what they may take again; `now` is in seconds."""
+        """Take in new refusals of kubelets, and drop expired ones; `now` is in seconds."""
         changes = set()
         for name in self._refused_shapes.settle(now):
             node = self._node_usage.node(name)
@@ -152,7 +152,7 @@ class NodeStore:
 
 
 class GangStore:
-    """The objects of a kind that describe gangs. `kind` is its name as that of a CRD."""
+    """The objects of a kind that describe gangs. `kind` is the kind's CRD name."""
 
     def __init__(
         self, gang_queue: GangQueue, kind: str, suspended: SuspendedWorkloads | None = None
@@ -162,7 +162,7 @@ class GangStore:
         self._suspended = suspended
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in what an object says of gangs."""
+        """Take in the gangs that an object describes."""
         self._gang_queue.upsert_gang_specs(self._kind, described.uid, described.gang_specs)
         if described.readable:
             self._gang_queue.upsert_misplaced(described.uid, described.misplaced)
@@ -177,7 +177,7 @@ class GangStore:
         return Change.GANGS_TOUCHED
 
     def delete(self, uid: str) -> Change:
-        """Forget what an object said."""
+        """Forget an object."""
         if self._suspended is not None:
             self._suspended.delete(uid)
         self._gang_queue.delete_gang_specs(self._kind, uid)
@@ -199,7 +199,7 @@ class QueueNamerStore(GangStore):
         self._naming: set[str] = set()
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in what an object says of the queue of its pods."""
+        """Take in the queue that an object names for its pods."""
         if described.workload:
             self._naming.add(described.uid)
             return super().upsert(described)
@@ -208,7 +208,7 @@ class QueueNamerStore(GangStore):
         return change
 
     def delete(self, uid: str) -> Change:
-        """Forget what an object said."""
+        """Forget an object."""
         self._naming.discard(uid)
         return super().delete(uid)
 
@@ -249,7 +249,7 @@ class JobStore(GangStore):
         self._evictable_pods = evictable_pods
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in what a Job says of its gang and its pods, and what evictions mean for it."""
+        """Take in a Job's gang and pods, and how it counts evictions."""
         change = super().upsert(described)
         if not described.readable:
             return change
@@ -352,5 +352,5 @@ class DeviceClassStore:
         )
         offered = {name: each.name for each in oldest_first for name in each.resources}
         self._node_usage.offer(offered)
-        # What waits for such a resource is told another reason.
+        # Gangs that wait for such a resource now have another reason.
         return Change.ROOM_FREED

@@ -32,10 +32,9 @@ def stays(pod: Pod, now: int, rules: PreemptionRules, *, is_victim: bool) -> boo
 
 
 def charged_until(pod: Pod, rules: PreemptionRules) -> int:
-    """Return until when a pod that is being deleted counts in its quota, in seconds; 0: always.
+    """Return until when a pod that is being deleted is charged, in seconds; 0 means always.
 
-    A pod that hangs longer is not charged: quota is for work, not for what a broken kubelet does
-    not remove.
+    After that time the pod is not charged: a kubelet that fails to remove it must not cost quota.
     """
     if not pod.gone_by:
         return 0

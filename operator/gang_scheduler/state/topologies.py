@@ -20,7 +20,7 @@ from gang_scheduler.model.topology_scope import NODES_ALONE, TopologyScope
 
 
 class Topologies:
-    """All objects by uid; `changed` is set when what can be said of them may have changed."""
+    """All topology objects by uid; `changed` is set when one of their statuses may have changed."""
 
     def __init__(self, changed: asyncio.Event) -> None:
         self._changed = changed
@@ -57,7 +57,7 @@ class Topologies:
             self._changed.set()
 
     def tree_specs(self) -> tuple[TreeSpec, ...]:
-        """Return the specs of the trees in force, in the order in which a layer is looked up."""
+        """Return the specs of the trees in force, in the order in which layers are looked up."""
         return self._tree_specs
 
     def layers(self) -> frozenset[str]:
@@ -95,9 +95,10 @@ class Topologies:
     def home_of(
         self, names: Iterable[str], nodes: NodeTable, asked: TopologyRequest | None
     ) -> Domain | None:
-        """Return the domain that members on these nodes must gather in; None is the cluster.
+        """Return the domain in which members on these nodes must stay; None is the whole cluster.
 
-        Of several the one with the most nodes. Without such a request the lowest domain of all.
+        If there are several, it is the one with the most nodes. Without a request that a layer must
+        hold them, it is the lowest domain with all of the nodes.
         """
         known = [name for name in names if name in nodes.rows]
         scope = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None

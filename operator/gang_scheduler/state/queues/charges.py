@@ -1,4 +1,4 @@
-"""Charges by queue and flavor: the flavors in which a pod counts, and sums kept pod by pod."""
+"""Charges by queue and flavor. Sums are kept up to date pod by pod."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import GangKey
 
-# The flavors in which a pod is charged: the ones of its binding, otherwise by its node.
+# The flavors in which a pod is charged: taken from its binding, otherwise from its node.
 
 Labels = Mapping[str, str]
 Flavors = tuple[tuple[str, str], ...]
@@ -36,10 +36,10 @@ class _Asked(NamedTuple):
 
 
 class ChargedFlavors:
-    """The flavors of pods by queue and node, each found once while queues and nodes are the same.
+    """The flavors of pods by queue and node, each computed once until queues or nodes change.
 
-    A queue also uses what it has no quota for, and what its tree governs: with flavors of the tree.
-    A ClusterQueue does not.
+    A resource without quota in the queue is charged, too, with a flavor of its tree. In a
+    ClusterQueue it is not.
     """
 
     def __init__(self, queue_set: QueueSet, labels_of: Callable[[str], Labels]) -> None:
@@ -62,7 +62,7 @@ class ChargedFlavors:
         return known
 
     def node_changed(self) -> None:
-        """Forget what follows from the labels of nodes."""
+        """Forget all flavors that were found by the labels of nodes."""
         self._known.clear()
 
     def _found(self, groups: Iterable[ResourceGroup], asked: _Asked) -> Flavors:
@@ -127,7 +127,7 @@ def _every_node_first(flavor: str) -> tuple[bool, str]:
     return flavor != DEFAULT_FLAVOR, flavor
 
 
-# The sums of which usage consists, kept up to date one pod at a time.
+# The sums that make up usage, kept up to date one pod at a time.
 
 K = TypeVar("K", bound=Hashable)
 Amounts = tuple[tuple[FlavorResource, int], ...]
@@ -136,9 +136,9 @@ MOST_CHARGES: Final = 8192
 
 
 class Entry(NamedTuple):
-    """What one pod is counted as: amounts that its queue is charged or, if `waits`, asked for.
+    """How one pod counts: amounts charged to its queue or, if it `waits`, requested from it.
 
-    `gang` is None for a pod of another scheduler, `local` the LocalQueue that is charged as well.
+    `gang` is None for a pod of another scheduler. `local` is the LocalQueue that is charged, too.
     """
 
     ref: QueueRef
@@ -149,7 +149,7 @@ class Entry(NamedTuple):
 
 
 class Sums(Generic[K]):
-    """Amounts by queue. What was given out is never changed: a queue that changes is copied."""
+    """Amounts by queue. A result is never changed later: a queue that changes is copied."""
 
     def __init__(self) -> None:
         self.shown: dict[K, Charge] = {}
@@ -221,10 +221,10 @@ class Tallies:
         self._recount.update(self._holders)
 
     def settle(self) -> tuple[QueueUsage, set[QueueRef]]:
-        """Return the usage, and the queues that hold less than at the last time.
+        """Return the usage, and the queues that hold less than at the last call.
 
-        Includes queues that a gang has left, even if another gang took more. The same object while
-        usage is equal. Costs what changed.
+        The latter include queues that a gang has left, even if another gang took more. The usage is
+        the same object while it is equal. The cost grows with the changes since the last call.
         """
         self._add_counted()
         charged, freed = self._charged.settle()

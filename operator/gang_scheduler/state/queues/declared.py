@@ -39,7 +39,7 @@ from gang_scheduler.model.values import QueueNamespaces, QuotaOf
 class DeclaredQueues:
     """All objects that declare queues and flavors.
 
-    `declared` are the queues by uid, whatever may be wrong with them; `rules` are not changed.
+    `declared` are the queues by uid, even invalid ones; `rules` are not changed.
     """
 
     def __init__(self, rules: QueueRules = NO_SETTINGS.queues) -> None:
@@ -48,10 +48,10 @@ class DeclaredQueues:
         self._uids: dict[QueueRef, str] = {}
         self._flavors: dict[str, DeclaredFlavor] = {}
         self.requests = request_rules(rules)
-        """What quotas are charged for requests."""
+        """The rules by which requests are charged to quotas."""
         quotas = {Product.KUEUE: rules.kueue, Product.VOLCANO: rules.volcano}
         self.watched = frozenset(each for each in quotas if quotas[each] is QuotaOf.AUTO)
-        """The products whose quotas are enforced unless a controller of theirs runs."""
+        """The products whose quotas are enforced unless their own controller runs."""
         self._unenforced = frozenset(each for each in quotas if quotas[each] is QuotaOf.IGNORE)
         self._served = frozenset({Product.OURS})
         self._set: QueueSet | None = None
@@ -74,12 +74,12 @@ class DeclaredQueues:
 
     @property
     def enforced(self) -> frozenset[Product]:
-        """The products whose quotas are ours to enforce, by all that is known."""
+        """The products whose quotas this scheduler enforces, as far as is known."""
         return frozenset(Product) - self._unenforced
 
     @property
     def served(self) -> frozenset[Product]:
-        """The products that may have queues: this one, and those whose CRDs are installed."""
+        """The products that may have queues: this one, and products whose CRDs are installed."""
         return self._served
 
     def recent(self) -> dict[QueueRef, RecentUsage]:
@@ -92,7 +92,7 @@ class DeclaredQueues:
         return ((each.uid, each.generation) for each in self._upwards(ref))
 
     def saving(self, ref: QueueRef | None) -> SavingRules:
-        """Return the saving rules of a queue: its own, or those of the nearest queue above."""
+        """Return the saving rules of a queue. Unset ones come from the nearest queue above."""
         found = [each.queue.saving for each in self._upwards(ref)] if ref is not None else []
         return SavingRules(
             timeout=next((each.timeout for each in found if each.timeout is not None), None),
@@ -182,7 +182,7 @@ class DeclaredQueues:
         )
 
     def _in_force(self, declared: DeclaredQueue) -> Queue:
-        """Return a queue with what the settings make of it."""
+        """Return a queue with the settings applied to it."""
         queue = declared.queue
         if not (declared.names_namespaces or self.rules.queue_namespaces is QueueNamespaces.ALL):
             queue = replace(queue, namespaces=None)
@@ -288,12 +288,12 @@ class ByName(Generic[K, T]):
 
 
 class KueueObjects:
-    """What gangs and queues refer to by name.
+    """The Kueue objects that gangs and queues refer to by name.
 
-    `local_queues` are by namespace and name, `priority_classes` (WorkloadPriorityClasses) and
-    `admission_checks` by name. Each noun says what is known: the ClusterQueue and whether the
-    LocalQueue is stopped, the value, the controller. `provisioning_configs` say how the check that
-    names one asks for nodes. `outdated` is called when the meaning of queues may have changed.
+    `local_queues` are by namespace and name: the ClusterQueue, and whether the LocalQueue is
+    stopped. `priority_classes` (WorkloadPriorityClasses, their values) and `admission_checks`
+    (their controllers) are by name. `provisioning_configs` say how a check requests nodes.
+    `outdated` is called when the meaning of queues may have changed.
     """
 
     def __init__(self, outdated: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
-"""Which running gangs must go because their queue is drained: decided here, written elsewhere.
+"""Decides which running gangs must go because their queue is drained; another part evicts them.
 
-A gang goes whole, and once no pod of it is protected from eviction. What the decision depends on is
-in the objects alone, so the list is made again until no such gang runs.
+A gang goes whole, once none of its pods is protected from eviction. The decision depends only on
+objects, so the list can be made again until no such gang runs.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,10 @@ def drained(cache: Cache, now: int) -> Iterator[Drained]:
 
 
 def all_in_drained(cache: Cache, now: int) -> Iterator[Drained]:
-    """Yield all gangs in drained queues, those too that may not go yet. `now` is in seconds."""
+    """Yield all gangs in drained queues, also gangs that may not be evicted yet.
+
+    `now` is in seconds.
+    """
     queues = queues_of(cache, now)
     if not queues:
         return
@@ -51,7 +54,7 @@ def queues_of(cache: Cache, now: int) -> frozenset[QueueRef]:
 
 
 def _drained_queues(declared: QueueSet) -> frozenset[QueueRef]:
-    """Return the queues that are drained, of the products whose quotas are ours to enforce."""
+    """Return the drained queues of products whose quotas this scheduler enforces."""
     return frozenset(
         queue.ref
         for queue in declared.queues

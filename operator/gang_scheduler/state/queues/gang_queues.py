@@ -1,4 +1,4 @@
-"""The queue of each gang: what its objects, its workload and its members say."""
+"""The queue of each gang, as its object, its workload and its members name it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,14 +30,14 @@ class WorkloadQueues:
         self._requests: dict[str, QueueRequest] = {}
         self._workloads: dict[str, str] = {}
         self._uids: dict[str, str] = {}
-        """Of the object that says it: one that is gone may have had the same name."""
+        """The uid of the object that names a queue: a deleted object may have had the same name."""
         self._gangs = gangs
 
     def __bool__(self) -> bool:
         return bool(self._requests)
 
     def upsert(self, uid: str, workload: str, request: QueueRequest | None) -> AbstractSet[GangKey]:
-        """Note what an object says; return the gangs for which that is news."""
+        """Note the queue that an object names; return the gangs for which it is new."""
         before = self._requests.pop(workload, None)
         self._workloads[uid] = workload
         self._uids[workload] = uid
@@ -46,7 +46,7 @@ class WorkloadQueues:
         return self._gangs.of(workload) if before != request else NONE
 
     def delete(self, uid: str) -> AbstractSet[GangKey]:
-        """Forget an object; return the gangs for which that is news."""
+        """Forget an object; return the gangs that lose the queue it named."""
         workload = self._workloads.pop(uid, "")
         if self._uids.get(workload) != uid:
             return NONE
@@ -68,10 +68,10 @@ MOST_MEANT: Final = 10_000
 
 
 class Resolved(NamedTuple):
-    """The queue of a gang, None if it cannot be told, and what keeps the gang from using it.
+    """The queue of a gang, None if it is unclear, and the problem that keeps the gang out of it.
 
-    `class_priority` is that of its WorkloadPriorityClass, `local` its LocalQueue where these decide
-    about the order. `by_default`: nothing of the gang names the queue.
+    `class_priority` is the value of its WorkloadPriorityClass, `local` its LocalQueue if the order
+    in the queue depends on LocalQueues. `by_default`: neither gang nor members name the queue.
     """
 
     ref: QueueRef | None
@@ -142,7 +142,7 @@ class GangQueues:
         self.round += 1
 
     def with_queue(self, gang: Gang) -> Gang:
-        """Return a gang with its queue, and with what keeps it from using it."""
+        """Return a gang with its queue, and with the problem that keeps it from using the queue."""
         resolved = self.of(gang.key)
         gang = self._bought(gang)
         if resolved is None:
@@ -161,7 +161,7 @@ class GangQueues:
         return revised(gang, provisioning_class=name) if name else gang
 
     def _lasting(self, gang: Gang) -> Gang:
-        """Return a gang with how long it runs, and with what is wrong with that."""
+        """Return a gang with its declared run time, and with any problem in that declaration."""
         info = self._infos.get(gang.key)
         spec = info.observed.spec if info is not None else None
         members = one_of_each(gang.pending)
@@ -170,7 +170,7 @@ class GangQueues:
         return gang if duration is None else revised(gang, duration=duration)
 
     def _checked(self, gang: Gang) -> Gang:
-        """Return a gang with what is wrong with what its Job says of how long it runs."""
+        """Return a gang with the problem in the run time that its Job declares, if there is one."""
         problem = gang.problem or self.run_times.problem(one_of_each(gang.pending))
         return gang if problem is gang.problem else revised(gang, problem=problem)
 
@@ -229,7 +229,7 @@ class GangQueues:
         return meant
 
     def _requests(self, info: GangInfo) -> tuple[QueueRequest, tuple[QueueRequest, ...]]:
-        """Return the request of the gang's object, and those of its members and their Jobs."""
+        """Return the request of the gang's object, and the requests of members and their Jobs."""
         spec = info.observed.spec
         own = (spec.queue_request if spec is not None else None) or NOTHING_SAID
         if info.observed.living and not self.workloads:
@@ -263,7 +263,10 @@ class GangQueues:
 
 
 def _names(own: QueueRequest, others: Iterable[QueueRequest]) -> tuple[QueueName, ...]:
-    """Return the different names: of each kind those of the object, else those of members."""
+    """Return the different names.
+
+    For each kind, names of the object come before names of members.
+    """
     said = {each.kind for each in own.names}
     rest = (name for each in others for name in each.names if name.kind not in said)
     return different((*own.names, *rest))

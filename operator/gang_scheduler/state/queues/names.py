@@ -41,13 +41,14 @@ _KINDS: Final = {
     QueueNameKind.VOLCANO_QUEUE: QueueKind.VOLCANO_QUEUE,
 }
 _WRITTEN: Final = (QueueKind.CLUSTER_QUEUE, QueueKind.VOLCANO_QUEUE)
-"""Kinds of leaves whose names are written with the kind: a plain name is that of our Queue."""
+"""Leaves that are written with their kind. A name without a kind is that of our Queue."""
 
 
 class Meant(NamedTuple):
-    """The queue that a name means: None where there is no such queue. `problem`: not to be used.
+    """The queue that a name means; None if it does not exist.
 
-    `local` is the LocalQueue that was named, if these decide about the order in the queue.
+    `problem` says why it cannot be used. `local` is the LocalQueue that was named, if the order in
+    the queue depends on LocalQueues.
     """
 
     ref: QueueRef | None
@@ -73,9 +74,9 @@ def _no_class(_: str) -> WorkloadPriorityClass | None:
 
 @dataclass(frozen=True, slots=True)
 class KnownQueues:
-    """Lookups of the declared queues; each is called whenever it is needed.
+    """Lookups of the declared queues, called whenever they are needed.
 
-    Without any queue, names of `judged` products are those of queues that are missing.
+    While no queue is declared, a name for a product in `judged` counts as a missing queue.
     """
 
     queue_set: Callable[[], QueueSet | None] = _no_queues
@@ -135,9 +136,10 @@ class QueueNames:
         return self.known.queue_set() is not None
 
     def counts(self, name: QueueName) -> bool:
-        """Return whether a name is that of a queue, found or not.
+        """Return whether a name counts as the name of a queue, even of a missing one.
 
-        Without any queue, a name of another product may be a label that nothing here reads.
+        While no queue is declared, a name of another product may be a label that is not meant for
+        us.
         """
         return self.in_use or product_of(name) in self.known.judged()
 
@@ -169,7 +171,8 @@ class QueueNames:
     def written(self, text: str) -> QueueRef | None:
         """Return the queue that the annotation of a binding names, leaf or not; None if it is gone.
 
-        See `annotation_of`. A plain name is our Queue's, or that of the first product that has one.
+        See `annotation_of`. A name without a kind is our Queue's, or that of the first product that
+        has such a queue.
         """
         return self._index().written(text)
 
@@ -181,7 +184,7 @@ class QueueNames:
         return queue is not None and self._admits(queue, namespace)
 
     def _by_default(self, name: str, namespace: str, default: QueueDefault) -> Meant:
-        """Return the leaf of that name; what is wrong with it tells where it is named."""
+        """Return the leaf of that name. A problem with it says where the default is set."""
         meant = self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
         problem = meant.problem
         if problem is None or not isinstance(problem.cause, QueueUnusable):

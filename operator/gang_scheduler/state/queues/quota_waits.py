@@ -22,7 +22,7 @@ PASSED: Final = those_with(lambda rule: rule.strict is Strict.PASSED)
 
 
 class _Trees:
-    """Which queues are in one tree, and in which the order of gangs decides."""
+    """Which queues share a tree, and which of their rules decide about waiting gangs."""
 
     def __init__(self, queue_set: QueueSet | None) -> None:
         self.queue_set = queue_set
@@ -43,7 +43,7 @@ class _Trees:
         return self._queue(ref).strategy is Strategy.STRICT_FIFO
 
     def keeps(self, ref: QueueRef) -> bool:
-        """Return whether what is free of a queue's quota is kept for a gang that waits for it."""
+        """Return whether the free quota of a queue is kept for a gang that waits for it."""
         return self._queue(ref).evictions.reclaim is not EvictionPolicy.ANY
 
     def takes_back(self, ref: QueueRef) -> bool:
@@ -151,7 +151,7 @@ class QuotaWaits:
         self._nodes_changed = bool(self._waiting)
 
     def helped(self) -> set[GangKey]:
-        """Return the gangs that may be helped by what has changed since the last time."""
+        """Return the gangs that changes since the last call may help."""
         found = set(self._of_trees(self._freed, HELPED_BY_QUOTA)) | set(self._taking_back())
         if self._nodes_changed:
             found.update(self._of_queues(self._waiting, HELPED_BY_POOL))
@@ -191,7 +191,10 @@ class QuotaWaits:
             )
 
     def _taking_back(self) -> Iterator[GangKey]:
-        """Yield the gangs that wait for quota and may evict what runs now: borrowers, and lower."""
+        """Yield gangs that wait for quota and may now evict.
+
+        These are gangs that may evict borrowers, or gangs of lower priority.
+        """
         trees = self._trees
         roots = {trees.root(ref) for ref in self._lent}
         refs = (r for r in self._waiting if trees.root(r) in roots and trees.takes_back(r))

@@ -1,7 +1,7 @@
-"""What leaves used lately: for each the decaying average of what it was charged.
+"""Recent usage of leaves: a decaying average of their charges.
 
-A leaf has a point in time and its average then. It moves on when the charges of the leaf change:
-until that time the old charges were in use.
+A leaf has its average as of a point in time. Both move on when the charges of the leaf change:
+until then, the old charges were in use.
 """
 
 from collections import Counter
@@ -41,9 +41,10 @@ class _Averages(Generic[K]):
     def take_stored(
         self, stored: Mapping[K, RecentUsage], charged: Mapping[K, Charge], now: int
     ) -> None:
-        """Take in the averages of leaves that are new here, as if what they use was in use since.
+        """Take in stored averages of leaves that are new here.
 
-        One that is too old does not count.
+        Their present usage counts as constant since the average was stored. An average that is too
+        old does not count.
         """
         for ref, each in stored.items():
             if ref not in self._leaves and now - each.at <= MOST_HALF_LIVES * self._half_life:
@@ -51,7 +52,7 @@ class _Averages(Generic[K]):
                 self._leaves[ref] = _Leaf(each, of_leaf, _by_resource(of_leaf))
 
     def advance(self, charged: Mapping[K, Charge], now: int) -> None:
-        """Note what is charged from now on."""
+        """Note the charges that apply from now on."""
         if self._charged is charged:
             return
         self._charged = charged
@@ -84,9 +85,9 @@ class _Averages(Generic[K]):
 class RecentUsages:
     """The averages of all leaves; none with a half-life of 0. Times are in seconds.
 
-    `stored` gives the average of a leaf that its object has, if any: what was used before it was
-    first seen here. LocalQueues have their averages here alone: their objects are not ours to
-    write, so they begin at nothing after a restart.
+    `stored` returns the average in the status of a leaf, if there is one: usage before this process
+    saw the leaf. LocalQueues have no stored average, because their objects belong to Kueue; they
+    begin at zero after a restart.
     """
 
     def __init__(
@@ -100,9 +101,9 @@ class RecentUsages:
         self._shown: tuple[QueueUsage, int, QueueUsage] | None = None
 
     def added(self, state: QueueState, now: int) -> QueueState:
-        """Return a state with what leaves used lately, as it is now. Costs a step for each leaf.
+        """Return a state with the recent usage of leaves as of now. Costs a step for each leaf.
 
-        The same usage while it is equal, and the second is the same.
+        While usage stays equal and the second is the same, so is the returned object.
         """
         if not self._half_life:
             return state

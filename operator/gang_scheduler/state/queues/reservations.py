@@ -1,7 +1,7 @@
-"""The reservations that stand, since when, and which gangs rest after they had one for long.
+"""Reservations in force, since when, and which gangs pause after holding one for too long.
 
-A cycle decides the gangs that something has changed for. Those with a reservation are tried with
-them every time, and so are gangs that may get one while the limit is not reached.
+A cycle decides only the gangs that a change may help. Gangs with a reservation are tried with them
+every time, and so are gangs that may get one while the limit is not reached.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What changed with a plan: the reservation of a gang now, and the one it had."""
+    """A change that a plan made: the reservation of a gang now, and its former one."""
 
     key: GangKey
     now: Reservation | None
@@ -59,7 +59,7 @@ class Reservations:
         self._untils: dict[GangKey, list[int]] = {}
         self._ended = False
 
-    # What is to be tried.
+    # Gangs to try.
 
     @property
     def pending(self) -> bool:
@@ -154,7 +154,7 @@ class Reservations:
         self._ended |= self.held.pop(key, None) is not None
 
     def take_in(self, plan: Plan, now: int) -> list[News]:
-        """Take in the reservations of a plan; return what is new."""
+        """Take in the reservations of a plan; return the changes."""
         if not (self.held or plan.reservations):
             return []
         promised = {gang.key: each for each in plan.reservations for gang in each.gangs}

@@ -1,4 +1,4 @@
-"""How long gangs run, and when they will have ended, by what they and their Jobs declare."""
+"""How long gangs run, and when they are expected to end, as they and their Jobs declare."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -13,7 +13,10 @@ NOTHING = RunTime()
 
 
 class RunTimes:
-    """What Jobs declare, by uid; `gangs` have pods of them. All times are in seconds."""
+    """The run times that Jobs declare, by the uid of the Job. All times are in seconds.
+
+    `gangs` says which gangs have pods of a Job.
+    """
 
     def __init__(self, gangs: GangsByWorkload) -> None:
         self._jobs: dict[str, tuple[RunTime, Problem | None]] = {}
@@ -23,7 +26,7 @@ class RunTimes:
     def upsert(
         self, uid: str, said: RunTime | None, problem: Problem | None
     ) -> AbstractSet[GangKey]:
-        """Note what a Job declares; return the gangs for which that is news."""
+        """Note the run time that a Job declares; return the gangs for which it is new."""
         before = self._jobs.pop(uid, None)
         if said is not None or problem is not None:
             self._jobs[uid] = (said or NOTHING, problem)
@@ -33,7 +36,7 @@ class RunTimes:
         return self._gangs.of(uid) if before != self._jobs.get(uid) else NONE
 
     def delete(self, uid: str) -> AbstractSet[GangKey]:
-        """Forget a Job; return the gangs for which that is news."""
+        """Forget a Job; return the gangs whose run time changes."""
         self._wrong.discard(uid)
         return self._gangs.of(uid) if self._jobs.pop(uid, None) is not None else NONE
 
@@ -56,9 +59,9 @@ class RunTimes:
         return longest or None
 
     def ends_at(self, pods: Iterable[Pod], of_gang: RunTime | None, now: int) -> int | None:
-        """Return when the last of these pods will have ended; None where that is not known.
+        """Return when the last of these pods is expected to end; None if that is unknown.
 
-        What was expected and has passed says nothing.
+        An expected end in the past does not count as known.
         """
         last = 0
         for pod in pods:

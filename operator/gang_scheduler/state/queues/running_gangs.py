@@ -1,4 +1,4 @@
-"""What is known of the gangs with members on nodes, where queues ask for it."""
+"""Facts about gangs with members on nodes, as far as queues need them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,9 +29,9 @@ def may_evict(groups: Iterable[GangGroup], declared: QueueSet) -> bool:
 
 
 def were_overrun(groups: Iterable[GangGroup], infos: Mapping[GangKey, GangInfo], now: int) -> bool:
-    """Return whether gangs that passed one of these should have ended by now.
+    """Return whether gangs that were let past one of these groups should have ended by now.
 
-    No policy of a queue protects those. `now` is in seconds. Linear in gangs.
+    No policy of a queue protects such gangs. `now` is in seconds. Linear in gangs.
     """
     waiting = {gang.key for group in groups for gang in group.waiting}
     if not waiting:
@@ -54,9 +54,9 @@ def all_bound(pods: PodStore) -> BoundPods:
 
 
 class _Kept(NamedTuple):
-    """A gang as it was, what it was made of, and what is known of it by itself at any time.
+    """The facts about a gang, and the inputs they were computed from.
 
-    That is true for as long as the gang has the same version, and the queues are of the same round.
+    They are valid as long as the version of the gang and the round of the queues stay the same.
     """
 
     gang: BoundGang
@@ -90,10 +90,10 @@ class RunningGangs:
         *,
         enforcing: bool,
     ) -> BoundPods:
-        """Return bound pods with what they are charged, and their gangs. Linear in gangs.
+        """Return bound pods with their charges, and their gangs. Linear in gangs and pods.
 
-        And in pods, by a step for each. `enforcing`: gangs that were let pass because they end in
-        time are told. When gangs end is told where `ends_as_of` is the time, in seconds.
+        `enforcing` marks gangs that were let past others because they end in time. With
+        `ends_as_of`, in seconds, the gangs also have their expected ends.
         """
         pods, before, kept = bound_pods.pods, self._kept, {}
         moved = self._moved(pods, charged)
@@ -119,9 +119,9 @@ class RunningGangs:
         return replace(bound_pods, charged=charged, gangs=gangs)
 
     def _moved(self, pods: Sequence[BoundPod], charged: Mapping[str, Charged]) -> set[GangKey]:
-        """Return the gangs of which a pod has come, gone, or changed, or its charge.
+        """Return the gangs with a pod that has come, gone or changed, or whose charge has.
 
-        By identity: of very many pods hardly any has.
+        Pods are compared by identity, because of very many pods hardly any changes.
         """
         were, there = set(map(id, self._pods)), set(map(id, pods))
         found: set[GangKey] = set()

@@ -30,15 +30,15 @@ from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.state.terminating import charged_until
 
 PODS_A_GANG: Final = 10
-"""The charges of this many pods are found in the time in which one gang is made for a snapshot."""
+"""The charges of this many pods cost as much time as one gang of a snapshot."""
 MOST_KNOWN: Final = 10_000
 """How many distinct requests in flavors are kept, of 1 KB each. Beyond that, all are forgotten."""
 
 
 class Counted(NamedTuple):
-    """A pod with the node whose room it uses, and its gang; None for another scheduler's.
+    """A pod with the node whose room it uses, and its gang; None for another scheduler's pod.
 
-    A pod of a suspended workload stands for a `number` of equal ones.
+    A pod of a suspended workload stands for `number` equal pods.
     """
 
     pod: Pod
@@ -51,9 +51,10 @@ _NO_MATE: Final[tuple[Counted | None, Entry | None]] = None, None
 
 
 class _Bound(NamedTuple):
-    """Where a pod is charged from its binding to its end, whatever is written on it meanwhile.
+    """The queue and flavors that a pod is charged from its binding to its end.
 
-    `decided` are the flavors of the binding; () leaves them to the node.
+    Edits of the pod do not change them. `decided` are the flavors of the binding; if empty, the
+    node decides.
     """
 
     ref: QueueRef
@@ -76,7 +77,7 @@ class Pods(Protocol):
         """Return a pod; None if it is gone."""
 
     def counted_uids(self) -> Iterable[str]:
-        """Return the uids of all pods, those of suspended workloads included."""
+        """Return the uids of all pods, including pods of suspended workloads."""
 
 
 class Gangs(Protocol):
@@ -124,7 +125,7 @@ class QueueUsageStore:
         self._found = 0
         self._by_local: frozenset[QueueRef] = frozenset()
 
-    # What is seen and decided.
+    # Events and decisions.
 
     def touch(self, uid: str) -> None:
         """Note that a pod has changed, or is gone."""
@@ -138,7 +139,7 @@ class QueueUsageStore:
             self._dirty.update(dict.fromkeys(uids))
 
     def decide(self, uid: str, flavors: Flavors) -> None:
-        """Note in which flavors a pod is charged until its binding says so; () forgets it."""
+        """Note a pod's flavors until its binding names them; () forgets them."""
         if flavors == self._decided.get(uid, ()):
             return
         if flavors:
@@ -162,7 +163,7 @@ class QueueUsageStore:
         """Return whether a pod is charged by a hold alone, as it was last settled."""
         return uid in self._by_hold
 
-    # What follows.
+    # Results.
 
     def next_end(self) -> int | None:
         """Return when the first pod is charged no more that hangs in its deletion, in seconds."""
@@ -171,8 +172,8 @@ class QueueUsageStore:
     def settle(self, pods: Pods, now: int) -> tuple[QueueState | None, set[QueueRef]]:
         """Return the state of all queues, and the queues that hold less than at the last call.
 
-        None without queues. Costs what has changed, and all pods when queues have. `now` is in
-        seconds.
+        None without queues. The cost grows with the number of changes, and with all pods when
+        queues have changed. `now` is in seconds.
         """
         self._now = max(now, self._now)
         queue_set = self._names.known.queue_set()
@@ -340,7 +341,7 @@ class QueueUsageStore:
         return entry
 
     def _forget_mates(self) -> None:
-        """Forget what members of gangs have in common: only for as long as nothing changes."""
+        """Forget results shared by members of one gang: any change can outdate them."""
         self._alike.clear()
         self._last_made.clear()
 
@@ -353,7 +354,7 @@ class QueueUsageStore:
         return 0 < until <= self._now
 
     def _local(self, ref: QueueRef, gang: GangKey | None) -> LocalQueueKey | None:
-        """Return the LocalQueue by which a gang uses a queue, if these decide about the order."""
+        """Return the LocalQueue of a gang, if the order in its queue depends on LocalQueues."""
         if ref not in self._by_local or gang is None:
             return None
         resolved = self._gangs.queues.of(gang)
@@ -362,11 +363,12 @@ class QueueUsageStore:
         return resolved.local.key
 
     def _as_bound(self, pod: Pod, now: _Bound, *, is_known: bool) -> _Bound:
-        """Return where a pod on a node has been charged since it was bound; `now`, if not known.
+        """Return the charge of a pod since it was bound, or `now` if that is unknown.
 
-        What its user writes on it, or on its gang, moves no charge and ends none. It is known once
-        the pod is bound by us, or says what its binding said, or once its gang names a queue: what
-        is in a queue by default may have an object that names another one, and is not there yet.
+        Later edits of the pod or its gang move no charge and end none. The charge is known if this
+        process bound the pod, if the pod carries the annotations of its binding, or once its gang
+        names a queue. A default queue is not enough: an object that names another queue may not
+        have been seen yet.
         """
         if is_known:
             self._bound.setdefault(pod.uid, now)

@@ -21,12 +21,12 @@ LONGEST_REST_SECONDS: Final = 1800
 
 
 class Hold:
-    """Where members are planned that are no pods yet. All times are in seconds.
+    """The planned places of members whose pods do not exist yet. All times are in seconds.
 
-    `gangs` are those of the workload, and `at_once` is how many pods its spec asked for. `binds`
-    are the plans that no pod has taken over yet, by the uid of the member; those in `late` are for
-    pods that come only after others, at any time. `until` is when the other pods must be there;
-    None as long as the API server has not taken the start of the workload.
+    `gangs` are the gangs of the workload. `at_once` is the number of pods that its controller
+    creates together. `binds` are the plans that no pod has taken over yet, by the uid of the
+    member; `late` members get their pods only after others, at any time. `until` is when the other
+    pods must exist; None as long as the API server has not accepted the start of the workload.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Hold:
 
 
 def late_members(gangs: Iterable[VirtualGang]) -> Iterator[str]:
-    """Yield the uids of the members whose pods are created only after others."""
+    """Yield the uids of members whose pods are created only after others."""
     for gang in gangs:
         for pod, slot in zip(gang.pods, gang.pods.slots, strict=True):
             if gang.templates[slot.prototype].is_late:
@@ -109,7 +109,7 @@ def _asks(pod: Pod) -> tuple[tuple[str, int], ...]:
 
 
 class Rests:
-    """Backoff of workloads whose pods were not created after the start: doubled each time."""
+    """Backoff, doubled each time, of started workloads whose pods were not created."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}
@@ -126,12 +126,12 @@ class Rests:
         return self._until.get(uid, 0)
 
     def forget(self, uid: str) -> None:
-        """Forget a workload that is gone, or whose pods have come."""
+        """Forget a workload that is gone, or that has its pods."""
         self._times.pop(uid, None)
         self._until.pop(uid, None)
 
 
-# The holds of all workloads that were started, as long as pods are awaited.
+# The holds of all started workloads that still lack pods.
 
 
 class AdmittedRoom:
@@ -188,7 +188,7 @@ class AdmittedRoom:
                     self.end(hold)
 
     def take_overdue(self, now: int) -> list[Hold]:
-        """End the holds whose pods have not come in time, and return them."""
+        """End the holds whose pods have not been created in time, and return them."""
         times = [(each.deadline, each) for each in self.holds.values()]
         late = [each for deadline, each in times if deadline is not None and deadline <= now]
         for hold in late:
@@ -235,7 +235,7 @@ def admission_of(
     queue_set: QueueSet | None,
     members: Iterable[Pod],
 ) -> Admission:
-    """Return the admission of a workload whose gangs were placed. `members` are all it has."""
+    """Return the admission of a workload whose gangs were placed. `members` are all its members."""
     places = {bind.pod.uid: bind.node for each in placed for bind in each.binds}
     nodes = tuple(places.get(pod.uid, "") for pod in members)
     queue = next((each.gang.queue for each in placed if each.gang.queue is not None), None)
@@ -260,7 +260,7 @@ def _edits(
     templates: Templates,
     queues: tuple[QueueRef, QueueSet],
 ) -> Iterable[TemplateEdit]:
-    """Yield what is added to each template, by the flavors of its first member."""
+    """Yield the edits of each template, by the flavors of its first member."""
     first: dict[int, Bind] = {}
     for bind in binds:
         first.setdefault(templates.get(bind.pod.uid, 0), bind)

@@ -1,7 +1,8 @@
-"""Workloads that the owners of suspended workloads create, and the pods of which owner these have.
+"""Workloads created by suspended workloads, and the owner to which their pods belong.
 
-A TrainJob has a JobSet while it waits, and only the JobSet declares the members. The RayCluster of
-a RayJob is created when the RayJob is started, and its name is not known before.
+For example, a TrainJob already has a JobSet while it waits, and only the JobSet declares the
+members. The RayCluster of a RayJob is created when the RayJob is started, and its name is not known
+before.
 """
 
 from collections.abc import Iterator
@@ -92,7 +93,7 @@ class OwnedWorkloads:
         return owned
 
     def _completed(self, described: GangObject) -> GangObject:
-        """Return what a workload says, with the members that the workloads that it owns declare."""
+        """Return the description of a workload, with the members that its own workloads declare."""
         said, managed = described.suspended, described.managed
         known = said or managed
         owned = [] if known is None else self._own(known.workload)

@@ -24,7 +24,10 @@ class StartedWorkloads:
         self._by_gang: dict[GangKey, str] = {}
 
     def add(self, uid: str, managed: Managed) -> None:
-        """Note that a workload was let start. Its gangs stay known if what it made is gone."""
+        """Note that a workload was started.
+
+        Its gangs stay known even if the objects it created are gone.
+        """
         before = self._managed.get(uid)
         gangs = dict.fromkeys((*(before.gangs if before is not None else ()), *managed.gangs))
         self._managed[uid] = managed._replace(gangs=tuple(gangs))
@@ -40,7 +43,7 @@ class StartedWorkloads:
             self.unname(managed.gangs, uid)
 
     def take_planned(self) -> list[Managed]:
-        """Return all with what was planned for them, which is forgotten."""
+        """Return all workloads with their plans, and forget the plans."""
         found = [*self._managed.values()]
         self._managed = {uid: each._replace(planned=None) for uid, each in self._managed.items()}
         return found

@@ -66,7 +66,7 @@ class VirtualPodStore:
         return Counted(found.pod, found.gang, "", found.number) if found is not None else None
 
     def enrich(self, uids: Iterable[str]) -> Iterator[tuple[GangKey, VirtualPods]]:
-        """Yield the gangs whose members other selectors match now, with these members."""
+        """Yield the gangs whose members match other selectors now, with their new members."""
         keys = {self._prototypes[uid].gang for uid in uids if uid in self._prototypes}
         for key in sorted(keys):
             before = self._members[key]

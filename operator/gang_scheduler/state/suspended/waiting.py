@@ -83,10 +83,10 @@ class Waiting:
 
 
 class WaitingWorkloads:
-    """The descriptions of suspended workloads, and the ones that wait, by uid.
+    """The descriptions of suspended workloads, and the waiting ones among them, by uid.
 
-    `kinds` are the managed kinds. `holds` are those of started workloads, by uid. Each
-    method that changes something tells `note` what that means for gangs.
+    `kinds` are the managed kinds. `holds` are the holds of started workloads, by uid. Each method
+    that changes something reports its meaning for gangs to `note`.
     """
 
     def __init__(
@@ -118,11 +118,12 @@ class WaitingWorkloads:
         self._said: dict[str, SuspendedWorkload] = {}
         self._waiting: dict[str, Waiting] = {}
         self._leaving: set[str] = set()
-        # By the uid of a workload that of the one in whose gang it would have members.
+        # By the uid of a workload: the uid of another workload that already has the gang of its
+        # members.
         self._shared: dict[str, str] = {}
         self._judged: object = None
 
-    # What is seen.
+    # Events.
 
     def upsert(self, uid: str, said: SuspendedWorkload) -> None:
         """Let a suspended workload wait, if it is ours to start."""
@@ -136,9 +137,9 @@ class WaitingWorkloads:
         self._withdraw(uid)
 
     def settle(self) -> None:
-        """Let those wait that are ours by what is declared now, and no others.
+        """Make workloads wait that this scheduler may start now, and no others.
 
-        And keep no more virtual pods than is worth it.
+        Also limits the number of virtual pods.
         """
         judged = (self._queues.enforced, self._queues.served, self._queues.queue_set() is None)
         if judged != self._judged:
@@ -159,12 +160,12 @@ class WaitingWorkloads:
             self.show(uid)
 
     def show(self, uid: str) -> None:
-        """Let a workload wait as it is now; one that is the same as before goes on waiting."""
+        """Put a workload's present description into the queue; an unchanged one keeps waiting."""
         said = self._said.get(uid)
         self._leaving.discard(uid)
         self._separate(uid)
         if said is None or uid in self._holds:
-            # What was written of it comes back later than what was decided.
+            # Its description is written later than the decision to start it, so it may be outdated.
             return
         if not self._is_ours(said):
             self._withdraw(uid)
@@ -198,7 +199,7 @@ class WaitingWorkloads:
                 self._queue_usage.touch(each)
         self._note(Change.GANGS_TOUCHED)
 
-    # What is decided.
+    # Decisions.
 
     def get(self, uid: str) -> Waiting | None:
         """Return a workload that waits; None for any other."""
@@ -231,9 +232,9 @@ class WaitingWorkloads:
     # Workloads that wait.
 
     def _refuse(self, waiting: Waiting, other: ManagedWorkload) -> None:
-        """Let no gang start in which another workload has members that wait suspended, too.
+        """Refuse a workload with members in a gang that belongs to another suspended workload.
 
-        Which of both has the quorum is not said anywhere, and each is started by itself.
+        It is unclear which of both has the quorum, and each of them is started on its own.
         """
         cause = GangShared(str(waiting.said.workload), str(other))
         problem = Problem(Reason.INVALID_SPEC, cause)
@@ -256,7 +257,7 @@ class WaitingWorkloads:
             self.show(first)
 
     def _tell(self, waiting: Waiting) -> None:
-        """Tell the queue of gangs what waits."""
+        """Report the waiting gangs of a workload to the queue of gangs."""
         workload, rests = waiting.said.workload, self.rests.until(waiting.said.workload.uid)
         for key, gang in waiting.gangs.items():
             pods = None if key in waiting.planned else self._virtual_pods.members(key)

@@ -1,8 +1,8 @@
-"""Suspended workloads: which ones wait, which were started, and what is to be written of them.
+"""Suspended workloads: which of them wait, which were started, and which objects must be written.
 
-A waiting workload is a gang of virtual pods in the queue of gangs. When a plan has room for it,
-the virtual pods become members that are planned like others. They keep room and quota until the
-controller has created the real pods; each real pod takes over the plan of one member.
+A waiting workload is a gang of virtual pods in the queue of gangs. When a plan has room for it, the
+plans of the virtual pods keep room and quota until the controller has created the real pods. Each
+real pod takes over the plan of one member.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,14 +37,15 @@ from gang_scheduler.state.suspended.started import StartedWorkloads
 from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.suspended.waiting import Waiting, WaitingWorkloads
 
-# Work that an earlier process began: workloads that it started and whose pods have not all come.
+# Continues the work of an earlier process: workloads that it started and that still lack pods. The
+# workload itself says when it was started and where its members were to go.
 # The workload itself says when it was started and where its members were to go.
 
 
 class Resumed(NamedTuple):
-    """The room that is kept on, for members that are no pods yet, and what pods have of it.
+    """The room that is kept for members without pods, and the plans that pods took over.
 
-    `nominated` are pods that wait, each with the plan that it takes over.
+    `nominated` are waiting pods, each with its plan.
     """
 
     hold: Hold
@@ -102,9 +103,9 @@ class KeptBack(NamedTuple):
 
 
 class SuspendedWorkloads:
-    """All workloads that wait suspended or were let start, by uid.
+    """All workloads that wait suspended or were started, by uid.
 
-    Each method that changes something tells `note` what that means for gangs.
+    Each method that changes something reports its meaning for gangs to `note`.
     """
 
     def __init__(
@@ -144,10 +145,10 @@ class SuspendedWorkloads:
         self.priorities = self._waiting.priorities
         self._has_resumed = False
 
-    # What is seen.
+    # Events.
 
     def upsert(self, described: GangObject) -> None:
-        """Take in what an object says of itself: that it waits, that it was started, or neither."""
+        """Take in the state of a workload: it waits, it was started, or neither."""
         for each in self._owned.upsert(described):
             self._take_in(each)
         owned = described.owned
@@ -175,10 +176,10 @@ class SuspendedWorkloads:
         self._forget(uid)
 
     def settle(self, now: int) -> None:
-        """Let those workloads wait that are ours by what is declared now, and no others.
+        """Make workloads wait that this scheduler may start now, and no others.
 
-        And keep no more virtual pods than is worth it. The first time, what an earlier process had
-        begun is gone on with; `now` is in seconds.
+        Also limits the number of virtual pods. The first call continues the work of an earlier
+        process; `now` is in seconds.
         """
         if not self._has_resumed:
             self._has_resumed = True
@@ -201,12 +202,12 @@ class SuspendedWorkloads:
         if self._room.took_over(hold, pod):
             self._waiting.rests.forget(hold.workload.uid)
 
-    # What is decided.
+    # Decisions.
 
     def place(self, placed: Sequence[Placed]) -> Admission | None:
-        """Keep room and quota for gangs of one workload; return what is to be written, if all have.
+        """Keep room and quota for gangs of one workload.
 
-        Gangs of the workload that were not placed keep it waiting.
+        Once all its gangs are placed, return the patch to write; until then the workload waits.
         """
         first = placed[0].gang.suspended
         waiting = None if first is None else self._waiting.get(first.workload.uid)
@@ -260,7 +261,7 @@ class SuspendedWorkloads:
                 Decisions(self._gang_queue).bind_failed(refused, now)
 
     def overdue(self, now: int) -> tuple[Suspension, ...]:
-        """Return the workloads whose pods have not come in time; their room is kept no longer."""
+        """Return the workloads whose pods were not created in time, and free their room."""
         late = (hold.workload for hold in self._room.take_overdue(now))
         # A workload that runs with the pods that have come continues.
         vain = [each for each in late if not self._has_bound_pods(each)]
@@ -318,7 +319,7 @@ class SuspendedWorkloads:
 
     def _manage(self, uid: str, managed: Managed) -> None:
         """Note that a workload was let start, and wait for its pods if room is kept for them."""
-        # What an earlier process planned is of use only until it is gone on with.
+        # The plan of an earlier process is needed only until its work has been continued.
         self._started.add(uid, managed._replace(planned=None) if self._has_resumed else managed)
         hold = self.holds.get(uid)
         if hold is None:

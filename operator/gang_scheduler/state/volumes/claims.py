@@ -188,7 +188,8 @@ def _value(step: ClaimStep) -> str:
     return step.claim.key if step.volume is not None else step.node
 
 
-# Whether one claim is bound for a pod, waits, or cannot be bound. The rules are those of kube-
+# Whether one claim of a pod is bound, waits, or cannot be bound. The rules are those of
+# kube-scheduler's checkBindings.
 # scheduler's checkBindings.
 
 BOUND = Progress(Stage.BOUND)

@@ -1,4 +1,4 @@
-"""Volumes of a snapshot: which can be chosen and where, what is in use, and what pods ask for."""
+"""The volumes of a snapshot: where each can be used, which are in use, and the needs of pods."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -25,7 +25,10 @@ from gang_scheduler.model.volumes import (
 from gang_scheduler.state.volumes.claims import AssumeCache
 from gang_scheduler.state.volumes.store import VolumeStores
 
-# The storage that a pod asks for, from its claims as they are now. The rules are those of kube-
+# The storage that a pod needs, from the present state of its claims. The rules are those of
+# kube-scheduler's volume plugins, in their order and words. Values that differ between otherwise
+# equal pods are left out, so that such members are of one class: the name of a claim is included
+# only if other pods use the claim, too.
 # scheduler's volume plugins, in their order and words. Values that only tell pods apart are left
 # out, so that members that ask the same are of one class: the name of a claim is included only if
 # other pods use the claim too.

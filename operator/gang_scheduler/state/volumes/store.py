@@ -157,7 +157,7 @@ def _file(index: dict[K, set[str]], key: K | None, name: str, sign: int) -> None
 
 
 def _counts(found: VolumeObject | None) -> list[str]:
-    """Return the drivers whose volumes must be counted because of an object."""
+    """Return the drivers that an object makes subject to a volume limit."""
     if isinstance(found, CsiNode):
         return [driver for driver, limit in found.drivers if limit is not None]
     return [found.key] if isinstance(found, CsiDriver) and found.required else []

@@ -91,9 +91,9 @@ def _keys(pod: Pod | None) -> frozenset[str]:
 
 
 class VolumeCache:
-    """All that is known of volumes; `nodes` returns the present nodes.
+    """Everything known of volumes; `nodes` returns the present nodes.
 
-    An assumed pod whose claims may have come further is put into what waits for it in `waits`.
+    `waits` collects assumed pods whose claims may have been bound.
     """
 
     def __init__(self, nodes: Callable[[], NodeTable], waits: Mapping[str, MovedPods]) -> None:
@@ -147,7 +147,7 @@ class VolumeCache:
             self._snapshot = None
 
     def storage_of(self, pod: Pod) -> Storage | None:
-        """Note a pod that names volumes, and return what these ask for now; None for nothing."""
+        """Note a pod that uses volumes, and return its storage needs; None if it has none."""
         self._stale |= self._users.add(pod)
         self._stale.discard(pod.uid)
         found = snapshot.storage_of(pod, self._known)
@@ -168,7 +168,7 @@ class VolumeCache:
             self._snapshot = snapshot.snapshot_of(self._stores, self._assumed, self._usage)
         return self._snapshot
 
-    # For questions about what is written.
+    # Claims that must be written.
 
     def awaited(self, pod: Pod) -> tuple[UnboundClaim, ...]:
         """Return the claims of a waiting pod that have a node, and no volume there yet."""
@@ -298,7 +298,7 @@ class VolumeCache:
 
 
 def _targets(gvr: GVR, before: VolumeObject | None, after: VolumeObject | None) -> set[Target]:
-    """Return the targets of an object of which something could be assumed."""
+    """Return the targets of an object about which something could be assumed."""
     keys = {each.key for each in (before, after) if each is not None}
     if gvr == PERSISTENT_VOLUME_CLAIMS:
         return {claim_target(key) for key in keys}
