@@ -24,6 +24,8 @@ LONGEST_MESSAGE: Final = 8192
 MOST_FAULTS: Final = 8
 LONGEST_FIELD: Final = 400
 """A key of an annotation has up to 317 characters."""
+LONGEST_PROBLEM: Final = 2000
+"""A problem may name what other fields of the object say, or all effects of taints."""
 
 # pydantic's error types in words that follow the name of a field.
 PROBLEMS: Final = {
@@ -58,12 +60,13 @@ class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the re
     def __str__(self) -> str:
         """Return a sentence for a condition or an Event, of bounded length."""
         field = shortened(printable(self.field[: 2 * LONGEST_FIELD]), LONGEST_FIELD)
+        problem = shortened(printable(self.problem[: 2 * LONGEST_PROBLEM]), LONGEST_PROBLEM)
         if self.value is None:
-            return f"{field} {self.problem}"
+            return f"{field} {problem}"
         # A character is written as at least one: of a long text the end is not seen.
         value = self.value[: 2 * LONGEST_SHOWN_VALUE] if isinstance(self.value, str) else self.value
         shown = json.dumps(value, default=str, ensure_ascii=False)[: 2 * LONGEST_SHOWN_VALUE]
-        return f"{field} {self.problem}, not {shortened(printable(shown))}"
+        return f"{field} {problem}, not {shortened(printable(shown))}"
 
 
 class InvalidFields(InvalidField):

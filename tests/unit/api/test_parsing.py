@@ -121,6 +121,16 @@ def test_a_long_value_is_shown_only_in_part() -> None:
     assert len(sentence) < 200
 
 
+def test_what_a_problem_says_of_other_fields_is_shown_only_in_part() -> None:
+    covered = "9" * 24_000
+
+    told = str(InvalidField("spec.resources", ["cpu"], f"must be those covered: {covered}"))
+
+    assert told.startswith("spec.resources must be those covered: 999")
+    assert told.endswith('999..., not ["cpu"]')
+    assert len(told) < 3000
+
+
 def test_quantities_are_kept_as_they_were_written() -> None:
     wanted = {"cpu": 4, "memory": "16Gi", "nvidia.com/gpu": "8", "example.com/x": "1e3"}
 
