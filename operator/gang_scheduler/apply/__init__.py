@@ -1,4 +1,4 @@
-"""Carries a plan out: binds, evicts, asks for nodes, and takes back what cannot be completed.
+"""Carries out a plan: binds, evicts, requests nodes, and takes back unfinished changes.
 
 Open `plan` first.
 """

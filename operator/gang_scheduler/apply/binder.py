@@ -1,14 +1,14 @@
 """Binds placed gangs, and settles requests whose answer left the outcome open.
 
 A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete one
-by one and no task is made per pod. One that is denied is queued again later: no other waits for it.
-Gangs that start together wait for their unbound claims first (`volume_binder`); then the bindings
+by one and no task is made per pod. A denied binding is queued again later: no other waits for it.
+Gangs that start together first wait for their unbound claims (`volume_binder`); then the bindings
 of their quorums are queued at once.
 
 A binding ends in one of three ways: the pod is on its node; the pod is gone, or on another node; or
-the API server refuses. A pod that is not bound is forgotten in the cache, and planned again with
-the rest of its gang. Until then the room of the rest is kept, if some of what starts together is
-bound: the pods are nominated to their nodes, in our memory alone.
+the API server refuses. A pod that is not bound is removed from its node in the cache, and planned
+again with the rest of its gang. If other members of the gangs that start together are bound, the
+pod's room is kept until then: it is nominated to its node, in the memory of this process only.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ class _Binding:
 class Binder:
     """Binds with bounded concurrency.
 
-    A binding whose members all have an outcome goes to `outcomes`.
+    A gang's binding goes to `outcomes` once all its members have an outcome.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Binder:
         self._held.put_nowait((wait_set, bindings))
 
     async def run(self) -> None:
-        """Bind what is submitted, until cancelled."""
+        """Bind submitted gangs until cancelled."""
         async with anyio.create_task_group() as workers:
             for number in range(self._concurrency):
                 workers.start_soon(self._work, name=f"binder {number}")
@@ -183,7 +183,7 @@ class Binder:
             self._queue.task_done()
 
     def _queue_later(self, binding: _Binding) -> None:
-        """Queue a binding again after a pause, in which its worker does others."""
+        """Queue a binding again after a pause, so that its worker is free for others."""
 
         def again() -> None:
             self._queue.put_nowait(binding)
@@ -256,7 +256,7 @@ class Binder:
         return self._cache.gang_queue.infos.get(gang_binding.gang.key)
 
     def _request_of(self, gang_binding: GangBinding) -> ProvisioningRequest | None:
-        """Return the request by which the nodes of a gang were bought, if they were."""
+        """Return the provisioning request that provided the nodes of a gang, if there was one."""
         keys = gang_binding.placed.together or (gang_binding.gang.key,)
         return self._cache.provisioning.provisioned_for(keys)
 

@@ -90,7 +90,7 @@ class Annotating:
         await self._writer.write_all(current, steps)
 
     def withdrawals(self, pods: Iterable[Pod]) -> Iterator[Step]:
-        """Yield the steps that take requests back from pods, whatever stands there."""
+        """Yield the steps that take requests back from pods, whether or not they carry one."""
         of_annotations = functools.partial(self._api.annotate_pod, annotations=REMOVED)
         noted = functools.partial(self._api.patch_pod_condition, condition=WITHDRAWN)
         for pod in pods:
@@ -120,7 +120,7 @@ class Annotating:
         written = {
             annotations.CHECKPOINT_REQUESTED_AT: rfc3339(gang.request.at),
             annotations.CHECKPOINT_REQUEST_ID: gang.request.id,
-            # What was reported before is known, and is no answer.
+            # Remove an earlier report, which would be mistaken for the answer to this request.
             annotations.CHECKPOINT_DONE_AT: None,
         }
 
@@ -176,7 +176,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_of_a_pod(address: Address) -> bool:
-    """Return whether an address can be that of a pod: not ours, of a node's link, or of many."""
+    """Return whether an address can belong to a pod: not to this host, a link or a group."""
     return not (
         address.is_loopback
         or address.is_link_local
@@ -259,7 +259,7 @@ class Posting:
 
 
 TIMEOUT_SECONDS: Final = 30
-"""How long gangs may take that do not say it, and whose queues do not."""
+"""The time for saving if neither the gang nor its queue sets one."""
 LOOK_SECONDS: Final = 0.25
 
 
@@ -320,7 +320,7 @@ class Saving:
             self._cache.decisions.saving(preemptors, None)
 
     def requested(self, pods: Iterable[Pod]) -> set[str]:
-        """Return the uids of pods on which a request stands."""
+        """Return the uids of pods that carry an open request."""
         records = self._cache.checkpoints
         return {pod.uid for pod in pods if records.standing_on(pod) is not None}
 
@@ -329,7 +329,7 @@ class Saving:
     ) -> Iterator[Step]:
         """Yield the steps that withdraw requests, except requests that a later run has taken over.
 
-        `claimant_of` tells the run whose victim a pod is now.
+        `claimant_of` returns the run whose victim a pod is now.
         """
         records = self._cache.checkpoints
         for key, request in current.requests.items():
@@ -392,7 +392,7 @@ class Saving:
                 if not self._is_there(bind.pod):
                     current.fail(MemberGone(bind.pod.key))
                     return
-            # All of them are looked at: what came of each is noted when its time is over.
+            # Check all of them: the outcome of each is noted when its time is over.
             if not [each for each in asked if not self._is_over(each, now)]:
                 return
             await asyncio.sleep(LOOK_SECONDS)

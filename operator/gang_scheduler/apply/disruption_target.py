@@ -39,7 +39,7 @@ class Naming:
         return self._named(pod.namespace, namespace, pod.key, pod.uid)
 
     def gang(self, key: GangKey, uid: str, namespace: str) -> str:
-        """Return a gang as a namespace may know it; `uid` is that of its object."""
+        """Return the name of a gang, or its `uid` in a namespace that may not know the name."""
         return self._named(key.namespace, namespace, str(key), uid)
 
     def _named(self, own: str, namespace: str, name: str, uid: str) -> str:

@@ -43,10 +43,10 @@ from gang_scheduler.telemetry.logger import Logger
 
 
 class Stages:
-    """Makes the steps of each stage from the objects in the cache, and from what was written.
+    """Makes the steps of each stage from the objects in the cache, and from earlier writes.
 
-    A write that stands needs no step: after a crash, or for a later run of the same pods, only
-    what lacks is written.
+    A write that is already on an object is not repeated: after a crash, or in a later run of the
+    same pods, only missing ones are made.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Stages:
         self._use_eviction_api = use_eviction_api
         self._whole_workloads = WholeWorkloads(managed, suspend, self._eviction)
         self._clock = clock
-        # Uids of pods whose nomination in the cache may differ from the last write.
+        # Uids of pods whose nominations in the cache may differ from the last write.
         self._written: set[str] = set()
         self._unmarked: set[str] = set()
 
     def forget(self, uids: Iterable[str]) -> None:
-        """Forget what was written to the nominations of pods: the cache has it.
+        """Forget written nominations that are in the cache now.
 
-        And that marks were taken from pods that are gone.
+        Also forget that marks were removed from pods which are gone.
         """
         self._written.difference_update(uids)
         self._unmarked = {uid for uid in self._unmarked if self._cache.pod(uid) is not None}
@@ -174,7 +174,8 @@ class Stages:
     def _is_of_broken_gang(self, pod: Pod, current: PreemptionRun) -> bool:
         """Return whether evictions have left a pod's gang below its minMember.
 
-        Those of an earlier process are not known: there it is any cause but failed nodes.
+        Evictions of an earlier process are not known: after a restart, any cause counts except
+        failed nodes.
         """
         info = self._cache.gang_queue.infos.get(pod.gang)
         if info is None or pod.uid not in info.observed.members:
@@ -226,9 +227,9 @@ async def write_nothing(_: Collection[GangKey]) -> None:
 class Evictor:
     """Preempts with bounded concurrency.
 
-    A preemption is put into `outcomes` when all its victims are marked, and when it was given up
-    and taken back. Before any pod of a gang is deleted, `remember` writes to which gang it yields.
-    If all `managed` pods of a workload are victims, `suspend` suspends the workload and returns
+    A preemption goes to `outcomes` when all its victims are marked, and when it was given up and
+    taken back. Before any pod of a gang is deleted, `remember` writes to which gang it yields. If
+    all `managed` pods of a workload are victims, `suspend` suspends the workload and returns
     whether that ends the pods; if not, they are deleted.
     """
 
@@ -331,9 +332,9 @@ class Evictor:
                 workers.start_soon(self._work, workers, name=f"evictor {number}")
 
     async def drain(self) -> None:
-        """Return when all writes of what was submitted are done, but while gangs save their work.
+        """Return when all submitted writes are done. Does not wait while gangs save their work.
 
-        What these are asked stands on their pods, so that the next leader goes on there.
+        Requests to save are on the pods, so the next leader continues from there.
         """
         await self._queue.join()
 
@@ -383,7 +384,7 @@ class Evictor:
         return True
 
     async def _note(self, current: PreemptionRun) -> None:
-        """Have it remembered which gangs yield to the preemptor, and what they have saved."""
+        """Have `remember` write which gangs yield to the preemptor, and their checkpoints."""
         keys = set(current.requests)
         if current.preemption.classes:
             current.noted = True
@@ -453,7 +454,7 @@ class Evictor:
         return tuple(dict.fromkeys(each for each in found if each is not None))
 
     def _taken_back(self, victims: Iterable[str]) -> Iterator[PreemptionRun]:
-        """Yield the runs that take back what they wrote to these pods: that comes first."""
+        """Yield the runs that still have to take back their writes to these pods."""
         found = dict.fromkeys(self._by_victim.get(uid) for uid in victims)
         return (each for each in found if each is not None and each.void)
 

@@ -70,7 +70,10 @@ class PartialGangs(Workers[GangKey]):
                 log.warning("release_failed", pod=pod.key, error=str(refusal.error))
 
 
-# Members on failed nodes that do not terminate are removed by force where that is allowed. Such a
+# Members on failed nodes that do not terminate are removed by force if that is allowed. Such a pod
+# may still run if its node only lost the network, and then it runs next to its replacement. So the
+# administrator must allow it (a setting), and so must the owner of the gang (an annotation). The
+# node must have failed for the longer of the two times they set.
 # pod may still run if its node only lost the network, and then it runs next to its replacement. So
 # the administrator must allow it (a setting), and so must the owner of the gang (an annotation);
 # and the node must have failed for the longer of both times.

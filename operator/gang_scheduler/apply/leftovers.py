@@ -47,7 +47,7 @@ refuses it. If other gangs took the room, the bound members would hold nodes for
 
 
 class LostNomination(NamedTuple):
-    """A gang that has lost room, the cause, and the members whose nominations must end."""
+    """A gang that has lost its room, the cause, and the members whose nominations must end."""
 
     gang: GangKey
     cause: Cause
@@ -91,7 +91,7 @@ class LostNominations:
             self._unused[gang.key] = LostNomination(gang.key, cause, pods)
 
     def note(self, plan: Plan, now: int) -> list[Pod]:
-        """Note the room that a plan shows to be lost; return the pods whose nominations end."""
+        """Note the gangs that lose room in a plan; return the pods whose nominations end."""
         nodes = self._cache.node_usage.table()
         displaced = {pod.uid for made in plan.preemptions for pod in made.displaced}
         found = [*_taken(plan, self._naming), *_lost(plan, nodes, displaced)]
@@ -172,13 +172,13 @@ def _fault_of(name: str, nodes: NodeTable) -> NodeFault:
 
 
 class OrphanedMarks:
-    """Finds pods that are marked, or asked to save their work, and that no preemption needs.
+    """Finds pods that are marked for eviction, or asked to save, although no preemption needs them.
 
-    After a restart pods may carry a DisruptionTarget of a preemption that is not planned again, or
-    a request. Victims get these only after all members of the preemptor are nominated. So once
-    every gang with nominated members has been decided, each such pod that no plan names as a victim
-    is orphaned. A pod of a drained queue, or of a gang that is evicted to start again, is orphaned
-    once the queue is no longer drained, or the gang no longer evicted.
+    After a restart, pods may carry the DisruptionTarget condition or the request of a preemption
+    that is not planned again. Victims get these only after all members of the preemptor are
+    nominated. So once every gang with nominated members has been decided, each such pod that is no
+    victim in a plan is orphaned. A pod of a drained queue, or of a gang that is evicted to start
+    again, is orphaned once the queue is no longer drained, or the gang no longer evicted.
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -226,7 +226,7 @@ class OrphanedMarks:
                 yield key
 
 
-# Victims that should be gone and still hold room for which gangs wait.
+# Victims that should be gone but still hold room for which gangs wait.
 
 LOOK_SECONDS = 5.0
 

@@ -1,6 +1,6 @@
 """Outcomes of writes, as values in one queue.
 
-The binder, the volume binder and the evictor put outcomes there. They do not know what reads
+The binder, the volume binder and the evictor put outcomes there. They do not know which part reads
 them.
 """
 
@@ -38,10 +38,10 @@ class Outcome(enum.StrEnum):
 class GangBinding:
     """Members of a gang that are being bound. `outcomes` fills up by pod uid.
 
-    With `joins` the gang does not need these members for its quorum. `submitted_at` is the event
-    loop's time, in seconds. `begun`: the first of the bindings is being sent, or was. `together`
-    are the bindings of all gangs that start together, and `kept` the uids of members whose room is
-    kept though they are not bound.
+    `joins`: the gang does not need these members for its quorum. `submitted_at` is the event loop's
+    time, in seconds. `begun`: the first binding is being sent, or was sent. `together` are the
+    bindings of all gangs that start together, and `kept` the uids of unbound members whose room is
+    kept.
     """
 
     placed: Placed
@@ -91,7 +91,7 @@ class GangBinding:
 
     @property
     def is_in_part(self) -> bool:
-        """The quorum is not bound, and others of what starts together are."""
+        """The quorum is not bound, but other members of the gangs that start together are."""
         return self.lacks and any(each.has_bound for each in self.together)
 
     @property

@@ -1,6 +1,6 @@
 """Takes a plan into the state: its decisions count from then on, before the API server knows.
 
-Called by the loop, by `simulate` and by tests, which differ only in what writes the decisions
+Used by the loop, by `simulate` and by tests. They differ only in the part that writes the decisions
 (`Writers`).
 """
 
@@ -26,9 +26,9 @@ from gang_scheduler.state.queues.reservations import News
 
 
 class Writers(Protocol):
-    """Carries out in the background what the state counts as done already.
+    """Writes decisions in the background; the state already counts them as done.
 
-    An error that a method raises concerns only the gangs that the method was called for.
+    If a method raises, only the gangs of that call are affected.
     """
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
@@ -101,10 +101,10 @@ class BinderAndEvictor:
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """A plan as it was taken in, the pods whose nominations ended with it, and new reservations.
+    """A plan that was taken in, the pods whose nominations ended with it, and new reservations.
 
-    Gangs that could not be taken in because of an error are among the refused. `admissions` are of
-    suspended workloads that may start.
+    Gangs that failed with an error are among the refused. `admissions` are for suspended workloads
+    that may start.
     """
 
     plan: Plan
@@ -121,9 +121,9 @@ def take_in(
     lost_nominations: LostNominations,
     writers: Writers,
 ) -> TakenIn:
-    """Count all decisions of a plan, and hand what must be written to the writers.
+    """Count all decisions of a plan, and hand the needed writes to the writers.
 
-    Bindings come first, then preemptions, then the verdicts on gangs that wait.
+    Bindings come first, then preemptions, then the refusals of waiting gangs.
     """
     lost = tuple(lost_nominations.note(plan, now_seconds))
     failed = [
@@ -232,7 +232,7 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
 
 
 def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
-    """Note the verdicts on gangs that wait; a gang for which that raises is due again."""
+    """Note why gangs wait; if that raises for a gang, the gang is tried again."""
     for refused in plan.refused:
         with confined("refuse", refused.gang.key) as step:
             soon = refused.gang.key in plan.unsearched

@@ -46,10 +46,10 @@ class Step:
 class PreemptionRun:
     """A preemption under way. A `void` run is stopped and taken back.
 
-    `problem` is what went wrong, if anything did. `noted`: what gangs yield to is remembered.
-    `asked`, `marked` and `evicted` are uids, of pods that are told to save their work, marked, and
-    deleted; `requests` are what gangs are asked by. `submitted_at` is the event loop's time, in
-    seconds.
+    `problem` says why it failed, if it did. `noted`: the preemptor is remembered for the gangs that
+    yield. `asked`, `marked` and `evicted` are uids of pods that were asked to save, marked, and
+    deleted; `requests` are the open requests to save, by gang. `submitted_at` is the event loop's
+    time, in seconds.
     """
 
     preemption: Preemption
@@ -140,7 +140,7 @@ class StepWriter:
         if refusal is None:
             return
         if refusal.error is None:
-            # The replica that leads now plans again, from what is written.
+            # The replica that leads now plans again, starting from the writes that were made.
             current.void = True
             return
         self._judge(current, step, refusal.error)

@@ -1,9 +1,8 @@
-"""ProvisioningRequests: created when a cycle asks for nodes, deleted when no gang needs them.
+"""ProvisioningRequests: created when a cycle requests nodes, deleted when no gang needs them.
 
-The name of a request follows from the gang, from the nodes asked for, and from the number of the
-attempt. So a request is made once, whatever happens between two writes: a new leader computes the
-same name and finds the request there. PodTemplates are created before the request that names
-them.
+The name of a request follows from the gang, from the requested nodes, and from the number of the
+attempt. So a request is made once, even after a crash between two writes: a new leader computes the
+same name and finds the request there. PodTemplates are created before the request that names them.
 """
 
 import time
@@ -32,7 +31,9 @@ from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table, virtual_pods
 from gang_scheduler.workloads.suspended import without_additions
 
-# One member of each pod set as an object from which a PodTemplate can be made. A workload that
+# One member of each pod set, as an object from which a PodTemplate can be made. A workload that
+# waits suspended has no pods yet; its member is computed from the workload as it is now, as its
+# controller would create it.
 # waits suspended has no pods; its member is what its controller would create from the workload as
 # it is now.
 
@@ -62,7 +63,7 @@ class MemberBodies:
         return [_with_images(found[each.name]) for each in pods]
 
     async def _read(self, workload: ManagedWorkload) -> Body:
-        """Return the object from which the members follow: that of some is the one they own."""
+        """Return the object that declares the members: the workload itself, or the one it owns."""
         if workload.kind in table.DECLARING_NO_MEMBERS:
             workload = workload._replace(kind=table.OWNED[workload.kind])
         body = without_additions(await self._workloads.read(workload))
@@ -72,9 +73,9 @@ class MemberBodies:
 
 
 def _with_images(pod: Body) -> Body:
-    """Return a pod with an image in each container: that of its first one, where none is known.
+    """Return a pod in which each container has an image, if need be that of the first container.
 
-    Its controller adds containers with images of its own configuration.
+    Controllers add containers whose images come from their own configuration.
     """
     spec = pod["spec"]
     image = next((str(each["image"]) for each in spec["containers"] if each.get("image")), "none")
@@ -177,7 +178,7 @@ log = Logger()
 
 
 def _nothing(_: ProvisioningRequest) -> None:
-    """Tell nothing."""
+    """Do nothing."""
 
 
 class Provisioner:
@@ -374,6 +375,6 @@ class Provisioner:
 
 
 def _versions(request: ProvisioningRequest) -> Iterable[GVR]:
-    """Return the versions in which a request may be deleted."""
+    """Return the API versions in which a request may be deleted."""
     known = [gvr for gvr in PROVISIONING_REQUESTS if gvr.api_version == request.api_version]
     return known or PROVISIONING_REQUESTS

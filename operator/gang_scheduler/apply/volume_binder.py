@@ -45,11 +45,11 @@ from gang_scheduler.telemetry import metrics
 
 @dataclass(slots=True, eq=False)
 class ClaimWait:
-    """Members that are bound once the claims of all of them are bound, or not at all.
+    """Members that are bound only once all their claims are bound.
 
-    `placed` has an entry a gang; with `joins` the gang does not need these members for its quorum.
-    The wait may come `after` another one. `unbound` are the uids of members whose claims are not
-    known to be bound.
+    `placed` has an entry a gang; `joins`: the gang does not need these members for its quorum. The
+    wait may come `after` another one. `unbound` are the uids of members whose claims may still be
+    unbound.
     """
 
     placed: tuple[Placed, ...]
@@ -82,10 +82,10 @@ class ClaimWait:
 class WaitSet:
     """The claim waits of gangs that start together. Later waits may come after the first one.
 
-    `open` are the waits that are not settled, and `cause` is what for. `moved` are the members
-    whose claims may have progressed, `errors` the latest errors of writes by claim or volume, and
-    `wait_of` is the wait of each member with claims, by uid. `size` is the number of claims.
-    `began` is the event loop's time, in seconds.
+    `open` are the waits that are not settled, and `cause` names the claims they wait for. `moved`
+    are the members whose claims may have progressed, `errors` the latest write errors by claim or
+    volume, and `wait_of` is the wait of each member with claims, by uid. `size` is the number of
+    claims. `began` is the event loop's time, in seconds.
     """
 
     waits: tuple[ClaimWait, ...]
@@ -130,7 +130,7 @@ def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
     """Return the claim waits of gangs that start together.
 
     The quorums are one wait. Every other member with claims is a wait of its own, after the
-    quorums. In a gang by itself whose members can start singly, no member waits for another one.
+    quorums. In a lone gang whose members may start singly, no member waits for another one.
     """
     quorums = [_quorum(placed, alone=len(together) == 1) for placed in together]
     begin = [_begins(placed, quorum) for placed, quorum in zip(together, quorums, strict=True)]
@@ -280,7 +280,7 @@ class VolumeBinder:
     async def _wait(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         """Return when all waits are settled.
 
-        Members whose claims moved are looked at right away, all members every LOOK_SECONDS.
+        Members whose claims changed are checked right away, all members every LOOK_SECONDS.
         """
         clock = asyncio.get_running_loop().time
         look_at = clock()

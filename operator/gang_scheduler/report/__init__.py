@@ -1,4 +1,4 @@
-"""Tells users what was decided: statuses, conditions, Events, metrics and logs.
+"""Reports decisions to users: statuses, conditions, Events, metrics and logs.
 
 Open `status_writer` first.
 """

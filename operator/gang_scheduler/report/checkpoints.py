@@ -52,7 +52,7 @@ class CheckpointAnnouncer:
         self._clock = clock
 
     async def run(self) -> None:
-        """Tell news until cancelled. Outcomes from before this replica scheduled are no news."""
+        """Report outcomes until cancelled, except outcomes from before this replica scheduled."""
         self._cache.checkpoints.take_in(int(self._clock()))
         news = self._cache.checkpoints.news
         kept = [each for each in news if each[1].outcome is None]
@@ -120,12 +120,12 @@ class LatestCheckpoints:
         self._writes = writes
 
     async def run(self) -> None:
-        """Write what gangs save, until cancelled."""
+        """Write the checkpoints of gangs until cancelled."""
         when = self._writes.allowed
         await every(LATEST_SECONDS, self.look, "report", "checkpoints", at_once=True, when=when)
 
     async def look(self) -> None:
-        """Write what has changed since the last look."""
+        """Write the checkpoints that have changed since the last call."""
         is_managed = JOB.name in self._cache.suspended.rules.manage_jobs
         if not is_managed:
             return
@@ -186,7 +186,7 @@ _GROUPS: Final = frozenset({POD_GROUPS.group, SCHED_PLUGINS_POD_GROUPS.group})
 
 
 class EvictionWriter:
-    """Writes to which gangs a gang yields, and which checkpoint it has saved."""
+    """Writes to which gang each evicted gang yields, and its checkpoint."""
 
     def __init__(self, api: Api, cache: Cache, texts: EvictionTexts, writes: Writes) -> None:
         self._api = api

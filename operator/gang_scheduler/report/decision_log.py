@@ -1,8 +1,8 @@
 """The log of decisions: a line for each gang that starts, grows, preempts, loses pods, or waits.
 
-Bounded: a line has the number of all pods and nodes, at most NAMES_SHOWN names of pods, and nodes
-as ranges of at most LETTERS_SHOWN letters. Of each kind at most LINES_A_SECOND lines are written;
-what is left out is summed up in one line.
+The size is bounded: a line has the number of all pods and nodes, at most NAMES_SHOWN names of pods,
+and nodes as ranges of at most LETTERS_SHOWN letters. At most LINES_A_SECOND lines of each kind are
+written; the rest are summed up in one line.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ LETTERS_SHOWN: Final = 500
 LINES_A_SECOND: Final = 10
 SECOND: Final = 1.0
 BY_PRIORITY: Final = "Priority"
-"""The right by which a gang is evicted where no queue gives one."""
+"""The eviction right in the log if no queue gives one."""
 DRAINED: Final = "Drained"
-"""The right by which a gang is evicted whose queue is drained."""
+"""The eviction right in the log if the gang's queue is drained."""
 
 log = Logger()
 
@@ -50,7 +50,7 @@ class DecisionLog:
         self._left_out: Counter[str] = Counter()
 
     async def run(self) -> None:
-        """Sum up once a second what was left out, until cancelled."""
+        """Log once a second how many lines were left out, until cancelled."""
         try:
             while True:
                 await asyncio.sleep(SECOND)
@@ -67,7 +67,7 @@ class DecisionLog:
         self._reasons = pruned(self._reasons, self._known)
 
     def bound(self, binding: GangBinding) -> None:
-        """Log that all members of a plan are bound. What the gang waits for next is news."""
+        """Log that all members of a plan are bound. Any later reason to wait is logged again."""
         gang, binds = binding.gang, binding.placed.binds
         self._reasons.pop(gang.key, None)
         if self._is_one_more("gang_bound"):
@@ -94,7 +94,7 @@ class DecisionLog:
             self._left_out[what] += 1
 
     def preempting(self, preemption: Preemption) -> None:
-        """Log for which gangs pods are evicted or leave already, and where."""
+        """Log which gangs preempt, and on which nodes pods are evicted or already leaving."""
         gangs, victims = preemption.gangs, preemption.victims
         if self._is_one_more("preempting"):
             log.info(
@@ -112,7 +112,7 @@ class DecisionLog:
             self._left_out["victims"] += len(victims)
 
     def evicted(self, key: GangKey, pods: Sequence[Pod], preemption: Preemption) -> None:
-        """Log which pods of a gang are evicted, for which gang and by what right."""
+        """Log which pods of a gang are evicted, for which gang and by which right."""
         if self._is_one_more("gang_evicted"):
             right = preemption.classes.get(key)
             log.info(
@@ -201,7 +201,10 @@ def _of_refusal(refused: Refused) -> dict[str, Any]:
 
 
 def _cause(refused: Refused) -> str:
-    """Return the kind of what keeps a gang waiting, to be counted: text differs with each gang."""
+    """Return the kind of cause that keeps a gang waiting.
+
+    The kind can be counted; the text differs from gang to gang.
+    """
     while refused.with_group is not None:
         refused = refused.with_group.refused
     if refused.cause is not None:

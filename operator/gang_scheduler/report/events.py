@@ -78,9 +78,9 @@ BURST = 100.0
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The object that an Event is about, and the gang if the Event is that of a gang.
+    """The object that an Event is about, and the gang if the Event concerns one.
 
-    Several gangs may be described by one JobSet or one Job: each has a limit of its own.
+    One JobSet or Job may describe several gangs: each gang has a rate limit of its own.
     """
 
     api_version: str
@@ -92,7 +92,7 @@ class About:
 
     @classmethod
     def of_pod(cls, pod: Pod, gang: GangKey | None = None) -> "About":
-        """Return a pod, and the gang whose Event it is."""
+        """Return a pod as the subject of an Event, with its gang if the Event concerns it."""
         return cls("v1", "Pod", pod.namespace, pod.name, pod.uid, gang)
 
     @classmethod

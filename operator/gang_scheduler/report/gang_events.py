@@ -1,4 +1,4 @@
-"""Tells users what was decided and done: Events on gangs, log lines, metrics and warnings."""
+"""Reports decisions and their results: Events on gangs, log lines, metrics and warnings."""
 
 import asyncio
 import itertools
@@ -142,7 +142,7 @@ class GangEvents:
         orphans = sum(not pod.owner for pod in pods)
         who = f"{_who(gang.key, pods)}{_for_good(orphans, len(pods))}"
         note = f"Evicted whole to start anew: its domain has no room for lost members{who}"
-        # Of what an earlier process began, the victims may be all that is left of the gang.
+        # If an earlier process began the eviction, the victims may be the only members left.
         about = self._of_gang(gang.key, gang.pending or gang.bound_members or pods)
         self._events.record(about, "EvictedWhole", note, warning=True)
 

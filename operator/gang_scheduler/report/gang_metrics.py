@@ -166,9 +166,9 @@ def _workers(info: GangInfo) -> tuple[int, int, int] | None:
 
 
 def became_whole_at(info: GangInfo, before: GangSeries | None, now: float) -> float:
-    """Return when a gang was first whole: when its last member was bound.
+    """Return when a gang first had all members bound.
 
-    What is written of a gang counts that was there before this process.
+    For a gang from before this process, the time in its status counts.
     """
     written = (info.observed.spec or NO_SPEC).scheduled_at if before is None else 0
     bound = max((pod.scheduled_at for pod in info.observed.members.values()), default=0)
@@ -216,9 +216,9 @@ class Decisions:
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self._cache = cache
         self._clock = clock
-        # The last refusal of each gang: what came of it, and whether after the schedule timeout.
+        # The last refusal of each gang: its result, and whether it came after the schedule timeout.
         self._last: dict[GangKey, tuple[Result, bool]] = {}
-        # Since when gangs that need one member were complete whose start is counted.
+        # For gangs of one member: when they became complete, if their start is to be counted.
         self._started: dict[GangKey, int] = {}
 
     def refused(self, refused: Iterable[Refused]) -> None:
@@ -299,7 +299,7 @@ class Decisions:
                 return
 
     def preempted(self, preemption: Preemption) -> None:
-        """Count the gangs that lose members for a gang, and what work is lost with these."""
+        """Count the gangs that are preempted, and the work that their members lose."""
         preemptor = self._queue_of(preemption.gangs[0].key) if preemption.gangs else NO_QUEUE
         lost: dict[GangKey, list[Pod]] = {}
         for victim in preemption.victims:
@@ -314,7 +314,7 @@ class Decisions:
                 metrics.EVICTIONS_REPEATED.labels(queue).inc()
 
     def lost(self, preemption: Preemption) -> None:
-        """Count what work is lost with the members of a gang that is evicted whole."""
+        """Count the work lost by the members of a gang that is evicted whole."""
         for gang in preemption.gangs:
             pods = [victim.pod for victim in preemption.victims if victim.gang == gang.key]
             self._lose(gang.key, self._queue_of(gang.key), pods)
@@ -411,7 +411,7 @@ class GangGauges:
         metrics.OLDEST_WAIT.show(waits, max)
 
     def asked(self) -> frozenset[str]:
-        """Return the resources that gangs wait for which have all their members."""
+        """Return the resources that complete gangs wait for."""
         return frozenset().union(*{each.asks for each in self._waiting.values()})
 
     def _examine(self, info: GangInfo) -> None:
@@ -481,7 +481,7 @@ LARGEST_PART: Final = 0.01
 
 
 class Measures:
-    """What is counted of gangs and of the cluster, while this replica schedules."""
+    """Counts gangs and the cluster, while this replica schedules."""
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self.gangs = GangGauges(cache, clock)
@@ -489,7 +489,7 @@ class Measures:
         self._cluster = ClusterGauges(cache)
 
     async def run(self) -> None:
-        """Show what has changed, until cancelled."""
+        """Update changed metrics until cancelled."""
         while True:
             seconds = 0.0
             with confined("measure", "gangs and nodes"):

@@ -21,7 +21,7 @@ from gang_scheduler.workloads import table
 # (Job `train`, PodGroup `train`, label `pg-of-train`).
 
 ALIKE: Final = 0.75
-"""From which ratio on two names are taken for one and its misspelling."""
+"""Two names count as one and its misspelling if they are at least this alike."""
 SHOWN: Final = 3
 MOST_COMPARED: Final = 1000
 """With as many names in a namespace none is looked for: it would take too long."""
@@ -47,10 +47,11 @@ class _Names:
 
 
 class NearNames:
-    """The names in each namespace that pods give to PodGroups that do not exist, and the others.
+    """The names that pods give to missing PodGroups, and the existing names, by namespace.
 
-    Linear in the gangs when it is made; then a comparison with each such name of one namespace, as
-    long as `read` has few letters of that one. It counts them, and is another's to forget.
+    Making it is linear in gangs. Each lookup compares with the names of one namespace, unless
+    `read` shows that too many letters were compared there already. `read` is counted here and reset
+    by the caller.
     """
 
     def __init__(self, infos: Iterable[GangInfo], read: Counter[_Place] | None = None) -> None:
@@ -107,7 +108,7 @@ class NearNames:
         )
 
     def _nearest(self, known: Mapping[_Place, _Names], key: GangKey) -> GangInfo | None:
-        """Return the gang whose name is most like that of a key; None without any like it."""
+        """Return the gang with the most similar name; None if no name is similar."""
         place = _place(key)
         names = known.get(place)
         if names is None or len(names.infos) > MOST_COMPARED or self._read[place] > MOST_LETTERS:
@@ -131,7 +132,7 @@ def is_in_want(info: GangInfo) -> bool:
 
 
 def text_of(pods: Collection[Pod]) -> str:
-    """Return which pods name what, as a question; "" without pods."""
+    """Return a question that names the pods and the PodGroup name they give; "" without pods."""
     names = sorted(pod.name for pod in pods)
     if not names:
         return ""
@@ -146,7 +147,7 @@ def text_of(pods: Collection[Pod]) -> str:
 
 
 def text_of_other(info: GangInfo, *, hides_names: bool = False) -> str:
-    """Return what a PodGroup of another namespace waits for, and that it is not for these pods."""
+    """Return the sentence that a PodGroup of this name waits for members in another namespace."""
     where = "another namespace" if hides_names else f"namespace {info.key.namespace}"
     return (
         f"A PodGroup of this name is in {where}, and waits for {info.observed.min_member} members, "
@@ -155,7 +156,7 @@ def text_of_other(info: GangInfo, *, hides_names: bool = False) -> str:
 
 
 def text_of_pods_elsewhere(info: GangInfo, *, hides_names: bool = False) -> str:
-    """Return that pods of another namespace name a PodGroup of theirs that does not exist."""
+    """Return the sentence that pods of another namespace name a missing PodGroup there."""
     where = "another namespace" if hides_names else f"namespace {info.key.namespace}"
     pods = counted(len(info.observed.living), "pod")
     return (
@@ -185,7 +186,7 @@ def _plain(name: str) -> str:
 
 REASON: Final = "MembersMissing"
 PATIENCE_SECONDS: Final = 30
-"""How long a gang waits for members before it is told what may keep them away."""
+"""A gang waits this long for members before an Event says why they may not come."""
 REMEMBERED_SECONDS: Final = 60
 """How long a comparison of names holds: names are compared no more often than this."""
 LISTED_SECONDS: Final = 5
@@ -211,9 +212,10 @@ class _Meant(NamedTuple):
 
 
 class MissingMembers:
-    """An Event on a PodGroup that lacks members for long, once for each cause.
+    """Reports a PodGroup that lacks members for long by an Event, once for each cause.
 
-    `schedulers` in notes are our own names. What is not watched, as StatefulSets, is only guessed.
+    `schedulers` are our own names, for the text. Kinds that are not watched, such as StatefulSets,
+    are only guessed.
     """
 
     def __init__(self, cache: Cache, events: Events) -> None:
@@ -226,7 +228,7 @@ class MissingMembers:
         self._read_since = 0
 
     def look(self, info: GangInfo, now: int) -> int | None:
-        """Tell a gang what keeps its members away, if that lasts; return when to look again."""
+        """Report why a gang's members do not come, if that lasts; return when to look again."""
         spec = info.observed.spec
         if spec is None:
             self.forget(info.key)
@@ -245,11 +247,11 @@ class MissingMembers:
         return None
 
     def forget(self, key: GangKey) -> None:
-        """Forget what was told of a gang."""
+        """Forget the Events of a gang."""
         self._told.forget(key)
 
     def forget_the_gone(self) -> None:
-        """Drop what was told of gangs that are gone, once they are more than the others."""
+        """Drop the records of deleted gangs once they outnumber the others."""
         self._told.prune(self._cache.gang_queue.infos)
         self._meant = pruned(self._meant, self._cache.gang_queue.infos)
 
@@ -278,7 +280,7 @@ class MissingMembers:
         return known.guess
 
     def _look_for_meant(self, info: GangInfo, now: int) -> int | None:
-        """Tell the PodGroup that members misspell the name of; return when to look again."""
+        """Report the PodGroup whose name members may have misspelt; return when to look again."""
         living = info.observed.living
         if not living or not is_in_want(info):
             return None

@@ -40,7 +40,8 @@ from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.core import Identified
 from gang_scheduler.workloads import misplaced_requests, table
 
-# Events on gangs whose nodes have failed: the missing members, the stuck pods, and the end of it.
+# Events on gangs whose nodes have failed: the missing members, the stuck pods, and the recovery.
+# Each is sent once, also for gangs that no PodGroup describes.
 # Each is told once, also to gangs that no PodGroup describes.
 
 HEALED: Final = "DomainHealed"
@@ -48,7 +49,10 @@ STUCK: Final = "StuckPods"
 
 
 class DegradedEvents:
-    """Remembers what gangs were told. Costs a look into a set for gangs that are of no concern."""
+    """Reports degraded gangs, and remembers what it reported.
+
+    A healthy gang costs one look into a set.
+    """
 
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
@@ -57,7 +61,7 @@ class DegradedEvents:
         self._stuck: dict[GangKey, frozenset[str]] = {}
 
     def look(self, info: GangInfo, now: int) -> int | None:
-        """Tell a gang what has changed; return when to look again, in seconds since the epoch."""
+        """Report changes of a gang; return when to look again, in seconds since the epoch."""
         degraded = self._cache.degraded.of(info.key, now)
         if degraded is not None:
             found = messages.degraded_finding(degraded)
@@ -71,18 +75,18 @@ class DegradedEvents:
         return self._look_at_stuck(info, now)
 
     def forget(self, key: GangKey) -> None:
-        """Forget what was told of a gang."""
+        """Forget the Events of a gang."""
         self._told.forget(key)
         self._stuck.pop(key, None)
 
     def forget_the_gone(self) -> None:
-        """Drop what was told of gangs that are gone, once they are more than the others."""
+        """Drop the records of deleted gangs once they outnumber the others."""
         infos = self._cache.gang_queue.infos
         self._told.prune(infos)
         self._stuck = pruned(self._stuck, infos)
 
     def _look_at_stuck(self, info: GangInfo, now: int) -> int | None:
-        """Name the pods that are stuck, those once that were not before."""
+        """Report stuck pods by name, each of them once."""
         leaving = self._cache.degraded.leaving(info.key)
         pods = [pod for pod in leaving if now >= pod.gone_by]
         uids = frozenset(pod.uid for pod in pods)
@@ -102,7 +106,7 @@ class DegradedEvents:
 # Events on the Lease: which replica began to lead, which one ended, and how long the change took.
 
 REASON: Final = "LeaderElection"
-"""That of client-go, whose Events say the same of other controllers."""
+"""client-go's reason: other controllers send the same Event with it."""
 
 log = Logger()
 
@@ -126,7 +130,7 @@ class LeaderEvents:
         self._clock = clock
 
     async def began(self, predecessor: Predecessor | None, seconds: float) -> None:
-        """Tell that this replica schedules, this many seconds after the last sign of another."""
+        """Report that this replica schedules, and how long after the last sign of another one."""
         note = f"{self._identity} became leader"
         if predecessor is not None:
             how = (
@@ -138,7 +142,7 @@ class LeaderEvents:
         await self._tell(note)
 
     async def ended(self, *, released: bool) -> None:
-        """Tell that this replica leads no more."""
+        """Report that this replica leads no more."""
         how = "released the Lease" if released else "did not release the Lease: it has to run out"
         await self._tell(f"{self._identity} stopped leading, and {how}")
 
@@ -161,7 +165,10 @@ class LeaderEvents:
 # Events on objects that were left out because they cannot be read, with the reason.
 
 SCHEDULED: Final = frozenset({"Pod", "PodGroup", "Job", "JobSet"})
-"""Kinds that are scheduled, or whose pods are. Events on other kinds only name the problem."""
+"""Kinds that this scheduler starts, or whose pods it places.
+
+Events on other kinds only name the problem.
+"""
 
 
 class LeftOutEvents:
@@ -179,14 +186,14 @@ class LeftOutEvents:
         self._schedulers = schedulers
 
     async def run(self) -> None:
-        """Tell of every object at once, until cancelled."""
+        """Report every object that is left out, until cancelled."""
         while True:
             left_out = await self._left_out.next()
             with confined("report", left_out.kind):
                 self.tell(left_out)
 
     def tell(self, left_out: LeftOut) -> None:
-        """Tell of an object; of one without a name in the log alone."""
+        """Report an object; without a name, only the log has it."""
         kind, obj, why, holds = left_out
         found = reader.identity(obj)
         names = {"namespace": found.namespace, "name": found.name}
@@ -196,18 +203,18 @@ class LeftOutEvents:
         version = str(obj.get("apiVersion", "v1"))
         about = About(version, kind, found.namespace, found.name, found.uid)
         reason = "FailedScheduling" if kind in SCHEDULED else Reason.INVALID_SPEC.value
-        # A queue that cannot be read is there all the same, and what hangs below it.
+        # An unreadable queue still exists, and so do the queues below it.
         what = "not active" if isinstance(holds, DeclaredQueue) else "left out"
         self._events.record(about, reason, f"{what}: {why}", warning=True)
 
     def _waits_with_problem(self, holds: object) -> bool:
-        """Return whether what holds of an object is a pod that the scheduler gives a verdict on."""
+        """Return whether an object is a waiting pod whose problem the scheduler reports anyway."""
         if not isinstance(holds, Pod) or holds.scheduler not in self._schedulers:
             return False
         return holds.problem is not None and holds.living and not holds.node
 
 
-# Events on workloads that ask for a gang in a place from which their pods do not get it.
+# Events on workloads that request a gang in a field from which their pods do not get it.
 
 MISPLACED_REQUEST: Final = "InvalidGang"
 _GVRS: Final = {
@@ -218,10 +225,11 @@ _GVRS: Final = {
 
 
 class MisplacedRequestEvents:
-    """An Event on each such workload, once: when it is seen, since its pods may be bound by then.
+    """Reports each such workload by one Event.
 
-    `requests` are by the uid of the workload, and change. Requests to schedulers other than
-    `schedulers` are not ours to report.
+    It is sent as soon as the workload is seen, since its pods may be bound soon. `requests` are by
+    the uid of the workload, and change. Requests to schedulers other than `schedulers` are not ours
+    to report.
     """
 
     def __init__(
@@ -236,7 +244,7 @@ class MisplacedRequestEvents:
         self._told: Told[str, str] = Told()
 
     def tell(self) -> None:
-        """Tell of the workloads that came since the last time. Costs nothing without any."""
+        """Report the workloads that came since the last call. Costs nothing if there are none."""
         if not self._requests:
             return
         self._told.keep(self._requests)
@@ -303,7 +311,7 @@ REASONS: Final = {
 
 
 class WorkloadEvents:
-    """What users can read of what was written to a workload."""
+    """Events that show users which changes were written to a workload."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -341,7 +349,7 @@ KUBELET_REFUSED: Final = "KubeletRefused"
 
 
 class RefusalEvents:
-    """An Event on the gang of each such pod, or on the pod, once."""
+    """Reports each refused pod once, by an Event on its gang, or else on the pod."""
 
     def __init__(
         self,
@@ -354,7 +362,7 @@ class RefusalEvents:
         self._object_of = object_of
 
     def tell(self) -> None:
-        """Tell of the refusals that came since the last time, and still hold."""
+        """Report new refusals that are still in force."""
         news = self._refused_shapes.news
         while news:
             refusal = news.popleft()
@@ -406,7 +414,7 @@ class ForbiddenKinds:
         await every(LOOK_SECONDS, self.look, "report", "forbidden kinds", at_once=True, when=when)
 
     async def look(self) -> None:
-        """Tell of the kinds that may not be read, if any; of the same ones once."""
+        """Report the kinds that may not be listed, once for each set of kinds."""
         names = tuple(sorted(self._forbidden()))
         if names == self._told:
             return
@@ -442,10 +450,11 @@ AT_ONCE: Final = "completionMode: Indexed, backoffLimitPerIndex: 1, maxFailedInd
 
 
 class UnprotectedJobs:
-    """An Event on each Job, or on its JobSet, once: when waiting pods of it are decided on.
+    """Reports each Job whose evicted pods count as failures, once, by an Event on it or its JobSet.
 
-    So a restart repeats it only for Jobs whose pods wait then. A Job that is not known yet when its
-    pods are placed is looked at when it comes.
+    The Event is sent when waiting pods of the Job are decided on, so after a restart it is repeated
+    only for Jobs with waiting pods. A Job that is not known yet when its pods are placed is checked
+    when it is seen.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Events on the members of gangs, for `kubectl describe pod`: why they wait, and where they went.
+"""Events on the members of gangs, for `kubectl describe pod`: why they wait, and their nodes.
 
 A gang of ten thousand pods has ten thousand such Events, so they have a rate limit of their own.
 They are sent one by one: the oldest about a waiting pod and the oldest about a bound pod take
-turns. A pod without a gang already has the Events of its gang of one, so only reasons that those
-leave out are written here.
+turns. A pod without a gang already has the Events of its gang of one; only reasons that those leave
+out are sent here.
 """
 
 import asyncio
@@ -84,13 +84,11 @@ class _Told:
 
 
 class PodEvents:
-    """Takes at once what there is to say of pods, and sends it as fast as the rate allows.
+    """Takes Events on pods at once, and sends them as fast as the rate allows.
 
-    A reason must stand for `stands_seconds`: one that ends sooner is no news.
-    The same reason again raises the count of the Event that is there. Nothing is written with
-    `enabled` false. What is kept is an entry for each
-    waiting pod and for each reason that it was told, and MOST_BOUND pods: pods that wait no longer
-    are forgotten.
+    A reason must last for `stands_seconds`; a shorter one is not reported. If a reason comes again,
+    the count of its Event is raised. Nothing is written with `enabled` false. Memory is bounded: an
+    entry for each waiting pod and each of its reported reasons, and MOST_BOUND bound pods.
     """
 
     def __init__(
@@ -203,7 +201,7 @@ class PodEvents:
         self._is_queued.clear()
 
     async def _tell_waiting(self) -> bool:
-        """Tell the pod whose turn it is why it waits; return whether there was one."""
+        """Send the Event of the next waiting pod; return whether there was one."""
         while len(self._waiting):
             uid, waits = self._waiting.take()
             pod = self._cache.pod(uid)
@@ -213,7 +211,7 @@ class PodEvents:
         return False
 
     async def _tell(self, pod: Pod, waits: _Waits) -> None:
-        # What the condition says, once it says anything of this reason.
+        # The text of the condition, if it has this reason already.
         said = pod.unscheduled
         note = cut(said[1] if said and said[0] == waits.reason else waits.message)
         told = self._told.get((pod.uid, waits.reason))
@@ -233,7 +231,7 @@ class PodEvents:
             self._told[pod.uid, waits.reason] = told
 
     async def _raise(self, pod: Pod, told: _Told) -> Refusal | None:
-        """Say once more what was told; return why not, None once it is said."""
+        """Raise the count of an Event; return why that failed, None if it did not."""
         told.at, told.count = self._clock(), told.count + 1
         seen_at = micro_time(told.at)
         return await self._writes.send(
@@ -242,7 +240,7 @@ class PodEvents:
         )
 
     async def _tell_bound(self) -> bool:
-        """Tell the next pod where it was bound; return whether there was one."""
+        """Send the Event of the next bound pod; return whether there was one."""
         while len(self._bound):
             _, bound = self._bound.take()
             pod = self._cache.pod(bound.uid)

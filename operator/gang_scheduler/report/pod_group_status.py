@@ -71,7 +71,10 @@ def checkpoint_status(found: Checkpoints, written: Mapping[str, Any]) -> dict[st
 
 
 def _fields(save: Save) -> Iterator[tuple[str, Any]]:
-    """Yield what a save has: a list is replaced as a whole, so nothing else need be removed."""
+    """Yield the fields of a save.
+
+    They are in a list, which is replaced as a whole, so no field need be removed.
+    """
     yield "doneAt", rfc3339(save.done_at)
     if save.step is not None:
         yield "step", save.step
@@ -93,17 +96,16 @@ WARNINGS = tuple(each for each in Reason if Trait.WARNS in RULES[each].traits)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a status needs that is not in the gang info.
+    """Everything a status shows that is not in the gang info.
 
-    `written` is the status that the object has already. `now` and `deadline`, when the schedule
-    timeout ends, are in seconds since the epoch; there is no deadline while the timeout does not
-    run. `domain` is the lowest domain that holds the gang, None for the whole cluster. `room_lost`
-    is how the room that was made for the gang was lost, if it was. `queue` is the queue of the
-    gang, None where there are none, `place` its place among those that wait, if that is told, and
-    `promised` the start that it is promised. `evictions` is what is remembered of its evictions,
-    and `evicted` the condition of the last one. `checkpoints` is what is known of these.
-    `backfilled` is which gang it was let pass, if this process decided that, and may tell.
-    `degraded` is what a gang that runs lacks since nodes have failed.
+    `written` is the present status of the object. `now` and `deadline`, when the schedule timeout
+    ends, are in seconds since the epoch; there is no deadline while the timeout does not run.
+    `domain` is the lowest domain that holds the gang, None for the whole cluster. `room_lost` says
+    how the gang lost its room, if it did. `queue` is the queue of the gang, None without queues,
+    `place` its place among the waiting gangs, if known, and `promised` its promised start.
+    `evictions` are the past evictions, and `evicted` the condition for the last one. `checkpoints`
+    are the known checkpoints. `backfilled` is the gang that it was let past, if this process
+    decided that and may show it. `degraded` says what a running gang has lost with failed nodes.
     """
 
     written: Mapping[str, Any]
@@ -211,7 +213,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
 
 
 def _may_be_degraded(info: GangInfo, counts: Counts) -> bool:
-    """Return whether a gang lacks members whose end is not known: then the condition stays."""
+    """Return whether a gang lacks members and it is unclear why: then the condition stays."""
     return info.attempt.was_whole and not counts.reached(scheduled_and_succeeded)
 
 
@@ -229,7 +231,7 @@ def _quota_reserved(info: GangInfo, view: View) -> Finding:
 
 
 def _flavors(info: GangInfo) -> str:
-    """Return the flavors in which members are charged, from their bindings that name one."""
+    """Return the flavors in which members are charged, as their bindings name them."""
     pods = (pod.charged_to for pod in info.observed.living if pod.charged_to)
     found = dict.fromkeys(each for charged_to in pods for each in charged_to.flavors)
     words = ", ".join(f"{resource} in {flavor}" for resource, flavor in sorted(found))
@@ -240,7 +242,7 @@ def _queue(info: GangInfo, counts: Counts, view: View) -> dict[str, Any] | None:
     """Return the place in the queue: 0 where the gang does not wait, or where it is not told."""
     if view.queue is None:
         return None
-    # Places are told now and then: that of a gang that has started since is no place any more.
+    # Places are computed only now and then, so a gang that has started may still have one.
     place = None if _is_bound(info, counts) else view.place
     refusal = info.verdict.refusal
     return {
@@ -263,7 +265,7 @@ def _estimated_start(view: View) -> dict[str, str | None]:
 
 
 def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
-    """Return which gang was let pass until when; what was written stands after a restart."""
+    """Return the gang it was let past, and until when; after a restart, from the old status."""
     if not any(info.observed.with_node()):
         return None
     if info.admitted_here:
@@ -366,7 +368,7 @@ def _of_others(info: GangInfo, counts: Counts) -> str:
 
 
 def _evicted(info: GangInfo) -> str:
-    """Say what happened to evicted members, and whether others replace them; "" without any."""
+    """Return what happened to evicted members, and whether pods replace them; "" if none were."""
     if not info.preempted.by:
         return ""
     by, creator = info.preempted.by, info.preempted.creator

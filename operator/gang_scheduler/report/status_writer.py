@@ -1,7 +1,7 @@
-"""Writes what users see: the status of PodGroups and the PodScheduled condition of pods.
+"""Writes the status of PodGroups and the PodScheduled condition of pods, for users.
 
-Coalesced: changed gangs are looked at once an interval, and only statuses that differ from the last
-write are sent. So ten thousand pods that change at once cost a write a gang, not a pod.
+Writes are coalesced: changed gangs are read once an interval, and only statuses that differ from
+the last write are sent. So ten thousand pods that change at once cost a write a gang, not a pod.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ STATUSES = {
 }
 """How the status of each API group is made. Jobs and JobSets get no status from this scheduler."""
 QUIET_SECONDS = 5
-"""Only what lasts so long is written: not every new member, nor that a gang is being bound."""
+"""Only states that last this long are written: not every new member or binding in progress."""
 SLICE = 50
 """This many gangs are looked at before other tasks have a turn: thousands may change at once."""
 PLACE_SECONDS = 2
@@ -142,11 +142,11 @@ class StatusWriter:
             await self._backpressure.wait(begun)
             if self._writes.allowed():
                 self._look()
-                # What changes meanwhile is looked for as often as ever, and has its turn among all.
+                # Gangs that change meanwhile are still found once an interval, and have their turn.
                 await self._write_until(clock() + self._interval)
 
     async def flush(self) -> None:
-        """Write what has changed since the last time."""
+        """Write all changes since the last call."""
         self._look()
         await self._write_until(math.inf)
 
@@ -414,7 +414,7 @@ def _undated(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _waits_in_line(refusal: Refused | None) -> bool:
-    """Return whether the quorum of a gang waits for what its queue may give."""
+    """Return whether the quorum of a gang waits for quota or a turn in its queue."""
     if refusal is None or refusal.left_over:
         return False
     return refusal.reason in retries.HELPED_BY_QUEUES

@@ -87,7 +87,7 @@ def _named(level: Level, place: int) -> Mapping[str, str]:
 
 
 def _listed(levels: Levels) -> list[list[bool]]:
-    """Return for each level above the nodes which domains are listed: from the top, what fits.
+    """Return which domains of each level above the nodes are listed; from the top, as many as fit.
 
     Below a level that does not fit, no domain is listed; in that level lone nodes come last.
     """
@@ -128,7 +128,7 @@ def _are_lone(level: Level, nodes: Level) -> BoolArray:
 
 
 def tree_in_use(tree: Topology, listed: int) -> Finding:
-    """Return the condition of a tree in use, of which `listed` domains are in detailStatus."""
+    """Return the condition of a tree in use; `listed` of its domains are in detailStatus."""
     reason = EXCLUDED_NODES if len(tree.outside) else IN_USE
     message = _excluded(tree) if len(tree.outside) else f"{len(tree.rows)} nodes are in the tree"
     domains = sum(len(level) for level in tree.levels[:-1])
@@ -217,7 +217,7 @@ class TopologyWriter:
                     await self.flush()
 
     async def flush(self) -> None:
-        """Write what has changed since the last time."""
+        """Write all changes since the last call."""
         declared = dict(self._cache.topologies.declared)
         self._written = {uid: status for uid, status in self._written.items() if uid in declared}
         self._told.keep(declared)

@@ -1,4 +1,4 @@
-"""A queue in which namespaces take turns: none waits behind all entries of another one."""
+"""A queue in which namespaces take turns: no namespace waits for all entries of another one."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
@@ -22,7 +22,7 @@ class ByNamespace(Generic[K, V]):
         return iter(self._namespaces)
 
     def put(self, namespace: str, key: K, value: V) -> None:
-        """Add a value, or replace that of a key, which keeps its place."""
+        """Add a value, or replace the value of a key, which keeps its place."""
         line = self._lines.setdefault(self._namespaces.setdefault(key, namespace), OrderedDict())
         line[key] = value
 

@@ -24,9 +24,9 @@ from gang_scheduler.workloads.kind import Path
 
 
 def starting(admission: Admission, at: str) -> Body:
-    """Return the patch that starts a workload in whose templates nothing is to be changed.
+    """Return the patch that starts a workload and changes none of its templates.
 
-    It is for the version that was decided on. `at` is the time as RFC 3339.
+    The patch applies only to the version that was decided on. `at` is the time as RFC 3339.
     """
     workload = admission.workload
     path = table.SUSPENSIONS[workload.kind].path
@@ -41,9 +41,9 @@ def starting(admission: Admission, at: str) -> Body:
 
 
 def starting_from(found: Body, admission: Admission, at: str) -> Body:
-    """Return the patch that starts a workload, with what its flavors add to its templates.
+    """Return the patch that starts a workload and adds its flavors to its templates.
 
-    What an earlier admission added goes. Raises LookupError where a template is gone.
+    Additions of an earlier admission are removed. Raises LookupError if a template is gone.
     """
     wanted = copy.deepcopy(dict(found))
     suspended.take_out(wanted)

@@ -58,7 +58,7 @@ class WorkloadObjects:
         await self._api.patch_status(gvr, workload.namespace, workload.name, {"startTime": None})
 
     async def kueue_workload_of(self, workload: ManagedWorkload) -> str:
-        """Return the name of the object by which Kueue manages a workload; "" for none.
+        """Return the name of Kueue's Workload object for a workload; "" for none.
 
         Raises ApiError.
         """
@@ -97,7 +97,7 @@ class WorkloadObjects:
 
 ADMISSION: Final = "admission"
 INVALID = 422
-"""The status that answers a change of what cannot be changed."""
+"""The status code for a change of an immutable field."""
 
 log = Logger()
 
@@ -113,8 +113,8 @@ class _NotOursError(Exception):
 class Admitter(Workers[Admission]):
     """Admits with bounded concurrency.
 
-    Every admission that is submitted comes to `outcomes`, written or failed. While `kueue_runs()`,
-    what Kueue manages is left to it: it may manage workloads that name no queue of its own.
+    Every submitted admission goes to `outcomes`, written or failed. While `kueue_runs()`, workloads
+    that Kueue manages are left alone: Kueue may manage even workloads that name none of its queues.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Admitter(Workers[Admission]):
             raise _NotOursError(KueueManages(name))
 
     async def _write(self, admission: Admission, at: str) -> None:
-        """Send the patch, with what must be changed in the templates. Raises ApiError."""
+        """Send the patch, with the changes of templates. Raises ApiError."""
         workload = admission.workload
         if not (admission.edits or workload.edited):
             await self._objects.patch(workload, patches.starting(admission, at))
@@ -229,7 +229,7 @@ class Admitter(Workers[Admission]):
         try:
             found = await self._objects.read(workload)
         except ApiError as error:
-            # Whatever came through, the watch shows it.
+            # If the write did succeed, the watch will show it.
             return WorkloadGone() if error.kind is Kind.GONE else WorkloadChanged()
         if found["metadata"]["uid"] != workload.uid:
             return WorkloadGone()

@@ -1,4 +1,4 @@
-"""Workloads whose pods are all victims: the workload is suspended, and no pod is deleted.
+"""Suspends a workload whose pods are all victims, instead of deleting its pods.
 
 Its controller then ends the pods and counts no failure. If a workload loses only some of its pods,
 for example surplus members, these pods are deleted one by one.
@@ -47,7 +47,7 @@ NONE_MANAGED: Final = _NoneManaged()
 
 
 async def suspend_nothing(_: ManagedWorkload) -> bool:
-    """Return that nothing was suspended: for clusters in which no workload is managed."""
+    """Return False: for clusters in which no workload is managed."""
     return False
 
 
@@ -105,7 +105,7 @@ def among(
 ) -> Iterator[tuple[ManagedWorkload, tuple[Pod, ...]]]:
     """Yield the workloads whose pods on nodes are all victims, each with its victims.
 
-    In the order of their first victims.
+    They are in the order of their first victims.
     """
     found: dict[ManagedWorkload, list[Pod]] = {}
     for pod in victims:

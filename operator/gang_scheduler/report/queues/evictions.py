@@ -26,7 +26,7 @@ class EvictionTexts:
         self._naming = naming
 
     def status_of(self, key: GangKey) -> dict[str, Any] | None:
-        """Return what the status of a PodGroup remembers; None where there is nothing."""
+        """Return the evictions for the status of a PodGroup; None if there were none."""
         found = self._cache.evictions.of(key)
         if not found.count:
             return None
@@ -46,7 +46,7 @@ class EvictionTexts:
         return Finding(EVICTED, status=True, reason=last.eviction_class.shown, message=words)
 
     def reclaimed(self, key: GangKey) -> str:
-        """Return what an Event says of a gang whose quota is taken back, once that is noted."""
+        """Return the text of an Event on a gang whose quota is taken back, once that is noted."""
         links = self._cache.evictions.of(key).yielded
         own = self._where(key).replace(" of ", " by ")
         owner = f" for {self._by(key, links[-1])}" if links else ""
@@ -54,7 +54,7 @@ class EvictionTexts:
         return f"Quota that was borrowed{own} is taken back{owner}{more}"
 
     def _ordinal(self, key: GangKey) -> str:
-        """Return how often a gang was evicted, such as 2nd."""
+        """Return the number of a gang's evictions as an ordinal, such as 2nd."""
         number = self._cache.evictions.of(key).count
         ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
         return f"{number}{ending}"
@@ -111,10 +111,9 @@ class QueuePlaces:
         self._next = 0.0
 
     def show(self, figures: Sequence[QueueFigures], now: float) -> set[GangKey]:
-        """Take in figures; return the gangs whose place has changed.
+        """Take in figures; return the gangs whose place has changed. `now` is in seconds.
 
-        `now` is in seconds. If it is called again within LEAST_SECONDS, it only gives a place to
-        gangs that had none.
+        If it is called again within LEAST_SECONDS, it only gives a place to gangs that had none.
         """
         places = dict(_places(figures))
         self.in_use = True
@@ -151,7 +150,7 @@ _RESTS: Final = "was promised a start for long, and is promised none for an hour
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What a gang is promised, if anything; `rests`: it is promised nothing for a while."""
+    """The reservation of a gang, if it has one; `rests`: it gets none for a while."""
 
     reservation: Reservation | None = None
     rests: bool = False

@@ -117,7 +117,7 @@ class QueueNotes:
         self._unknown: dict[str, tuple[str, ...]] = {}
 
     async def run(self) -> None:
-        """Tell every LOOK_SECONDS, until cancelled."""
+        """Report notes every LOOK_SECONDS, until cancelled."""
         await every(LOOK_SECONDS, self.tell, "report", "notes on queues", at_once=True)
 
     def tell(self) -> None:

@@ -34,7 +34,7 @@ _SHOWN: Final[Mapping[Gauge, Callable[[float, float], float]]] = {
     metrics.QUEUE_STARVING: max,
     metrics.RESERVATION_START: min,
 }
-"""What is shown of queues, and how the figures of those beyond the bound become one."""
+"""The metrics of queues, and how values of queues beyond the bound are merged into one."""
 
 
 class QueueMetrics:
@@ -45,7 +45,7 @@ class QueueMetrics:
         self._clock = clock
 
     def show(self, figures: Sequence[QueueFigures]) -> None:
-        """Set the metrics of all queues. What is shown of a queue that is gone is removed."""
+        """Set the metrics of all queues; remove those of deleted queues."""
         metrics.keep_queues({each.queue.ref.name for each in figures})
         found = self._found(figures)
         for gauge, merge in _SHOWN.items():
@@ -57,7 +57,7 @@ class QueueMetrics:
         parents = {each.queue.parent for each in figures}
         for each in figures:
             name = QUEUES.shown(each.queue.ref.name)
-            # What is summed up is summed once: interior queues have what is below them.
+            # Skip interior queues here: their amounts already include those of the queues below.
             if name != OTHER or each.queue.ref not in parents:
                 for of, numbers in each.amounts.items():
                     amounts[name, of].append(numbers)
@@ -78,7 +78,7 @@ class QueueMetrics:
         infos = [info for info in known if info is not None]
         for priority, number in Counter(map(class_of, infos)).items():
             found[metrics.QUEUE_LENGTH].append(((name, priority), number))
-        # Those that nothing would help may wait for ever: the queue does not starve of it.
+        # Gangs that no change could help do not count: they may wait for ever.
         oldest = min(map(created_at, filter(in_line, infos)), default=None)
         wait = 0 if oldest is None else max(0, self._clock() - oldest)
         found[metrics.QUEUE_OLDEST_WAIT].append(((name,), wait))

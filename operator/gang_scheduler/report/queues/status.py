@@ -41,7 +41,7 @@ READY = "Ready"
 STOPPED = "Stopped"
 SHARE_DIGITS = 6
 RECENT_SECONDS = 300
-"""The least time between two writes of what a queue used lately: it changes all the time."""
+"""The least time between two writes of a queue's recent usage, which changes all the time."""
 _NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
 _SUMMED = _NAMES[:4]
 _FIRST = (CPU, MEMORY)
@@ -56,12 +56,12 @@ Status = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a status needs that is not in the figures of the queue.
+    """Everything the status of a queue shows that is not in its figures.
 
-    `written` is the status that the object has already, `generation` the object's, and `now` is in
-    seconds since the epoch. `pending` counts the gangs that wait in the queue and below it.
-    `gpu_resources` are what `gpu` is the sum of. `recent` is what the queue used lately, None where
-    that does not count; `closing`: it is written for the last time.
+    `written` is the present status of the object, `generation` the object's, and `now` is in
+    seconds since the epoch. `pending` counts the gangs that wait in the queue and below it. The
+    resources in `gpu_resources` add up to `gpu`. `recent` is the queue's recent usage, None if it
+    does not count; `closing`: this is the last write.
     """
 
     written: Status = field(default_factory=dict)
@@ -92,7 +92,7 @@ def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
 
 
 def _recent_usage(view: View) -> dict[str, Any]:
-    """Return what the queue used lately, as it was written where that is not long ago."""
+    """Return the recent usage of the queue, or the written one if that is recent enough."""
     written: Status | None = view.written.get("recentUsage")
     if view.recent is None or not _is_due(written or {}, view.recent, view):
         return {} if written is None else {"recentUsage": written}
@@ -139,7 +139,7 @@ def amounts_of(of: FlavorResource, amounts: Amounts) -> dict[str, str]:
 
 
 def share_of(share: Fraction | None) -> str | None:
-    """Return the figure by which queues are compared; None where it is infinite."""
+    """Return the number by which queues are compared; None if it is infinite."""
     return None if share is None else f"{round(float(share), SHARE_DIGITS):g}"
 
 
@@ -191,7 +191,7 @@ def _summary(
 
 
 def _first(resources: Collection[str], gpu_resources: Collection[str]) -> tuple[str, set[str]]:
-    """Return what to show of these resources: its name, and which it is the sum of."""
+    """Return the resource to show as one figure: its name, and the resources it adds up."""
     # A queue that counts GPUs under one name counts each once.
     gpus = {GPU} & {*resources} or {*gpu_resources} & {*resources}
     if gpus:
@@ -263,8 +263,8 @@ def _no_recent(_ref: QueueRef, _now: int) -> RecentUsage | None:
 class QueueWriter:
     """Writes the statuses that have changed.
 
-    `declared` are the Queues by uid, `gpu_resources` what `gpu` is the sum of. `recent` gives what
-    a queue used lately, at a time in seconds.
+    `declared` are the Queues by uid. The resources in `gpu_resources` add up to `gpu`. `recent`
+    returns the recent usage of a queue at a time in seconds.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class QueueWriter:
         self._closing = False
 
     def show(self, figures: Sequence[QueueFigures]) -> None:
-        """Take in the figures of all queues: what differs is written when it is due."""
+        """Take in the figures of all queues. Changes are written when they are due."""
         self._figures = {each.queue.uid: each for each in figures}
         self._pending = pending_in_trees(figures)
         self._news.set()
@@ -314,7 +314,7 @@ class QueueWriter:
                 await self.flush()
 
     async def flush(self) -> None:
-        """Write what has changed since the last time; wake up again for what is not due yet."""
+        """Write the changes that are due, and wake up again for the others."""
         self._written = {uid: each for uid, each in self._written.items() if uid in self._declared}
         self._next = {uid: each for uid, each in self._next.items() if uid in self._declared}
         for uid, figures in list(self._figures.items()):

@@ -1,4 +1,5 @@
-"""The sentences that people read about decisions: around causes, on reasons and on room.
+"""The sentences that people read about decisions. Open `messages` first.
 
-What a cause itself says is in its class, in `model/causes`. Open `messages` first.
+The words for a cause are in its class in `model/causes`; here are the sentences around them, the
+meanings of reasons, and the sentences on missing room.
 """

@@ -42,7 +42,7 @@ NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 def describe(refused: Refused) -> str:
     """Return the message for people: what the gang is short of, and whether it can ever fit.
 
-    Then the words that some may know: kube-scheduler's about nodes, Koordinator's about domains.
+    Then the same in familiar words: kube-scheduler's about nodes, Koordinator's about domains.
     """
     cut_off = refused.misfit is not None and refused.misfit.cut_off
     rejection = refused.with_group
@@ -73,7 +73,7 @@ def _shortage(refused: Refused) -> str:
 
 
 def not_bought(refused: Refused) -> str:
-    """Return why no nodes could be bought for what lacks room; "" for nothing that was asked."""
+    """Return why no nodes could be requested for a gang without room; "" if none were wanted."""
     if refused.misfit is None and refused.with_group is None:
         return ""
     said = isinstance(refused.cause, (NotProvisioned, TooManyPodSets))
@@ -133,7 +133,7 @@ def blocked(block: PreemptionBlock) -> str:
 
 
 def _of_group(rejection: GroupRejection) -> str:
-    """Return what the other gangs of a group are told when one of them does not fit."""
+    """Return the message for the other gangs of a group if one gang does not fit."""
     return (
         f"Gang {rejection.refused.gang.key}, which starts with it, does not fit. "
         f'GangGroup "{rejection.group}" gets rejected due to member Pod "{rejection.pod}" is '
@@ -142,7 +142,7 @@ def _of_group(rejection: GroupRejection) -> str:
 
 
 def offered(offers: Offers) -> str:
-    """Return what the best domains offer, and how many others there are."""
+    """Return how many members fit in the best domains, and how many other domains there are."""
     names = short_names(domain for domain, _ in offers.best)
     best = (f"topology topologyNode {names[each]}: {slots}" for each, slots in offers.best)
     return ";".join(best) + _and_more(offers)
@@ -214,7 +214,7 @@ def _multiples(offers: Offers) -> str:
 
 
 def _assumed(gang: Gang, misfit: Misfit) -> str:
-    """Return what was assumed on the nodes before they were counted; "" for nothing."""
+    """Return which members were assumed on nodes before those were counted; "" for none."""
     if not misfit.rejections or not misfit.fits:
         return ""
     if misfit.offers is None:
@@ -225,7 +225,7 @@ def _assumed(gang: Gang, misfit: Misfit) -> str:
     return IN_ALL_PLACES
 
 
-# Messages for a gang that lost members with failed nodes, or cannot replace what it has lost.
+# Messages for a gang that lost members with failed nodes, or cannot replace lost members.
 
 DEGRADED_TYPE: Final = "DegradedDomain"
 WHOLE: Final = "Whole"
@@ -233,7 +233,7 @@ NAMES_SHOWN: Final = 10
 
 
 def degraded_finding(degraded: Degraded | None) -> Finding:
-    """Return the condition of a gang; its reason is what keeps the gang from being whole."""
+    """Return the condition of a gang; its reason says why the gang is not whole."""
     if degraded is None:
         return Finding(DEGRADED_TYPE, status=False, reason=WHOLE)
     return Finding(
@@ -242,7 +242,7 @@ def degraded_finding(degraded: Degraded | None) -> Finding:
 
 
 def degraded_words(degraded: Degraded) -> str:
-    """Return the domain, the failed nodes, the pods that do not go, and what is short."""
+    """Return the domain, the failed nodes, the pods that do not terminate, and the shortage."""
     where = str(degraded.domain) if degraded.domain is not None else "the cluster"
     said = [f"{degraded.lacking} of {degraded.needed} members lack in {where}"]
     if degraded.nodes:

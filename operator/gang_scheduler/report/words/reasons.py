@@ -1,4 +1,4 @@
-"""Reasons in statuses and Events: what each means, who can fix it, and what to do.
+"""Reasons in statuses and Events: the meaning of each, who can fix it, and what to do.
 
 docs/reasons.md is made from these tables, and from `model/reasons` for the reasons why gangs wait.
 """
@@ -12,7 +12,7 @@ from gang_scheduler.model.reasons import Turn
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a reason means, in sentences, and what to do about it; `do` may have Markdown links."""
+    """The meaning of a reason, and what to do about it; `do` may have Markdown links."""
 
     meaning: str
     turn: tuple[Turn, ...]
@@ -20,7 +20,7 @@ class Entry:
 
 
 def passing(meaning: str, do: str = "") -> Entry:
-    """Return an entry of what passes by itself, or is as it should be."""
+    """Return an entry for a state that passes by itself, or that is no problem."""
     return Entry(meaning, (Turn.SCHEDULER,), do)
 
 

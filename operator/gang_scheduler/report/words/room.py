@@ -1,4 +1,4 @@
-"""Sentences on room: the nodes that equal members need, how many exist, and what is short."""
+"""Sentences on room: the nodes that equal members need, how many exist, and what is missing."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,8 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.resources import PODS, quantity
 from gang_scheduler.model.topology import Domain
 
-# The need of members that are alike, how much of it exists, and what rules out the other nodes.
+# The nodes that equal members need, how many exist, and why other nodes are ruled out. For example:
+# "Needs 7 nodes with 8 free nvidia.com/gpu, 6 have them; 2 more are cordoned."
 # For example: "Needs 7 nodes with 8 free nvidia.com/gpu, 6 have them; 2 more are cordoned."
 
 DOMAINS_NAMED: Final = 3
@@ -27,9 +28,9 @@ OBSTACLES_NAMED: Final = 2
 
 
 def needs(refused: Refused, misfit: Misfit) -> str:
-    """Return what the members need and how much of it there is.
+    """Return the nodes that the members need and how many there are.
 
-    "" where that would not be true: members differ, or rules between pods are in their way.
+    Returns "" if that would not be true: members differ, or rules between pods matter.
     """
     short = misfit.shortage
     if short is None or not short.asked or misfit.at_most or not _are_alike(refused, misfit):
@@ -135,7 +136,7 @@ def _them(short: Shortage) -> str:
 
 
 def _ruled_out(misfit: Misfit, short: Shortage) -> Iterator[str]:
-    """Yield what is said of nodes that have room and are ruled out."""
+    """Yield the words on nodes that have room and are ruled out."""
     # Nodes that may come back come first.
     by_hope = sorted(short.ruled_out, key=lambda each: not each[0].is_out)
     said = []
@@ -150,7 +151,7 @@ def _ruled_out(misfit: Misfit, short: Shortage) -> Iterator[str]:
 
 
 def _nearest(misfit: Misfit, short: Shortage) -> Iterator[str]:
-    """Yield what the nearest node lacks, if it has a part of what is asked for."""
+    """Yield the missing amounts on the nearest node, if it has part of what a member requests."""
     if short.lacking and set(short.lacking) != set(short.asked):
         other = "next" if misfit.fits else "nearest"
         where = of_the_best(misfit.offers, " of")
@@ -163,7 +164,8 @@ def _amount(resource: str, number: int, adjective: str) -> str:
     return f"{quantity(resource, number)} {adjective}{resource}"
 
 
-# The first words about a gang without room: what is short, and whether the gang can ever fit.
+# The first words about a gang without room: what is missing, and whether the gang can ever fit.
+# These plain words come before those of kube-scheduler.
 # These plain words come before those of kube-scheduler.
 
 _IF_EMPTY: Final = {
@@ -190,7 +192,10 @@ _BACK: Final = "bring these nodes back, or add others."
 
 
 def shortage(refused: Refused, misfit: Misfit) -> str:
-    """Say which resources are short, first those that no node has, and how many members fit."""
+    """Return which resources are missing, and how many members fit.
+
+    Resources that no node has come first.
+    """
     if refused.empty_flavors:
         return f"No node is of {' or '.join(map(_flavor, refused.empty_flavors))}."
     if misfit.unlabelled is not None:
@@ -272,7 +277,7 @@ def _short_of(misfit: Misfit, short: Shortage, member: str) -> str:
 
 
 def asked_in_vain(oversized: Iterable[Oversized], member: str = "a member") -> str:
-    """Return what a pod asks that no node has."""
+    """Return the requests of a pod that no node can meet."""
     return f"{member} asks {'; '.join(map(_too_large, oversized))}"
 
 
@@ -299,7 +304,7 @@ def _members(refused: Refused, misfit: Misfit) -> str:
 
 
 def _in_domains(misfit: Misfit, offers: Offers) -> str:
-    """Return what the best of the domains offer in which members could have gathered."""
+    """Return how many members fit in the best of the domains that could hold them all."""
     if not offers.best:
         return "no domain has nodes for it"
     layer = offers.best[0][0].layer

@@ -16,9 +16,9 @@ _HOST: Final = re.compile(r"[^.]*[^.0-9][^.]*")
 
 
 def folded(names: Iterable[str]) -> str:
-    """Return names in natural order, those that differ in one number as ranges of it.
+    """Return names in natural order; names that differ in one number become a range.
 
-    The number is the last one in a name, without its domain; such with leading zeros keep these.
+    The number is the last one in a name, before its domain. Leading zeros are kept.
     """
     alike: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names), key=natural_key):
