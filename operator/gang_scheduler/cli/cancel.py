@@ -1,4 +1,4 @@
-"""`cancel`: deletes what owns a gang."""
+"""`cancel`: deletes the object that owns a gang."""
 
 from typing import Any
 

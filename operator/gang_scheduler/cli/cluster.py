@@ -1,4 +1,4 @@
-"""`cluster`: the nodes of each domain of the network, and what is on one node."""
+"""`cluster`: the nodes of each domain of the network, and the pods on one node."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`explain`: why a gang waits, and what would help."""
+"""`explain`: why a gang waits, and which changes would help."""
 
 import click
 

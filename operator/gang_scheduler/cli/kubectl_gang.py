@@ -1,4 +1,4 @@
-"""`kubectl gang`: the same commands, but for the operator itself."""
+"""`kubectl gang`: all commands except those that run the operator."""
 
 import sys
 

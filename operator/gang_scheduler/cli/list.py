@@ -1,4 +1,4 @@
-"""`list`: all gangs, in the order of turns, with what each waits for."""
+"""`list`: all gangs in the order of turns, with the reason why each waits."""
 
 from collections.abc import Sequence
 

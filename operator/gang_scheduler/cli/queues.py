@@ -1,4 +1,4 @@
-"""`queues`: the tree of queues with what each uses, and the gangs that wait in one of them."""
+"""`queues`: the tree of queues with their usage, and the gangs that wait in one of them."""
 
 import click
 

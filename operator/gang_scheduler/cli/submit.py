@@ -14,7 +14,7 @@ AFTER_DASHES = "words after --"
 
 
 class OfJob(Grouped):
-    """Says what the job runs, and where."""
+    """The part of the job that an option belongs to: what it runs, and where."""
 
     heading = "The job"
 

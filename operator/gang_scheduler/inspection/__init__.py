@@ -1,5 +1,5 @@
-"""Answers about a cluster as it is now: what waits, why, and what is where. Read-only.
+"""Answers about a cluster as it is now: which gangs wait and why, and what runs where.
 
-It uses the same cache and core as `run` and `simulate`, filled once from one of several sources.
-Open `cluster` first.
+Read-only. It uses the same cache and core as `run` and `simulate`, filled once from one of several
+sources. Open `cluster` first.
 """

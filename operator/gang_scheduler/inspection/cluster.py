@@ -16,7 +16,7 @@ from gang_scheduler.state.cache import Cache
 
 
 class Source(enum.StrEnum):
-    """Where an answer comes from. WRITTEN: only what the scheduler wrote is known."""
+    """Where an answer comes from. WRITTEN: only texts that the scheduler has written are known."""
 
     LIVE = "live"
     FILES = "files"
@@ -24,22 +24,21 @@ class Source(enum.StrEnum):
 
 
 Objects = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Objects as they are on the API server, by the name of their kind as that of a CRD."""
+"""Objects as they are on the API server, by the CRD name of their kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
-    """All that is known of a cluster. The `cache` is filled, and does not change any more.
+    """A cluster as it was read. The `cache` is filled, and does not change any more.
 
-    `read_at` is in seconds since the epoch. `settings_of` names the operator that `policy` is of,
-    "" where these are the defaults, or flags. `notes` are for stderr, a line each. `unread` are the
-    kinds that may not be listed, by their names as those of CRDs.
+    `read_at` is in seconds since the epoch. `settings_of` names the operator whose settings are in
+    `policy`, "" if they are the defaults or come from flags. `notes` are for stderr, a line each.
+    `unread` are the CRD names of the kinds that may not be listed.
 
-    Of a cluster that is WRITTEN only one `namespace` is known, and no node: `written` has its
-    PodGroups and pods, with what the scheduler wrote into them.
-    `namespaces` are those that files say something of.
-    `of_snapshot`: the files are a snapshot of an API server, with the Events of its scheduler that
-    were `told`; None where it has none.
+    If the source is WRITTEN, only one `namespace` is known, and no nodes: `written` has its
+    PodGroups and pods, with the statuses that the scheduler wrote. `namespaces` are the ones that
+    files mention. `of_snapshot`: the files are a snapshot of an API server. Its Events from the
+    scheduler are in `told`, None if it has none.
     """
 
     cache: Cache

@@ -1,4 +1,4 @@
-"""Clusters of files: manifests, what `kubectl get -o yaml` wrote, and snapshots."""
+"""Clusters read from files: manifests, output of `kubectl get -o yaml`, and snapshots."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ from gang_scheduler.simulation.snapshot_files import LIVE, header_among, policy_
 
 
 def read(filenames: Sequence[str], policy: Policy, *, at: int | None = None) -> Cluster:
-    """Return the cluster that files describe, read `at`, in seconds since the epoch.
+    """Return the cluster that files describe, as of `at`, in seconds since the epoch.
 
-    Of a snapshot the settings count with which it was taken, but for those that were given to
-    `policy`, and its time. Raises UnreadableInput with all that is wrong in the files.
+    For a snapshot, its own time and settings are used; settings given in `policy` win. Raises
+    UnreadableInput with all errors in the files.
     """
     return loaded(list(documents.read(filenames)), policy, at=at)[0]
 

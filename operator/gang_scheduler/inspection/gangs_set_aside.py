@@ -1,6 +1,7 @@
-"""Gangs that the scheduler has set aside, as far as objects tell it: it alone knows what they took.
+"""Gangs that the scheduler has set aside because deciding on them takes long.
 
-A cycle of ours would decide on them, and take as long.
+Only the scheduler knows the measured times, so they are read from its statuses. Without this, a
+cycle here would try such gangs, and take as long.
 """
 
 import re

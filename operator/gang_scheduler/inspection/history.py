@@ -15,7 +15,7 @@ EVENTS: Final = GVR("events.k8s.io", "v1", "events")
 
 
 class Event(NamedTuple):
-    """An Event: what it is about, and when it was seen first and last, in seconds."""
+    """An Event: its object, and when it was first and last seen, in seconds."""
 
     kind: str
     name: str

@@ -1,7 +1,8 @@
 """The cluster of an API server, as far as the user has the right to read it.
 
-LIVE, if the user may list nodes and the pods of all namespaces: the same cache as that of `run`.
-Otherwise WRITTEN: the objects of one namespace, with what the scheduler wrote into them.
+LIVE, if the user may list nodes and the pods of all namespaces: the cache has the same content as
+in `run`. Otherwise WRITTEN: the objects of one namespace, with the texts that the scheduler wrote
+into them.
 """
 
 import json
@@ -148,8 +149,8 @@ NOTHING_GIVEN: Final = Policy()
 async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVEN) -> Cluster:
     """Return the cluster of a server; "" asks for all namespaces.
 
-    Where it may not be read, a namespace that was asked for is read alone. Settings are those of
-    the operator, but for those that are `given`. Raises ApiError.
+    If the user may not read all of it and named a namespace, only that namespace is read. Settings
+    come from the operator; settings that are `given` win. Raises ApiError.
     """
     operator = but_for(given, await read_profiles(server))
     try:
@@ -191,7 +192,10 @@ async def everything(
 
 
 async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cluster:
-    """Return what the scheduler wrote in a namespace. ApiError 403: its pods may not be listed."""
+    """Return the texts that the scheduler wrote in a namespace.
+
+    Raises ApiError 403 if its pods may not be listed.
+    """
     cache, left_out, event_handlers = _empty(operator.policy)
     reading = _Namespace(server, namespace, event_handlers)
     async with anyio.create_task_group() as group:

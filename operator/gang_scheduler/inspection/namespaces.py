@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _NOT_FOUND: Final = 404
 
 
-class NoSuchNamespace(Exception):  # noqa: N818 - names what is wrong, like InvalidField
+class NoSuchNamespace(Exception):  # noqa: N818 - named after the problem, like InvalidField
     """The namespace does not exist. `known` are the ones that do."""
 
     def __init__(self, name: str, known: frozenset[str]) -> None:
@@ -28,10 +28,10 @@ def known(cache: Cache) -> frozenset[str]:
 
 
 async def must_be_there(server: "Server", name: str, cache: Cache) -> None:
-    """Raise NoSuchNamespace if there is no such namespace.
+    """Raise NoSuchNamespace if the namespace does not exist.
 
-    The server is asked where nothing in the cache is in the namespace. Where it does not say, the
-    namespace may be there.
+    The server is asked if the cache has no object in the namespace. If the server cannot tell, the
+    namespace is accepted.
     """
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415

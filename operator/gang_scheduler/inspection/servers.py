@@ -14,7 +14,7 @@ MOST_AT_ONCE: Final = 64
 class Server(NamedTuple):
     """An API server, open for requests.
 
-    `namespace` is that of the kubeconfig's context. A request may take `request_seconds`.
+    `namespace` comes from the kubeconfig's context. A request may take `request_seconds`.
     """
 
     connection: Connection

@@ -36,7 +36,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Access:
-    """Lets in requests with the key, once, and those of the session that it begins."""
+    """Lets in requests with the key, once, and then requests of the session that it begins."""
 
     def __init__(self, key: str = "") -> None:
         self._key = key or secrets.token_urlsafe(24)
@@ -54,7 +54,7 @@ class Access:
         return f"py-gang-scheduler-page-{self._port}"
 
     def middleware(self) -> Middleware:
-        """Return what every request goes through."""
+        """Return the middleware through which every request goes."""
 
         @web.middleware
         async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -71,7 +71,7 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def render(template: str, /, **given: Any) -> str:  # noqa: ANN401 - what a template shows.
+def render(template: str, /, **given: Any) -> str:  # noqa: ANN401 - values for a template.
     """Return a screen."""
     return environment().get_template(template).render(**given)
 
@@ -100,7 +100,7 @@ def queue_path(name: str) -> str:
     return f"/queues/{part(name)}"
 
 
-# Times. They are those of UTC; the script of the page shows them in the zone of the browser.
+# Times in UTC; the script of the page shows them in the browser's time zone.
 
 
 def clock(seconds: int, now: int) -> str:
@@ -117,7 +117,7 @@ def date(seconds: int) -> str:
 
 
 class Piece(NamedTuple):
-    """A piece of a bar: what it shows, where it begins, and how wide it is."""
+    """A piece of a bar: its kind, where it begins, and how wide it is."""
 
     kind: str
     x: float
@@ -125,7 +125,7 @@ class Piece(NamedTuple):
 
 
 def bar(*parts: tuple[str, int]) -> list[Piece]:
-    """Return the pieces of a bar of amounts, each of which is to be seen."""
+    """Return the pieces of a bar of amounts, each wide enough to be seen."""
     whole = sum(amount for _, amount in parts if amount > 0)
     pieces, x = [], 0.0
     for kind, amount in parts:
@@ -209,7 +209,7 @@ def nodes_of(row: Row) -> str:
 
 
 def with_query(path: str, query: Mapping[str, str], **changed: str) -> str:
-    """Return an address with changed fields; those that become "" go."""
+    """Return an address with changed query fields; fields that become "" are removed."""
     found = {name: value for name, value in {**query, **changed}.items() if value}
     rest = "&".join(f"{name}={quote(value, safe='')}" for name, value in found.items())
     return f"{path}?{rest}" if rest else path

@@ -1,4 +1,4 @@
-"""The addresses: what each answers, as a screen and as JSON."""
+"""The addresses of the page: each answers with a screen, or with JSON."""
 
 import functools
 import json
@@ -58,7 +58,7 @@ class Routes:
         return [web.get(path, self._guarded(handler)) for path, handler in found.items()]
 
     def _guarded(self, handler: Handler) -> Handler:
-        """Return the handler, whose failures are screens or documents, too."""
+        """Return the handler with its errors turned into screens or JSON documents."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             try:
@@ -88,7 +88,7 @@ class Routes:
         seen: View | None,
         template: str,
         status: int = 200,
-        **given: Any,  # noqa: ANN401 - what a template shows.
+        **given: Any,  # noqa: ANN401 - values for a template.
     ) -> web.Response:
         text = rendering.render(
             template,
@@ -242,7 +242,7 @@ class Routes:
         return {**found, "answer": answer.document}
 
     async def _search(self, request: web.Request) -> web.Response:
-        """Lead to what has the name, else to the gangs that have the text in them."""
+        """Redirect to the gang or queue of this name, or to the gangs that contain the text."""
         seen, _ = await self._seen()
         text = _query(request).get("q", "")
         raise web.HTTPFound(_found(seen, text))
@@ -283,11 +283,11 @@ class Routes:
         return _json(request, view.decision_document(seen, found))
 
 
-class _Unread(Exception):  # noqa: N818 - names what is wrong.
+class _Unread(Exception):  # noqa: N818 - named after the problem.
     """The cluster was never read."""
 
 
-class _Missing(Exception):  # noqa: N818 - names what is wrong.
+class _Missing(Exception):  # noqa: N818 - named after the problem.
     """There is nothing of that name."""
 
 
@@ -311,7 +311,7 @@ def _document_of(request: web.Request) -> str:
     return "/api/v1/overview" if request.path == "/" else f"/api/v1{request.rel_url}"
 
 
-# What a request asks for.
+# The parameters of a request.
 
 
 def _query(request: web.Request) -> dict[str, str]:
@@ -350,7 +350,7 @@ def _several(found: str) -> tuple[str, str]:
 
 
 def _found(seen: View, text: str) -> str:
-    """Return the address of what has this name, else of the gangs with the text."""
+    """Return the address of the gang or queue of this name, or of the gangs with the text."""
     lower = text.lower()
     rows = [row for row in seen.rows if lower in (row.name.lower(), row.key.name.lower())]
     if len(rows) == 1:

@@ -54,13 +54,13 @@ class ClusterSource(Protocol):
         """Return the cluster as it is now. Raises ApiError."""
 
     def tried(self, manifests: str) -> Cluster:
-        """Return the cluster with the objects of manifests, as `simulate` has it.
+        """Return the cluster with the objects of manifests, as in `simulate`.
 
-        Raises ApiError, and UnreadableInput for what is wrong in the manifests.
+        Raises ApiError, and UnreadableInput for faults in the manifests.
         """
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close open connections."""
 
 
 class OfFiles:
@@ -125,7 +125,7 @@ class OfServer:
             self._runner.run(self._open.aclose())
             self._runner.close()
 
-    def _run(self, ask: Callable[[Server], Any]) -> Any:  # noqa: ANN401 - what is asked for.
+    def _run(self, ask: Callable[[Server], Any]) -> Any:  # noqa: ANN401 - the question's answer.
         # One loop for all readings, in this thread: the connection stays open, and plugins for
         # credentials do not run each second.
         if self._runner is None:
@@ -205,12 +205,12 @@ class Views:
         self._until = float("-inf")
 
     async def latest(self) -> Seen:
-        """Return the view, made anew if it is old; the last one if the cluster cannot be read."""
+        """Return the view, made again if it is old; the last view if the cluster cannot be read."""
         if self._clock() < self._until:
             return self._seen
         async with self._lock:
             if self._clock() >= self._until:
-                # A client that leaves must not end what others wait for.
+                # A client that disconnects must not end a reading for which other clients wait.
                 with anyio.CancelScope(shield=True):
                     await self._renew()
         return self._seen

@@ -1,7 +1,7 @@
-"""The form that tries a job: what would happen to it now, and how to create it.
+"""The form for trying a job: whether it would start now, and how to create it.
 
-Nothing is created. The objects are those of `submit`, and the answer is that of `explain` on the
-cluster with these objects in it.
+Nothing is created. The objects are the ones that `submit` would create, and the answer is
+`explain`'s, for the cluster with these objects in it.
 """
 
 import re
@@ -70,7 +70,7 @@ def form_of(query: Mapping[str, str]) -> Form:
 
 
 def tried(form: Form, cluster: Cluster) -> tuple[Tried | None, dict[str, str]]:
-    """Return the job of a form; else what is wrong with it, by field of the form."""
+    """Return the job of a form; else its faults, by field of the form."""
     too_long = [each.name for each in fields(Form) if len(getattr(form, each.name)) > LONGEST]
     if too_long:
         return None, {each: f"{each}: must have at most {LONGEST} characters" for each in too_long}
@@ -93,7 +93,7 @@ def _tried(form: Form, cluster: Cluster) -> Tried:
 
 
 def _given(form: Form, cluster: Cluster) -> dict[str, Any]:
-    """Return the fields of the job, without those that are empty. Raises Refused."""
+    """Return the fields of the job that are not empty. Raises Refused."""
     try:
         words = tuple(shlex.split(form.command))
     except ValueError as error:
@@ -123,14 +123,14 @@ def _field(name: str) -> str:
 
 
 def _gpu_resource(cluster: Cluster) -> str:
-    """Return the resource by which the nodes of a cluster offer GPUs."""
+    """Return the name of the GPU resource on the nodes of a cluster."""
     known = cluster.cache.node_usage.table().axis
     resources = cluster.policy.rules.queues.gpu_resources
     return next((each for each in resources if each in known), resources[0])
 
 
 def _facts(cluster: Cluster) -> Facts:
-    """Return what is known of the cluster: `explain` says what it does not have."""
+    """Return the facts about the cluster that matter here; `explain` finds missing names."""
     rules = cluster.policy.rules
     managed = frozenset(each.value for each in rules.workloads.manage_jobs)
     return Facts(scheduler=rules.gangs.scheduler_names[0], managed=managed)

@@ -1,4 +1,4 @@
-"""The view: all that the screens show of one reading of a cluster, the same for every client.
+"""The view: all data that the screens show of one reading of a cluster, the same for every client.
 
 The answers are those of the commands `list`, `queues`, `cluster` and `explain`. Nothing is decided
 here.
@@ -69,10 +69,10 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """A reading with the answers about it. Only the thread that made it may ask it for more.
+    """A reading with the answers about it. Only the thread that made it may use its methods.
 
-    `told` are its Events by gang, newest first. `origin` is the last line of every screen: what
-    the answers are computed from.
+    `told` are its Events by gang, newest first. `origin` is the last line of every screen, on the
+    source of the answers.
     """
 
     reading: Reading
@@ -121,7 +121,7 @@ class View:
         return history.IN_NO_SNAPSHOT if self.cluster.of_snapshot else ""
 
     def explained(self, name: str, namespace: str) -> Answer:
-        """Return what `explain` answers. The first call for a NAME costs about ten cycles."""
+        """Return the answer of `explain`. The first call for a NAME costs about ten cycles."""
         found = self._explained.get((name, namespace))
         if found is None:
             found = answer_for(name, namespace, self._question(name, namespace))
@@ -137,7 +137,7 @@ class View:
 
 
 def of_reading(reading: Reading) -> View:
-    """Return the view of a reading. It costs what `list`, `queues` and `cluster` cost."""
+    """Return the view of a reading. It costs as much as `list`, `queues` and `cluster`."""
     cluster = reading.cluster
     all_known = cluster.source is not Source.WRITTEN
     trees = tuple(_trees(cluster)) if all_known else ()
@@ -162,7 +162,7 @@ def _last(each: Told) -> int:
 
 
 def _by_gang(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
-    """Yield Events, those of the members of a gang as one; none where the gang has its own."""
+    """Yield Events by gang: the Events of its members count as one, unless it has its own."""
     gang_of = {
         (pod.namespace, pod.name): info.key.name.partition("/")[0]
         for info in cluster.cache.gang_queue.infos.values()
@@ -223,7 +223,7 @@ def told_of(view: View, wanted: Wanted) -> list[Told]:
 
 
 def of_queue(view: View, name: str) -> tuple[list[QueueLine], list[Row]]:
-    """Return a queue with those below it, and the gangs in these; nothing for an unknown one."""
+    """Return a queue with the queues below it, and their gangs; nothing for an unknown one."""
     lines = queues.below(view.queues, name)
     known = {each.name for each in lines}
     return lines, [row for row in view.rows if row.queue in known]

@@ -1,7 +1,7 @@
-"""Submit and watch training jobs from Python: `Client`, `AsyncClient` and what they are given.
+"""Submit and watch training jobs from Python: `Client`, `AsyncClient` and their parameters.
 
-Open `asynchronous` first: the synchronous client has the same methods. Importing this imports
-neither the scheduler nor a client of Kubernetes; that happens when a client connects.
+Open `asynchronous` first: the synchronous client has the same methods. Importing this package
+imports neither the scheduler nor a client of Kubernetes; that happens when a client connects.
 """
 
 from gang_scheduler.sdk.asynchronous import AsyncClient, AsyncRun

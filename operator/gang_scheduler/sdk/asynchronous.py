@@ -16,9 +16,9 @@ Goal = Literal["Scheduled", "Running", "Finished"]
 
 
 class AsyncClient:
-    """A connection to the cluster of a kubeconfig, else of the pod that this runs in.
+    """A connection to the cluster of a kubeconfig, else to the cluster that this pod runs in.
 
-    Use as an async context manager. `namespace` is by default that of the context.
+    Use it as an async context manager. `namespace` defaults to the context's.
     """
 
     def __init__(self, kubeconfig: str = "", context: str = "", namespace: str = "") -> None:
@@ -55,7 +55,10 @@ class AsyncClient:
         return self._namespace or self.server.namespace
 
     async def plan(self, job: TrainingJob) -> Created:
-        """Return what `submit` would create, and whether it would start now. Creates nothing."""
+        """Return the objects that `submit` would create, and whether the job would start now.
+
+        Creates nothing.
+        """
         return _created(await self._prepared(job))
 
     async def submit(self, job: TrainingJob, *, predict: bool = False) -> "AsyncRun":
@@ -133,7 +136,10 @@ class AsyncRun:
             yield f"{line.rank}: {line.text}" if rank is None else line.text
 
     async def cancel(self, *, force: bool = False) -> str:
-        """Delete what owns it, and return its name; with `force` also what others created."""
+        """Delete the object that owns the job, and return its name.
+
+        With `force`, delete it even if `submit` did not create it.
+        """
         from gang_scheduler.submit import cancelling  # noqa: PLC0415
 
         owner = await cancelling.owner_of(self._client.server, self.name, self.namespace)

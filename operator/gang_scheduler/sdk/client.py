@@ -80,7 +80,10 @@ class Client:
             raise
 
     def plan(self, job: TrainingJob) -> Created:
-        """Return what `submit` would create, and whether it would start now. Creates nothing."""
+        """Return the objects that `submit` would create, and whether the job would start now.
+
+        Creates nothing.
+        """
         return self.result(self._client.plan(job))
 
     def submit(self, job: TrainingJob, *, predict: bool = False) -> "Run":
@@ -144,5 +147,8 @@ class Run:
             pumping.cancel()
 
     def cancel(self, *, force: bool = False) -> str:
-        """Delete what owns it, and return its name; with `force` also what others created."""
+        """Delete the object that owns the job, and return its name.
+
+        With `force`, delete it even if `submit` did not create it.
+        """
         return self._client.result(self._run.cancel(force=force))

@@ -1,4 +1,4 @@
-"""What is shown of a job: as text, and as tables in a notebook."""
+"""The answers about a job: as text, and as tables in a notebook."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class Created:
-    """The objects of a job: kind, name and what each is; and whether the job starts now."""
+    """The objects of a job: kind, name and purpose of each; and whether the job starts now."""
 
     objects: tuple[tuple[str, str, str], ...]
     prediction: str = ""
@@ -42,7 +42,7 @@ class Explained:
     document: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return what the command prints."""
+        """Return the text that the command prints."""
         return self.text
 
     @property
@@ -77,7 +77,7 @@ def _domains(where: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     return [each for each in where.get("domains") or () if each.get("domain")]
 
 
-class Waits(Exception):  # noqa: N818 - reads as what it is.
+class Waits(Exception):  # noqa: N818 - named after the state that it reports.
     """A job did not get as far as it should: its `reason`, and all that `explain` says."""
 
     def __init__(self, message: str, reason: str, explanation: Explained) -> None:

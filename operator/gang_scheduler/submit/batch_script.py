@@ -1,4 +1,4 @@
-"""What a batch script finds in its container: itself, and stand-ins for two commands of Slurm.
+"""Files for a batch script in its container: the script, and stand-ins for two commands of Slurm.
 
 The script runs on every member, so `srun X` is X, and `scontrol show hostnames` prints the members.
 """
@@ -52,7 +52,7 @@ def data(job: TrainingJob) -> dict[str, str]:
 
 
 def command(job: TrainingJob) -> list[str]:
-    """Return what a container runs: the script, with the stand-ins first on its PATH."""
+    """Return the command of a container: the script, with the stand-ins first on its PATH."""
     arguments = job.script.arguments if job.script is not None else ()
     run = f'PATH={PLACE}:$PATH; export PATH; exec {PLACE}/{SCRIPT} "$@"'
     return ["/bin/sh", "-c", run, SCRIPT, *arguments]

@@ -1,4 +1,4 @@
-"""What owns a gang, and its deletion: of all else the garbage collector takes care."""
+"""Finds the owner of a gang and deletes it; the garbage collector deletes the rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class Owner:
 
 
 async def owner_of(server: Server, name: str, namespace: str) -> Owner:
-    """Return what owns a gang. Raises NoSuchGang, Refused if that cannot be deleted here, ApiError.
+    """Return the owner of a gang, found by the name of its workload or of its PodGroup.
 
-    A gang is found by the name of its workload, or of its PodGroup.
+    Raises NoSuchGang, Refused if the owner cannot be deleted here, ApiError.
     """
     api, wanted = KubernetesApi(server.connection), names.wanted(name, namespace)
     kinds = {kind: gvr for kind, gvr in _BY_KIND.items() if wanted.kind in ("", kind.lower())}
@@ -84,9 +84,9 @@ async def _get(api: KubernetesApi, gvr: GVR, namespace: str, name: str) -> Mappi
 
 
 async def delete(server: Server, owner: Owner, *, force: bool = False) -> None:
-    """Delete the owner of a gang, and all that it owns. Raises Refused, ApiError.
+    """Delete the owner of a gang; its dependents go with it. Raises Refused, ApiError.
 
-    Deletes only what `submit` created, unless `force`.
+    Deletes only objects that `submit` created, unless `force`.
     """
     if not owner.is_submitted and not force:
         text = f"{owner.name} was not created by submit: use --force to delete it nevertheless"

@@ -1,4 +1,4 @@
-"""Reads what a job may name from a cluster, as far as the user may list it."""
+"""Reads the names that a job may use from a cluster, as far as the user may list them."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What a cluster has that a job may name: priorities, queues, flavors, GPUs, layers and kinds."""
+"""The names in a cluster that a job may use: queues, priorities, flavors, GPUs, layers, kinds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +18,13 @@ class PriorityClass:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What was read of a cluster. None: it may not be read, so nothing is refused for it.
+    """The names in a cluster that a job may use.
+
+    None: the user may not list them, so any name is accepted.
 
     `flavors` are the node labels of ResourceFlavors, `gpu_types` the values of the label
-    nvidia.com/gpu.product, and `kinds` the kinds of jobs that are served, by name.
-    `managed` are the kinds that the scheduler starts itself if they are suspended.
+    nvidia.com/gpu.product, and `kinds` the kinds of jobs that are served, by name. `managed` are
+    the kinds that the scheduler starts itself if they are suspended.
     """
 
     scheduler: str = DEFAULT_SCHEDULER
@@ -36,4 +38,4 @@ class Facts:
 
 
 UNKNOWN: Final = Facts()
-"""What is known without a cluster."""
+"""No cluster: every name is accepted."""

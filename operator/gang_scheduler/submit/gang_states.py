@@ -27,7 +27,7 @@ REACHED: Final[Mapping[Phase, frozenset[Phase]]] = {
     Phase.RUNNING: frozenset({Phase.RUNNING, Phase.FINISHED}),
     Phase.FINISHED: frozenset({Phase.FINISHED}),
 }
-"""The phases that can be waited for, and those in which a gang has got so far."""
+"""The phases to wait for; each is reached by a gang in any of the listed phases."""
 
 
 @dataclass(frozen=True, slots=True)

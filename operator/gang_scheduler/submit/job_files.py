@@ -1,4 +1,4 @@
-"""Files with a TrainingJob: their fields, and what is wrong with them by file and field."""
+"""Files with a TrainingJob: their fields, and their faults by file and field."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -43,7 +43,7 @@ FIELDS: Final = {
     "template": "template",
     "gpuResource": "gpu_resource",
 }
-"""The fields of a file, and those of a job that they become."""
+"""The fields of a file, and the job's field for each."""
 _PARTS: Final = frozenset({"metadata", "resources", "schedulingConfig", "elasticConfig"})
 _PLACES: Final = {field: place for place, field in FIELDS.items()}
 
@@ -104,7 +104,7 @@ def _leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _of_elastic(found: dict[str, Any]) -> Iterator[str]:
-    """Turn bounds and the topology into fields of a job; yield what contradicts itself."""
+    """Turn bounds and the topology into fields of a job; yield contradictions."""
     topology = str(found.pop("topology", ""))
     if topology:
         soft = topology.endswith("?")

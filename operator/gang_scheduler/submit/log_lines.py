@@ -33,9 +33,10 @@ class Line:
 async def lines(
     server: Server, read: Read, *, rank: int | None = 0, follow: bool = False
 ) -> AsyncIterator[Line]:
-    """Yield the lines of a member, or with None of all. Raises Refused for an unknown rank.
+    """Yield the log lines of a member, or of all members for the rank None.
 
-    If they are followed, this ends with the gang, and goes on with a member's replacement.
+    Raises Refused for an unknown rank. With `follow`, it ends with the gang, and continues with a
+    member's replacement.
     """
     state = await read()
     if not follow:

@@ -1,4 +1,4 @@
-"""The pod template of members: container, resources, variables, and what the scheduler reads."""
+"""The pod template of members: container, resources, variables, and keys for the scheduler."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ GPU_PRODUCT: Final = "nvidia.com/gpu.product"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one role of a job runs, with all that it does not say taken from the job."""
+    """One role of a job. Fields that the role leaves out are taken from the job."""
 
     name: str
     nodes: int
@@ -70,7 +70,7 @@ def template(
     rendezvous: Rendezvous = Rendezvous(),
     labels: Mapping[str, str] | None = None,
 ) -> Body:
-    """Return the pod template of a role: what the job says, merged over its own `template`."""
+    """Return the pod template of a role: the job's fields, merged over its own `template`."""
     metadata: Body = {"labels": {**common_labels(job), **(labels or {})}}
     notes = marks(job)
     if labels:
@@ -109,7 +109,7 @@ def common_labels(job: TrainingJob) -> dict[str, str]:
 
 
 def marks(job: TrainingJob) -> dict[str, str]:
-    """Return the annotations by which members are placed, evicted and promised a start."""
+    """Return the annotations on placement, expected run time and checkpoints."""
     found: dict[str, str] = {}
     layer, must = (job.must, True) if job.must else (job.prefer, False)
     if layer and ("/" in layer or "." in layer):
@@ -240,7 +240,7 @@ def _from_field(name: str, path: str) -> Body:
 
 
 def _variables(job: TrainingJob, part: Part, rendezvous: Rendezvous) -> list[Body]:
-    """Return the variables by which members find each other, and those of torchrun."""
+    """Return the variables by which members find each other, and variables for torchrun."""
     if not rendezvous.hosts:
         return []
     least, most = job.bounds if not part.name else (part.nodes, part.nodes)
@@ -269,7 +269,7 @@ def _variables(job: TrainingJob, part: Part, rendezvous: Rendezvous) -> list[Bod
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Body:
-    """Return two templates as one; what the job says wins. Lists of named items merge by name."""
+    """Return two templates as one; the upper one wins. Lists of named items merge by name."""
     found = dict(below)
     for key, value in above.items():
         found[key] = _merged_value(found[key], value) if key in found else value

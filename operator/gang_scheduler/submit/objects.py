@@ -91,7 +91,7 @@ def planned(job: TrainingJob, facts: Facts) -> list[Planned]:
 
 
 def _check(job: TrainingJob, facts: Facts) -> None:
-    """Raise Refused for what the cluster does not have, and for a job that runs nothing."""
+    """Raise Refused for names that the cluster does not have, and for a job without a command."""
     if facts.kinds is not None and job.job_type not in facts.kinds:
         help_text = INSTALL.get(job.job_type, INSTALL_TRAINING)
         raise Refused("jobType", job.job_type.value, f"is not served by the cluster; {help_text}")
@@ -123,7 +123,7 @@ def _object(
     return {"apiVersion": gvr.api_version, "kind": kind, "metadata": metadata}
 
 
-# A Job, with what it owns.
+# A Job, and the objects that it owns.
 
 
 def _job(job: TrainingJob, facts: Facts) -> list[Planned]:
@@ -337,5 +337,5 @@ def _without_gpu(part: Part) -> Part:
 
 
 def _waiting(part: Part) -> Part:
-    """Return workers of MPI: they run what the image does by default, which is sshd."""
+    """Return MPI workers: they run the image's default command, which is sshd."""
     return Part("", part.nodes, part.image, (), (), part.resources, part.env)

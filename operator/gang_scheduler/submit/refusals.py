@@ -1,4 +1,4 @@
-"""What cannot be honoured, by field and value."""
+"""Fields of a job that cannot be honoured, with their values."""
 
 from collections.abc import Iterable
 from typing import Final

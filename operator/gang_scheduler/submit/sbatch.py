@@ -63,7 +63,7 @@ class _Wrong(Exception):  # noqa: N818 - what is wrong with a value.
 
 
 def options(text: str) -> Iterator[Option]:
-    """Yield the options of a script: as in Slurm, those before its first command."""
+    """Yield the options of a script: as in Slurm, only the ones before its first command."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(MARK):
             yield from _of_line(number, line.removeprefix(MARK))
@@ -96,7 +96,7 @@ def _next(name: str, words: list[str]) -> str | None:
 
 
 def read(text: str, file: str, ignored: Collection[str] = ()) -> Honoured:
-    """Return what a script asks for, but for options that are `ignored`. Raises Faults.
+    """Return the fields that a script sets, leaving out `ignored` options. Raises Faults.
 
     Each option that cannot be honoured is a fault, with its line.
     """

@@ -1,4 +1,4 @@
-"""A job with the objects that it would become in a cluster, and what would happen to them."""
+"""A job, the objects that it would become in a cluster, and a prediction of its start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ def without_cluster(job: TrainingJob) -> Submission:
 
 
 async def prepared(server: Server, job: TrainingJob, *, predict: bool = True) -> Submission:
-    """Return what would be created, which the API server has accepted as a dry run.
+    """Return the planned objects, which the API server has accepted in a dry run.
 
-    Raises Refused for what the cluster cannot honour, and ApiError.
+    Raises Refused for fields that the cluster cannot honour, and ApiError.
     """
     placed = job.model_copy(update={"namespace": job.namespace or server.namespace})
     facts = await cluster_facts.read(server, placed)

@@ -49,7 +49,7 @@ class Part(BaseModel):
 
 
 class Resources(Part):
-    """What each member asks for; the limits are the same as the requests."""
+    """The requests of each member; the limits are the same."""
 
     gpu: int = Field(default=0, ge=0, le=1024, description="GPUs of a member.")
     cpu: str | int | None = Field(default=None, description='CPUs of a member, such as "32".')
@@ -133,7 +133,7 @@ class Volume(Part):
 
 
 class Role(Part):
-    """Members of a kind of their own. What is not given is as in the job."""
+    """Members with a role of their own. Fields that are left out are taken from the job."""
 
     name: Name
     nodes: int = Field(default=1, ge=1, le=100_000)

@@ -1,4 +1,4 @@
-"""What `explain` would say of a job if it were created now: nothing is created for it."""
+"""The answer of `explain` about a job if it were created now. Nothing is created."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class Prediction:
 
 
 async def of_server(server: Server, plan: Sequence[Planned], namespace: str) -> Prediction:
-    """Return what would happen to a job in a cluster. Raises ApiError, Faults.
+    """Return the prediction for a job in a cluster. Raises ApiError, Faults.
 
-    Takes as long as `explain` of the whole cluster.
+    Takes as long as `explain` for the whole cluster.
     """
     try:
         cluster = await live.read(server, namespace)
@@ -58,7 +58,10 @@ async def of_server(server: Server, plan: Sequence[Planned], namespace: str) -> 
 def predicted(
     cluster: Cluster, plan: Sequence[Planned], classes: Sequence[dict[str, Any]] = ()
 ) -> Prediction:
-    """Return what would happen in a cluster, whose cache gets the pods of the job."""
+    """Return the prediction for a job.
+
+    The pods of the job are added to the cache of the cluster.
+    """
     bodies = [*classes, *(each.body for each in plan)]
     items = [
         documents.Document("submit", number, body) for number, body in enumerate(bodies, start=1)
@@ -80,7 +83,7 @@ def predicted(
 
 
 def explained(plan: Sequence[Planned], cluster: Cluster) -> Answer:
-    """Return what `explain` says of a job in a cluster that has its objects."""
+    """Return the answer of `explain` about a job whose objects are in the cluster."""
     named = next((each for each in plan if each.gvr == POD_GROUPS), plan[0])
     namespace = str(named.body["metadata"]["namespace"])
     return answer_for(f"{named.kind.lower()}/{named.name}", namespace, Question(cluster))

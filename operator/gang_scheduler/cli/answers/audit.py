@@ -1,4 +1,4 @@
-"""`audit`: a witness of what the scheduler does."""
+"""`audit`: watches what the scheduler does, and reports broken rules."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""`explain`: why a gang waits, and what would help."""
+"""`explain`: why a gang waits, and which changes would help."""
 
 import functools
 import re
@@ -111,7 +111,7 @@ def _of_files(reading: Reading, name: str) -> _Found:
 
 
 def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
-    """Return the namespace and names of the objects whose Events count; None if unknown."""
+    """Return namespace and names of the objects whose Events concern a NAME; None if unknown."""
     return names.objects_about(reading.cluster.cache, name, reading.namespace)
 
 

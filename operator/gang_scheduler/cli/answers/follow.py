@@ -1,4 +1,4 @@
-"""`wait`, `logs` and `cancel`: what becomes of a gang, and its end."""
+"""`wait`, `logs` and `cancel`: wait for a gang, print its log, or end it."""
 
 import functools
 import sys
@@ -41,14 +41,14 @@ def logs(given: Given) -> None:
 
 
 def cancel(given: Given) -> None:
-    """Delete what owns a gang, and say what that is."""
+    """Delete the object that owns a gang, and print its name."""
     _answered(given, functools.partial(_cancel, given))
 
 
 def to_the_end(given: Given, name: str) -> None:
     """Print the log of the first member until its gang ends; exits with 1 if it fails.
 
-    Ctrl-C only ends this: the job goes on.
+    Ctrl-C only ends the command: the job keeps running.
     """
     wanted = {**given, "name": name}
     _answered(wanted, functools.partial(_print, wanted, 0, follow=True))
@@ -58,7 +58,7 @@ def to_the_end(given: Given, name: str) -> None:
         sys.exit(Exit.NOT_TRUE)
 
 
-def _answered(given: Given, ask: Any) -> Any:  # noqa: ANN401 - what is asked.
+def _answered(given: Given, ask: Any) -> Any:  # noqa: ANN401 - the answer of any question.
     try:
         return cluster_sources.answer(Asked.of_server(given), ask)
     except NoSuchGang as error:

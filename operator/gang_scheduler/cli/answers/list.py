@@ -26,7 +26,7 @@ from gang_scheduler.model.wording import counted
 _AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
 """An age in its column."""
 REASONS: Final = tuple(sorted([*Reason, NEXT_CYCLE]))
-"""The words with which waiting gangs are listed."""
+"""The words shown for waiting gangs."""
 
 
 def chosen(
@@ -113,7 +113,7 @@ def _refuse_unknown_queues(chosen: Selection, known: KnownQueues, found: Sequenc
 
 
 def _nothing(number: int, namespace: str) -> str:
-    """Return that no gang is listed, of as many as there are."""
+    """Return that no gang matches, and how many gangs there are."""
     where = f"namespace {namespace}" if namespace else "all namespaces"
     if not number:
         return f"no gangs in {where}"

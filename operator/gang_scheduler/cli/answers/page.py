@@ -51,7 +51,7 @@ def _of_files(asked: Asked) -> tuple[ClusterSource, str]:
 
 
 def _of_server(asked: Asked) -> tuple[ClusterSource, str]:
-    # Read once before the page is there, so that what cannot be read ends the command.
+    # Read once before the page is served, so that an unreadable cluster ends the command.
     policy = settings_of_operator.policy_of(asked.settings)
     reading, title = cluster_sources.answer(
         asked, functools.partial(_first, asked, policy), needs=inspection_cluster.ASK_FOR_ALL
@@ -63,7 +63,7 @@ def _of_server(asked: Asked) -> tuple[ClusterSource, str]:
 
 
 async def _first(asked: Asked, policy: Policy, server: "Server") -> tuple[Reading, str]:
-    """Return the cluster, and what it is called: the host of its API server."""
+    """Return the cluster, and a title: the host of its API server."""
     cluster = await live.read(server, asked.namespace or server.namespace, policy)
     reading = Reading(cluster, asked.namespace)
     await cluster_sources.must_know_namespace(reading, server)

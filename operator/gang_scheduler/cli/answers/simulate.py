@@ -66,7 +66,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
 
 
 def _policy(read: Iterable[Item], given: Policy) -> Policy:
-    """Return the settings of the snapshot, replaced by those that were given."""
+    """Return the settings of the snapshot, except that given settings win."""
     try:
         policy, notes = policy_of(header_among(read), given)
     except InvalidField as error:

@@ -1,4 +1,4 @@
-"""`submit`: reads what the job is, shows what will be created, and creates it."""
+"""`submit`: reads a job, shows the objects that will be created, and creates them."""
 
 import functools
 import getpass
@@ -105,7 +105,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _user() -> str:
-    """Return the user's name as a label's value, by which `list --mine` finds the job."""
+    """Return the user's name as a label value, by which `list --mine` finds the job."""
     return NOT_IN_LABELS.sub("-", getpass.getuser())[:63].strip("-_.")
 
 
@@ -122,7 +122,7 @@ async def _submit(job: TrainingJob, given: Mapping[str, Any], server: "Server") 
 
 
 def _show(submission: Submission, given: Mapping[str, Any]) -> None:
-    """Print the objects as they are asked for, and what would happen to the job."""
+    """Print the objects in the requested format, and whether the job would start."""
     output = given["output"]
     if output == "yaml":
         click.echo(objects.as_yaml(submission.plan), nl=False)

@@ -1,4 +1,4 @@
-"""Settings given to a read-only command with --setting, which replace those of the operator."""
+"""Settings given to a read-only command with --setting, which replace the operator's."""
 
 import re
 from collections.abc import Iterable
@@ -16,9 +16,10 @@ _INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def policy_of(settings: Iterable[str]) -> Policy:
-    """Return the settings of texts such as `max-victims=3`; exits with a message for other texts.
+    """Return the settings given by texts such as `max-victims=3`.
 
-    Names may be written as flags, as variables or as in the chart. Lists are JSON.
+    Names may be written as flags, as variables or as in the chart. Lists are JSON. Exits with a
+    message if a text is no setting.
     """
     given = dict(map(_setting, settings))
     try:

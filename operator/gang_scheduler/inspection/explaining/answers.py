@@ -81,7 +81,8 @@ def _of_gang(key: GangKey, cache: Cache) -> str:
     return f"Not ours: {foreign_members(foreign, cache.schedulers)}."
 
 
-# The answer for users with rights in one namespace only: what the scheduler wrote there. Nothing
+# The answer for users with rights in one namespace only: the texts that the scheduler wrote there.
+# Nothing is computed, because nodes and pods of other namespaces are not known.
 # is computed, because nodes and pods of other namespaces are not known.
 
 NOT_KNOWN: Final = ("quota", "where", "nodes", "preemption", "wouldStart")
@@ -91,10 +92,10 @@ NOTHING_WRITTEN: Final = "The scheduler has written nothing about it yet."
 
 
 def document_of(key: GangKey, asked: Question) -> Document:
-    """Return what the scheduler wrote about a gang, and which parts are not known."""
+    """Return what the scheduler wrote about a gang, and the parts that are not known."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
-    # The cycle brings what is remembered of gangs in line with their members.
+    # A cycle updates records of gangs to fit their members.
     cluster.snapshot()
     phase = phases.phase_of(phases.counts_of(info))
     reason, message = _why(info)

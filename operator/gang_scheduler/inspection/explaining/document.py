@@ -103,7 +103,7 @@ def ranks_of(info: GangInfo, members: Iterable[Pod]) -> tuple[NodeRanks, ...]:
 
 
 def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Evictable:
-    """Return how many members gangs may evict, and from which priority on."""
+    """Return how many members may be evicted, and by gangs of which least priority."""
     own = [each for each in bound_pods.pods if each.gang == info.key]
     may_go = sum(1 for each in own if each.evictable)
     least = cluster.policy.rules.preemption.min_priority_difference
@@ -161,7 +161,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
     """Return the document about a gang: why it waits, where it runs, or how it ended."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
-    # The cycle brings what is remembered of gangs in line with their members.
+    # A cycle updates records of gangs to fit their members.
     snapshot = cluster.snapshot()
     surroundings = _surroundings(cluster)
     found = explain(snapshot, cluster.profile, key, surroundings)
@@ -184,10 +184,10 @@ def document_of(key: GangKey, asked: Question) -> Document:
 
 
 def _told(found: Explanation, cluster: Cluster) -> Explanation:
-    """Add to the explanation what the cycle does not know: incomplete gangs, and words."""
+    """Add facts that the cycle does not know, such as incomplete gangs, and the texts."""
     position, evictions, refused = found.position, found.evictions, found.refused
     if position is not None and found.gang is not None:
-        # Gangs whose members no cycle sees count, too.
+        # Incomplete gangs count, too; a cycle does not see them.
         numbers = gangs.waiting(cluster)
         of = numbers[found.gang.queue]
         position = structs.replace(position, of=of, of_cluster=numbers.total())
@@ -222,7 +222,7 @@ def _lacks(found: Explanation) -> tuple[str, ...] | None:
 
 
 def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
-    """Return the explanation, in which a gang with room waits for the volumes of its claims."""
+    """Return the explanation, corrected for a gang that has room but waits for its volumes."""
     gang = found.gang
     cause = waits.cause_of(info, cluster.cache)
     if gang is None or cause is None or found.verdict is not Verdict.STARTS:
@@ -249,7 +249,7 @@ def _surroundings(cluster: Cluster) -> Surroundings:
 
 
 def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
-    """Return what protects each pod that is not evictable, by uid."""
+    """Return the protection of each pod that is not evictable, by uid."""
     spared = (each.pod.uid for each in running.pods if not each.evictable)
     return {uid: cache.evictable_pods.sparing(uid) for uid in spared}
 
@@ -334,7 +334,7 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, nam
 
 
 def _of_volumes(info: GangInfo) -> str:
-    """Return that volumes do not count yet, for a suspended gang with volumes."""
+    """Return the note that volumes do not count yet, for a suspended gang with volumes."""
     if info.suspended is None or info.awaits_pods:
         return ""
     has_some = any(pod.volumes for pod in one_of_each(info.observed.living))

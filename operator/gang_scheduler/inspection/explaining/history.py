@@ -30,9 +30,10 @@ MOST: Final = 10
 
 
 class Happened(NamedTuple):
-    """What happened at a time, in seconds since the epoch, how many `times`, and when at `last`.
+    """Something that happened `at` a time, in seconds since the epoch.
 
-    `of` is the name of the object that an Event is about.
+    It happened so many `times`, and most recently at `last`. `of` is the name of the object that an
+    Event is about.
     """
 
     at: int
@@ -86,7 +87,10 @@ def _of_event(event: "Event | Told") -> Happened:
 
 
 class Transition(Part, frozen=True, omit_defaults=True):
-    """What happened at a time; if more than once, how many `times`, and when at `last`."""
+    """Something that happened `at` a time.
+
+    If it happened more than once, `times` is how often, and `last` when it did last.
+    """
 
     at: Moment
     what: str
@@ -198,7 +202,7 @@ def _of_conditions(info: GangInfo) -> Iterator[Happened]:
 
 
 def _told(condition: Mapping[str, Any]) -> str:
-    """Return what a condition says; "" if it says nothing new."""
+    """Return the text of a condition; "" if it says nothing new."""
     kind = str(condition.get("type"))
     message = _first_sentence(str(condition.get("message", "")))
     if condition.get("status") == "True":

@@ -262,7 +262,7 @@ def work(victims: Iterable[Victims], document: Document) -> str:
 
 
 def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the last transitions, and what could not be read."""
+    """Return the last transitions, and the parts of the history that could not be read."""
     now = document.read_at
     told = [
         Line(
@@ -295,12 +295,12 @@ SPARED: Final = {
     Sparing.SYSTEM: "its priority is that of the system",
     Sparing.BINDING: "it is being bound",
 }
-"""What protects pods, apart from their priority, in words."""
+"""The protections of pods, apart from their priority, in words."""
 SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"
 
 
 def preemption_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the evictions that make room, or what forbids them."""
+    """Return the evictions that make room, or why none are possible."""
     found = document.preemption
     if found is None:
         return []
@@ -367,7 +367,7 @@ def _such(pod: str | None) -> str:
 
 
 def _in_queues(rights: QueueRights) -> str:
-    """Return what protects the pods of its own queue, and the pods of other queues."""
+    """Return why pods of its own queue and of other queues cannot be evicted."""
     return f"none: {_of_own(rights)}; {_of_others(rights)}"
 
 
@@ -382,7 +382,7 @@ def _of_own(rights: QueueRights) -> str:
 
 
 def _of_others(rights: QueueRights) -> str:
-    """Return what protects the pods of other queues."""
+    """Return why pods of other queues cannot be evicted."""
     borrowing = rights.borrowing
     if not borrowing:
         return "no pod runs in a queue that uses more than its own"
@@ -398,7 +398,7 @@ def _of_others(rights: QueueRights) -> str:
 
 
 def _protected(known: Protection, priority: int) -> str:
-    """Return what protects the pods that run."""
+    """Return why running pods cannot be evicted."""
     number = known.pods
     if known.ranked == number:
         every = "the only pod that runs has" if number == 1 else f"all {number} pods that run have"
@@ -411,7 +411,7 @@ def _protected(known: Protection, priority: int) -> str:
     return f"{said}{_kept(known)}"
 
 
-# Lines about quota: the quota and usage of a queue, what the gang adds, and what is short.
+# Lines about quota: the quota and usage of a queue, the request of the gang, and the shortage.
 
 WITHOUT_QUEUE: Final = "gangs without a queue"
 ALL: Final = "all queues together"
@@ -457,7 +457,7 @@ def _subject(queue: str) -> str:
 
 
 def _what_is_added(each: QuotaLine) -> str:
-    """Return what the gang adds, and whether the queue has quota for it."""
+    """Return how much the gang adds, and whether the queue has quota for it."""
     adds, left = f"this adds {each.adds}", each.available
     if left is None or not each.short:
         if not each.borrows:

@@ -1,4 +1,4 @@
-"""What a NAME stands for, in order: a PodGroup, a workload such as `job/x`, a gang, or a pod."""
+"""Finds out what a NAME means: a PodGroup, a workload such as `job/x`, a gang, or a pod."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ WITHOUT_OBJECT: Final = frozenset({refs.ANNOTATION.name, refs.SINGLE.name})
 
 
 class Match(NamedTuple):
-    """What a NAME stands for: a gang, a pod that is in no gang of ours, or a workload.
+    """The meaning of a NAME: a gang, a pod outside of this scheduler's gangs, or a workload.
 
-    Each pod of `workload` is a gang by itself.
+    Each pod of `workload` is a gang of its own.
     """
 
     gang: GangKey | None = None
@@ -79,7 +79,7 @@ def find(cache: Cache, asked: Wanted) -> list[Match]:
 
 
 def objects_about(cache: Cache, name: str, namespace: str) -> tuple[str, frozenset[str]] | None:
-    """Return namespace and names of the objects whose Events count for a NAME; None if unknown."""
+    """Return namespace and names of the objects whose Events concern a NAME; None if unknown."""
     found = find(cache, wanted(name, namespace))
     return _objects_of(cache, found[0]) if len(found) == 1 else None
 
@@ -152,7 +152,7 @@ def _pods(cache: Cache, asked: Wanted) -> Iterator[Match]:
 
 
 def _names(asked: Wanted, key: GangKey) -> bool:
-    """Return whether a NAME is that of the workload of a gang. A JobSet may have several gangs."""
+    """Return whether a NAME names the workload of a gang. A JobSet may have several gangs."""
     if not asked.is_of(key.source):
         return False
     owner = key.name.partition("/")[0]
@@ -160,7 +160,7 @@ def _names(asked: Wanted, key: GangKey) -> bool:
 
 
 def _has_pods_elsewhere(cache: Cache, key: GangKey) -> bool:
-    """Return whether the pods of a Job are in gangs other than that of the Job."""
+    """Return whether the pods of a Job are in other gangs than the Job's own."""
     return key.source == refs.JOB.name and any(
         pod.job == key.name and pod.namespace == key.namespace for pod in cache.pods()
     )

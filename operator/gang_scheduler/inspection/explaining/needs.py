@@ -1,6 +1,6 @@
-"""What must be created or fixed before a gang can start, and by which role.
+"""Objects that must be created or fixed before a gang can start, and the role that can do so.
 
-No cycle can try these: what is missing is not known well enough to be made up.
+A cycle cannot try these changes: too little is known of the missing objects.
 """
 
 import re
@@ -42,7 +42,7 @@ class Need(Part, frozen=True, kw_only=True):
 
 
 def of(found: Explanation) -> tuple[Need, ...]:
-    """Return what a waiting gang needs apart from room and quota."""
+    """Return the needs of a waiting gang, apart from room and quota."""
     if found.refused is None:
         return ()
     needed = (

@@ -66,7 +66,7 @@ class NodeRanks(Part, frozen=True):
 
 
 class Evictable(Part, frozen=True):
-    """How many pods gangs may evict, and from which priority on."""
+    """How many members may be evicted, and by gangs of which least priority."""
 
     pods: int
     protected: int
@@ -89,7 +89,7 @@ class Running(Part, frozen=True, omit_defaults=True):
 
 
 class Document(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a NAME. A part that says nothing is None, and left out of the JSON."""
+    """The answer about a NAME. A part that says nothing is None, and left out of the JSON."""
 
     api_version: str
     kind: str

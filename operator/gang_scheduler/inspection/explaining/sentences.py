@@ -85,7 +85,7 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 
 def ordinal(number: int) -> str:
-    """Return a place, such as 2nd."""
+    """Return a number as an ordinal, such as 2nd."""
     ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
@@ -130,7 +130,7 @@ def hint_of_refusal(
     if refused.reason is Reason.POD_GROUP_NOT_FOUND:
         return alike_hint(info, cache) or _elsewhere(info, cache, names)
     if isinstance(cause, MinMemberAboveJobs):
-        return ""  # Those that it lacks can never be there.
+        return ""  # The missing members cannot be created.
     if isinstance(cause, QueueUnusable) and cause.fault is QueueFault.NOT_FOUND:
         return _meant(cause, declared)
     if refused.reason is Reason.WAITING_FOR_MEMBERS:
@@ -163,7 +163,7 @@ def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
 
 
 def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
-    """Return that no pod names a gang, and which pods with a missing PodGroup may mean it."""
+    """Return that no pod names the gang, and which pods may have misspelt its name."""
     spec = info.observed.spec
     if spec is not None and spec.suspended:
         return _suspended(info.key, spec, cache)
@@ -279,7 +279,7 @@ def first(found: Explanation, names: Names) -> str:
 
 
 def _both(quota: str, beside: Beside, found: Room | None) -> str:
-    """Return that quota and room are short, the larger shortfall first."""
+    """Return that quota and room are missing, the larger shortfall first."""
     room = of_refusal(beside.refused, found)
     if not beside.first:
         return f"{quota} Quota alone would not start it: {uncapital(room)}"
@@ -312,7 +312,7 @@ def _which(number: int, of: int, verbs: tuple[str, str], what: str) -> str:
 
 
 def _of_labels(found: Explanation, refused: Refused) -> str:
-    """Return that no node has the requested labels, or that all nodes with them are barred."""
+    """Return that no node has the requested labels, or why the nodes with them are ruled out."""
     if refused.reason is not Reason.UNSCHEDULABLE:
         return ""
     selected = _selects_in_vain(found)

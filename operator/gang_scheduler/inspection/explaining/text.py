@@ -77,14 +77,14 @@ def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG0
     return [Line(f"{some} may go for gangs of priority {known.from_priority} or more{queue}")]
 
 
-# Lines about changes with which the gang would start now.
+# Lines about changes that would let the gang start now.
 
 WIDEST: Final = 45
 """The most columns for the names of changes."""
 
 
 def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return with which changes the gang would start now."""
+    """Return the changes with which the gang would start now."""
     found = document.would_start
     if found is None:
         return []
@@ -103,7 +103,7 @@ def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 -
 
 
 def _nothing(document: Document) -> str:
-    """Return that no tried change helps."""
+    """Return the text for a gang that no tried change helps."""
     if document.lacks is not None:
         return "no single change: it lacks both room and quota"
     return "no single change that was tried: fewer members, less asked, a higher priority"
@@ -166,7 +166,7 @@ def _outcome(each: Variant, document: Document) -> str:
 
 
 def needs_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what must be created or mended before the gang can start."""
+    """Return the objects that must be created or fixed before the gang can start."""
     return [Line(_need(each), under=True) for each in document.needs or ()]
 
 
@@ -245,7 +245,7 @@ def _parts(document: Document, view: View) -> Iterator[str]:
 
 
 def _part(label: str, said: list[Line], view: View) -> Iterator[str]:
-    """Yield the lines of a part: its name, and what it says."""
+    """Yield the lines of a part: its name, then its text."""
     for place, line in enumerate(said):
         head = label if place == 0 else ""
         if line.under:
@@ -264,7 +264,7 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
 
 
 def _said_of(document: Document, key: str, part: Part, view: View) -> list[Line]:
-    """Return what a part says; if it needs more rights, that it is not known."""
+    """Return the lines of a part; if it needs more rights, the line that it is not known."""
     if key in (document.not_known or ()):
         is_asked = document.verdict is Verdict.WAITS and (key != "quota" or document.queue)
         return [Line(lines.NOT_KNOWN)] if is_asked else []

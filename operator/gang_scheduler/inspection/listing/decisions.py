@@ -25,9 +25,9 @@ from gang_scheduler.scheduler.quota.forest import Forest
 class Decisions:
     """The decisions of a cycle, by gang.
 
-    `starting` have room now, `starts` are the starts that are promised, in seconds. `order` are all
-    gangs that wait, those that have turns first. `figures` are those of the queues. `ahead` is how
-    much of the quota that a gang lacks others take whose turns come before its own.
+    `starting` gangs have room now; `starts` are promised starts, in seconds. `order` has all
+    waiting gangs in the order of turns, gangs without a turn last. `figures` are the figures of the
+    queues. `ahead` is the part of a gang's missing quota that gangs with earlier turns take.
     """
 
     refused: Mapping[GangKey, Refused] = field(default_factory=dict)

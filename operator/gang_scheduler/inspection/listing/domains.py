@@ -42,7 +42,7 @@ class Shape:
 
 
 def parsed_shape(text: str) -> Shape:
-    """Return the shape of a text such as `nvidia.com/gpu=8,cpu=4`. Raises ValueError."""
+    """Return the shape given by a text such as `nvidia.com/gpu=8,cpu=4`. Raises ValueError."""
     asked: dict[str, int] = {}
     for part in text.split(","):
         name, found, amount = part.strip().partition("=")

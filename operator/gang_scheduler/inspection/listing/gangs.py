@@ -54,13 +54,12 @@ _STATES: Final[Mapping[Phase, str]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """A gang as it is listed.
+    """A gang as a row of the list.
 
     `bound` of `members` have a node; `workers` are (now, most) of an elastic gang. `since` is when
-    it began to wait or to run, and `start` when it is promised a start, in seconds. `gpus` are
-    those that all of its members ask for. `fair_share` is the figure by which its queue is
-    compared, `aging` what waiting adds to its priority. `roles` are how many members of each role
-    have a node.
+    it began to wait or to run, and `start` its promised start, in seconds. `gpus` are the GPUs that
+    all its members request. `fair_share` is the number by which its queue is compared, `aging` the
+    bonus in priority for waiting. `roles` are how many members of each role have a node.
     """
 
     key: GangKey
@@ -289,7 +288,7 @@ def gang_table(
 ) -> Iterator[str]:
     """Yield the lines of a table, a line a gang.
 
-    `starts`: with what is known of their starts; `domains`: with their domains, in short.
+    `starts` adds their expected starts, `domains` their domains, in short.
     """
     numbers = Counter(row.name for row in rows)
     cells = [
@@ -465,7 +464,7 @@ ORDERS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
     "queue": lambda row: (row.queue,),
     "start": lambda row: (_NEVER if row.start is None else row.start,),
 }
-"""What gangs may be sorted by. Equal gangs stay in the order of turns."""
+"""The sort keys for gangs. Equal gangs stay in the order of turns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def columns(nodes: NodeTable, resources: Sequence[str]) -> list[int]:
 
 
 class Gpus(NamedTuple):
-    """The GPUs of a cluster. `free` are those on nodes that are ready and not cordoned."""
+    """The GPUs of a cluster. `free` counts only nodes that are ready and not cordoned."""
 
     all: int
     used: int

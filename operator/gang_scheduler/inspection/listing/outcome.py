@@ -174,7 +174,7 @@ def _admissions(rows: Sequence[Json], look: Look) -> Iterator[str]:
 
 
 def _on_nodes(nodes: Counter[str]) -> str:
-    """Return how many pods go to which nodes, the most first."""
+    """Return the nodes with the number of pods that go there, the most first."""
     named = [f"{name} ({number})" for name, number in nodes.most_common(NODES_SHOWN)]
     more = ["..."] if len(nodes) > NODES_SHOWN else []
     pods, number = nodes.total(), len(nodes)

@@ -36,11 +36,12 @@ _FAIR_SHARE: Final = "fairShare"
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """A queue as it is shown.
+    """A queue as a row of the tree.
 
-    `depth` is how many queues are above it. `problem` is why no gang is admitted, "" if some are.
-    `share` is the figure by which it is compared, "" where that is infinite. `pending` counts gangs
-    that wait in it and below it, `gangs` are those in itself, in the order of turns.
+    `depth` is the number of queues above it. `problem` is why it admits no gang, "" if it admits
+    some. `share` is the number by which it is compared, "" if that is infinite. `pending` counts
+    gangs that wait in it and below it; `gangs` are the waiting gangs in itself, in the order of
+    turns.
     """
 
     name: str
@@ -56,7 +57,7 @@ class QueueLine:
 
 
 def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
-    """Return the queues, each before those below it."""
+    """Return the queues, each before the queues below it."""
     if cluster.source is Source.WRITTEN:
         return _nested(of_object(each) for each in cluster.written.get(QUEUES.name, ()))
     pending = status.pending_in_trees(decisions.figures)
@@ -119,7 +120,7 @@ def of_object(body: Mapping[str, Any]) -> QueueLine:
 
 
 def below(found: Sequence[QueueLine], name: str) -> list[QueueLine]:
-    """Return the queues of a name, each with those below it."""
+    """Return the queues with a name, each with the queues below it."""
     kept: list[QueueLine] = []
     depth: int | None = None
     for each in found:
@@ -156,7 +157,7 @@ def _problem(conditions: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _nested(found: Iterable[QueueLine]) -> list[QueueLine]:
-    """Return queues with their depths, each before those below it."""
+    """Return queues with their depths, each before the queues below it."""
     given = list(found)
     known = {(_product(each), each.name) for each in given}
     children: defaultdict[tuple[str, str], list[QueueLine]] = defaultdict(list)
@@ -181,7 +182,7 @@ def _below(
 
 
 def _product(line: QueueLine) -> str:
-    """Return whose tree a queue is in: a ClusterQueue is below a Cohort of its product."""
+    """Return the product whose tree a queue is in: ClusterQueues and Cohorts share one tree."""
     return "kueue" if line.kind in (QueueKind.CLUSTER_QUEUE, QueueKind.COHORT) else line.kind
 
 
@@ -199,14 +200,14 @@ _COUNTS: Final = ("RUNNING", "PENDING")
 _FAIR: Final = "FAIR SHARE"
 _RIGHT: Final = (*_HEADINGS[3:], _FAIR, *_COUNTS)
 _DROPS: Final = ("LENT", _FAIR, "BORROWED", "RUNNING", "SHARE", "QUOTA")
-"""Columns that go where a terminal is too narrow, in this order: bars show what is borrowed."""
+"""Columns dropped on a narrow terminal, in this order. The bars still show borrowed quota."""
 _BAR_COLUMN: Final = 2
 
 
 def queue_table(found: Sequence[QueueLine], page: Page, *, full: bool = False) -> Iterator[str]:
-    """Yield the lines of the tree: of each queue one for each resource that is scarce.
+    """Yield the lines of the tree: for each queue, a line for each scarce resource.
 
-    `full`: one for every resource, with what of it is the fair share of the queue.
+    `full`: a line for every resource, with the queue's fair share of it.
     """
     top = min((each.depth for each in found), default=0)
     rows = [row for each in found for row in _rows(each, top, full=full)]

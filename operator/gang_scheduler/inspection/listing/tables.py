@@ -117,7 +117,7 @@ def _kept(
 
 
 def _narrowed(widths: list[int], numbers: Sequence[bool], width: int) -> list[int]:
-    """Return the widths of columns, those of names narrow enough for the page."""
+    """Return the widths of columns after narrowing the columns of names to fit the page."""
     names = [column for column, number in enumerate(numbers[:-1]) if not number]
     while width and names and _least(widths) > width:
         widest = max(names, key=lambda column: widths[column])
@@ -128,7 +128,7 @@ def _narrowed(widths: list[int], numbers: Sequence[bool], width: int) -> list[in
 
 
 def _least(widths: Sequence[int]) -> int:
-    """Return the width of a table whose last column is cut as far as it may be."""
+    """Return the width of a table whose last column is cut to its least width."""
     return _beside_last(widths) + min(widths[-1], LEAST)
 
 
@@ -139,7 +139,7 @@ def _beside_last(widths: Sequence[int]) -> int:
 def without_silent(
     headings: Sequence[str], rows: Sequence[Sequence[str]], if_said: Sequence[str]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return a table without those columns of `if_said` that are "-" in every row."""
+    """Return a table without columns of `if_said` that have "-" in every row."""
     kept = [
         number
         for number, heading in enumerate(headings)
@@ -178,7 +178,7 @@ def _line(
     return GAP.join((*padded, left + shown)).rstrip()
 
 
-# The share by which queues are compared, with the digits that tell queues apart.
+# The share by which queues are compared, with enough digits to tell queues apart.
 
 DIGITS: Final = 3
 INFINITE: Final = "infinite"

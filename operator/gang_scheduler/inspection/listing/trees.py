@@ -1,7 +1,7 @@
-"""Network trees for people: the use of domains, and what they offer to waiting gangs.
+"""Network trees for people: the use of domains, and how many waiting members fit there.
 
-Each tree is a table with indented rows. The table is short however large the cluster: it has
-layers from the top while there are lines left, and the domains in the messages of waiting gangs.
+Each tree is a table with indented rows. The table is short however large the cluster: it has layers
+from the top while there are lines left, and the domains in the messages of waiting gangs.
 """
 
 import itertools

@@ -1,4 +1,7 @@
-"""The users of what is scarce: pods on nodes by namespace, user and scheduler, of any scheduler."""
+"""The users of scarce resources: pods on nodes by namespace, user and scheduler.
+
+Pods of all schedulers count.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,7 +23,7 @@ _DROPS: Final = ("PODS", "SCHEDULER")
 
 @dataclass(frozen=True, slots=True)
 class UserLine:
-    """Pods of one namespace, user and scheduler; `used` is what they ask for, by resource.
+    """Pods of one namespace, user and scheduler; `used` is the sum of their requests, by resource.
 
     `user` is "" without the label for it.
     """
@@ -33,7 +36,7 @@ class UserLine:
 
 
 def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
-    """Return the users of what is scarce, most of it first."""
+    """Return the users of scarce resources, the largest first."""
     resources = nodes.scarce(cluster.cache.node_usage.table())
     found: defaultdict[tuple[str, str, str], list[Pod]] = defaultdict(list)
     for pod in _on_nodes(cluster, namespace):

@@ -10,8 +10,8 @@ RUNNING: Final = "Running"
 FINISHED: Final = "Finished"
 FAILED: Final = "Failed"
 STATES: Final = (WAITING, STARTING, RUNNING, FINISHED, FAILED)
-"""In the order in which they are listed."""
+"""The states of gangs, in the order in which they are listed."""
 USER: Final = annotations.USER
 """The label of pods that names the user."""
 ORDERS: Final = ("name", "priority", "time", "gpu", "members", "queue", "start")
-"""What gangs may be sorted by."""
+"""The properties by which gangs may be sorted."""

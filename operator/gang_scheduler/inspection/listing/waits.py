@@ -26,7 +26,7 @@ from gang_scheduler.state.gangs.phases import Counts
 def brief_of(refused: Refused, ahead: int = 0) -> str:
     """Return why a gang waits in a few words; "" without a short form.
 
-    `ahead` is what gangs before it take of the quota that it lacks.
+    `ahead` is the part of its missing quota that earlier gangs take.
     """
     if refused.with_group is not None:
         return f"starts with {refused.with_group.refused.gang.key}, which waits"
@@ -153,7 +153,7 @@ def _held(info: GangInfo, cache: Cache) -> list[Bind]:
 
 
 def cause_of(info: GangInfo, cache: Cache) -> ClaimsUnbound | None:
-    """Return the claims for which a gang with room waits; None if it waits for none."""
+    """Return the unbound claims for which a gang with room waits; None if there are none."""
     waiting = [pod for pod in info.observed.living if not pod.node]
     awaited = {each for pod in waiting for each in cache.volumes.awaited(pod)}
     if not awaited:

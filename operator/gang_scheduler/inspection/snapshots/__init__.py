@@ -1,4 +1,4 @@
-"""Snapshots: a cluster in a file, for bug reports, with only the data on which decisions depend.
+"""Snapshots: a cluster in a file, for bug reports. Open `taking` first.
 
-Open `taking` first.
+A snapshot has only the data on which decisions depend.
 """

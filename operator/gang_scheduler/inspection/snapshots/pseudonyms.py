@@ -78,7 +78,7 @@ Rename = Callable[[str], str]
 
 
 class Pseudonyms:
-    """The pseudonyms of a snapshot: `words` and `numbers` have those of the parts of texts."""
+    """The pseudonyms of a snapshot: `words` and `numbers` map the parts of texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         found = [each for each in texts if not stays(each)]

@@ -248,7 +248,7 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
 
 
 def _lines_of(found: Objects) -> list[Line]:
-    """Return the lines of manifests in their order, which is that of their age."""
+    """Return the lines of manifests, in the order of age that the manifests have."""
     return [line_of_body(each.gvr, each.body) for each in found.loaded if each.body is not None]
 
 

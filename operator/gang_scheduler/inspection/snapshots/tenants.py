@@ -1,6 +1,7 @@
-"""What one namespace may know of others: how much of each node they use, without names.
+"""Reduces a snapshot to one namespace.
 
-So what is decided for the gangs of the namespace stays nearly the same, and what it is short of.
+Of other namespaces, only their use of each node is kept, without names. So the decisions on the
+gangs of the namespace, and their shortages, stay nearly the same.
 """
 
 import re

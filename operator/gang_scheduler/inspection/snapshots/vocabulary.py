@@ -41,19 +41,19 @@ _WORDS: Final = (
     # Selectors, taints and tolerations.
     *("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "NoSchedule", "NoExecute"),
     *("PreferNoSchedule", "DoNotSchedule", "ScheduleAnyway", "Honor", "Ignore"),
-    # Of pods, containers and workloads.
+    # Values in pods, containers and workloads.
     *("TCP", "UDP", "SCTP", "Always", "OnFailure", "Never", "PreemptLowerPriority"),
     *("RestartAllContainers", "Indexed", "NonIndexed"),
     *("FailJob", "FailIndex", "Count", "TerminatingOrFailed", "Worker", "Recreate", "Pod"),
-    # Of volumes.
+    # Values in volumes.
     *("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod", "Filesystem", "Block"),
     *("Immediate", "WaitForFirstConsumer", "Hostname", "InternalIP", "ExternalIP"),
-    # Of queues.
+    # Values in queues.
     *("None", "Hold", "HoldAndDrain", "StrictFIFO", "BestEffortFIFO", "Any", "LowerPriority"),
     *("LowerOrNewerEqualPriority", "Borrow", "Preempt", "TryNextFlavor", "MayStopSearch"),
     *("BorrowingOverPreemption", "PreemptionOverBorrowing", "UsageBasedAdmissionFairSharing"),
     *("NoAdmissionFairSharing", "WhileBorrowing", "IfAvailable", "AlwaysIfPossible"),
-    # Of native PodGroups, and features that nodes declare.
+    # Values in native PodGroups, and features that nodes declare.
     *("Single", "All", "PodGroup", "UserNamespacesHostNetworkSupport", "VolumeBindMountOptions"),
     *("RestartAllContainersOnContainerExits", "GuaranteedQoSPodCPUResize"),
 )

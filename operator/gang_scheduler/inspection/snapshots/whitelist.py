@@ -1,6 +1,7 @@
 """The whitelist of a snapshot: the fields of each kind that its reader decodes, and no others.
 
-All labels are written, since selectors may ask for any; of annotations only those that are read.
+All labels are written, since selectors may ask for any label. An annotation is written only if it
+is read.
 """
 
 import enum
@@ -39,11 +40,11 @@ Value = Any
 class Shape:
     """The allowed shape of a value.
 
-    `fields` are the fields of an object, `values` is the shape of the values of a map, `items` that
-    of the items of a list; None: it is no object, no map, no list. `scalar`: it may be text, a
-    number or a boolean, and `words` are the allowed texts, if the API has a short list. `only` are
-    the keys of a map that are read, None for all. `others`: the presence of other fields is read,
-    but not their values.
+    `fields` are the fields of an object, `values` is the shape of the values of a map, `items` the
+    shape of the items of a list; each is None if the value is no object, map or list. `scalar`: it
+    may be text, a number or a boolean, and `words` are the allowed texts, if the API has a short
+    list. `only` are the keys of a map that are read, None for all. `others`: the presence of other
+    fields is read, but not their values.
     """
 
     fields: Mapping[str, "Shape"] | None = None
@@ -61,7 +62,7 @@ SCALAR: Final = Shape(scalar=True)
 
 
 def shape_of(kind: Any) -> Shape:  # noqa: ANN401 - any type that a struct or model may have.
-    """Return the shape of a type: a wire struct, a model of the API, or what these consist of."""
+    """Return the shape of a type: a wire struct, a model of the API, or a type used in these."""
     if kind is Any or kind is object:
         return PRESENCE
     origin = get_origin(kind)
@@ -113,7 +114,7 @@ def _either(shapes: Iterable[Shape]) -> Shape:
 
 
 def changed(shape: Shape, path: str, change: Callable[[Shape], Shape]) -> Shape:
-    """Return a shape with another one at a path such as `spec.volumes[].name`."""
+    """Return a shape after changing the part of it at a path such as `spec.volumes[].name`."""
     if not path:
         return change(shape)
     if path.startswith("[]"):
@@ -126,7 +127,7 @@ def changed(shape: Shape, path: str, change: Callable[[Shape], Shape]) -> Shape:
 
 
 def _first(path: str) -> tuple[str, str]:
-    """Return the first field of a path, and what follows."""
+    """Return the first field of a path, and the rest of the path."""
     name, dot, rest = path.partition(".")
     if name.endswith("[]"):
         return name.removesuffix("[]"), f"[]{dot}{rest}"
@@ -202,7 +203,7 @@ _METADATA: Final = shape_of(Metadata)
 
 
 def _narrowed(shape: Shape, name: str = "") -> Shape:
-    """Return a shape whose maps have only the keys that are read."""
+    """Return a shape in which maps have only the keys that are read."""
     known = shape.fields
     return replace(
         shape,
@@ -312,6 +313,6 @@ def _with_annotations_that_are_read(source: Any) -> Any:  # noqa: ANN401 - as ab
 
 
 def _has_more(spec: pods.PodSpec) -> bool:
-    """Return whether a pod has objects of which only the presence is read."""
+    """Return whether a pod has objects for which only their presence is read."""
     more = spec.scheduling_gates or spec.resource_claims
     return bool(more or any(each.ephemeral is not None for each in spec.volumes))

@@ -26,7 +26,8 @@ def words_of(text: str) -> list[str]:
 def word_pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, str]:
     """Return the pseudonym of each word. Pseudonyms have the order of the words.
 
-    Those that are `kept` are their own. Raises ValueError where these leave no room in between.
+    A word that is `kept` is its own pseudonym. Raises ValueError if two kept words leave no room
+    for the words between them.
     """
     found: dict[str, str] = {}
     present = sorted(set(words))
