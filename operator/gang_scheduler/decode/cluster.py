@@ -292,7 +292,7 @@ class _DeviceClass(Wire, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class DeviceClass:
-    """A DeviceClass. `resources` are the names by which containers may ask for its devices."""
+    """A DeviceClass. Containers may request its devices by the names in `resources`."""
 
     uid: str
     name: str

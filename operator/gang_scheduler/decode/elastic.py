@@ -25,7 +25,7 @@ _POLICY: Final = ("scaleUpCooldown", "scaleDownCooldown", "scaleUpStep", "scaleD
 
 
 def elastic_of(present: Mapping[str, str]) -> Elastic | None:
-    """Return how a gang grows and shrinks by its annotations; None without such annotations.
+    """Return how the annotations let a gang grow and shrink; None without such annotations.
 
     Raises InvalidField with all faults. A known but unsupported mode is accepted here: see
     `unsupported`.
@@ -35,9 +35,9 @@ def elastic_of(present: Mapping[str, str]) -> Elastic | None:
 
 
 def of_member(pod: str, present: Mapping[str, str]) -> tuple[Elastic | None, Problem | None]:
-    """Return what the annotations of a member say, and what is wrong with that.
+    """Return a member's annotation on growing and shrinking, and its fault.
 
-    The member is told by its namespace/name. What cannot be read is None.
+    Messages name the member by its namespace/name. An unreadable annotation counts as None.
     """
     if annotations.ELASTIC not in present:
         return None, None

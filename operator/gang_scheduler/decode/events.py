@@ -141,7 +141,8 @@ def number_of(version: str) -> int:
     return int(version) if is_number else 0
 
 
-# The port on which decoded objects of one kind arrive. `state.kinds` joins it with the cache.
+# The interface through which decoded objects of one kind arrive. `state.kinds` joins it with the
+# cache.
 
 T = TypeVar("T")
 
@@ -285,7 +286,7 @@ class KindHandler(Generic[T]):
             self._leave_out(obj, found, why)
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event whose object went through `decoder`.
+        """Take in an event whose object was read by `decoder`.
 
         Raises InvalidField without any effect. `take` then reports the fault.
         """

@@ -90,8 +90,8 @@ def _seconds(text: str) -> int:
 def _locate(body: Any, path: str, problem: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.
     """Follow msgspec's path to the value that it did not accept.
 
-    In a map msgspec does not name the entry: the first is meant whose value is of the type that
-    the problem says, the least plain entries first.
+    For a map, msgspec does not name the entry. The result is the first entry whose value has the
+    type named in the problem; plain values come last.
     """
     steps = tuple(match.groupdict() for match in _PATH_STEP.finditer(path))
     got = _GOT.search(problem)
@@ -147,7 +147,7 @@ def _in_words(problem: str) -> str:
 
 
 def _plainness(value: object) -> int:
-    """Rank values of a map in which msgspec does not name the wrong one: the least plain is."""
+    """Rank the values of a map: the wrong one, which msgspec does not name, is likely lowest."""
     return 2 if isinstance(value, str) else int(isinstance(value, int | float))
 
 
@@ -366,10 +366,13 @@ QUALIFIED: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 LONGEST_LABEL, LONGEST_SUBDOMAIN = 63, 253
 
 SHORT_NAMES: Final = frozenset({JOBS})
-"""Kinds whose names are values of labels."""
+"""Kinds whose names also serve as values of labels, so they must be short."""
 GANGS: Final = frozenset({POD_GROUPS, SCHED_PLUGINS_POD_GROUPS})
-"""Kinds whose names may have capitals here: published examples have them, and gangs named by an
-annotation or a label, for which there is no object, may have them on a cluster, too."""
+"""Kinds whose names may have capitals here.
+
+Published examples have them. A gang named only by an annotation or a label, without an object, may
+have them even on a cluster.
+"""
 
 
 def group_of(api_version: str) -> str:

@@ -1,8 +1,8 @@
-"""Labels and annotations of other products: which are read, and which must not be ignored.
+"""Labels and annotations of other products: read, refused by name, or ignored.
 
-They are in one table, from which docs/marks.md is generated. A key is refused by name if it asks
-for a place, a device or a limit that this scheduler cannot provide: its pods would run without it.
-A key is passed over if another controller acts on it, or if it is only for accounting.
+They are in one table, from which docs/marks.md is generated. A key is refused if it requests a
+place, a device or a limit that this scheduler cannot provide: its pods would run without it. A key
+is ignored if another controller acts on it, or if it is only for accounting.
 """
 
 from collections.abc import Iterator, Mapping
@@ -256,7 +256,7 @@ MARKS: Final = (
 )
 
 NAMING: Final = {each.key: each.product for each in MARKS if each.verdict is _GANG}
-"""The keys by which other products know the gang of a pod, and these products."""
+"""The keys that name the gang of a pod for other products, with these products."""
 _EXACT: Final = {each.key: each for each in MARKS if not each.key.endswith("*")}
 _PREFIXED: Final = tuple(
     (each.key.removesuffix("*"), each) for each in MARKS if each.key.endswith("*")

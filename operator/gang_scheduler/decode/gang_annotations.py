@@ -82,9 +82,9 @@ _OF_MEMBERS: Final = frozenset({*_OPTIONS, annotations.ELASTIC})
 
 
 def said_of_gang(pod: str, present: Mapping[str, str]) -> SaidOfGang | None:
-    """Return what the annotations of a pod say of its gang, by the pod's namespace/name.
+    """Return the annotations of a pod about its gang. Messages name the pod by its namespace/name.
 
-    None for most pods, at the cost of one look.
+    Most pods have none: the result is then None, at the cost of one look.
     """
     if _OF_MEMBERS.isdisjoint(present):
         return None

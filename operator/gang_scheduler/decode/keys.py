@@ -16,7 +16,7 @@ from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import core
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
-"""Prefixes whose keys are all known here."""
+"""Prefixes of this scheduler and of Koordinator. Any other key with them is an error."""
 
 LABELS: Final = frozenset(
     {
@@ -86,7 +86,7 @@ VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_GROUPS: Final = (VOLCANO_GROUP, "scheduling.volcano.sh/group-name")
 """Annotations that name the PodGroup of Volcano of a pod."""
 FOREIGN: Final = foreign_marks.NAMING
-"""The keys by which other products name the gang of a pod, with the products."""
+"""The keys that name the gang of a pod for other products, with these products."""
 POD_GROUP_NAMES: Final = frozenset(
     {annotations.POD_GROUP_LABEL, annotations.POD_GROUP_LABEL_SCHED_PLUGINS}
 )
@@ -145,7 +145,7 @@ MOST_LOOKED_AT: Final = 64
 """The most keys of an object that are compared with known keys; further keys are only counted. An
 object has room for thousands."""
 MOST_HINTED: Final = 8
-"""The most keys for which a similar known key is searched."""
+"""Similar known keys are suggested for at most this many unknown ones."""
 _ENDS_ALIKE: Final = 6
 """A misspelt key shares this many characters with the known key, at the beginning or the end."""
 _BEGINNINGS: Final = frozenset(each[:_ENDS_ALIKE] for each in _NEAR)
@@ -264,7 +264,7 @@ def options_not_read(present: Collection[str]) -> Iterator[InvalidField]:
 
 
 def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the fields by which other products name a gang, each with its product."""
+    """Yield the fields that name a gang for other products, each with its product."""
     for key, product in FOREIGN.items():
         if key in present:
             yield field(key), product
@@ -291,7 +291,7 @@ def _not_read(where: str, key: str) -> InvalidField:
 
 
 def _instead(key: str) -> str:
-    """Return the key to use instead: that of a PodGroup's name, if this key resembles it."""
+    """Return the key to use instead, if a key is similar to one that names a PodGroup."""
     name = key.removeprefix(POD_GROUP_PREFIX)
     if _plain(name) in _OF_POD_GROUPS:
         return f": write the label {annotations.POD_GROUP_LABEL}"
@@ -323,7 +323,7 @@ def _is_of_gang(prefix: str, plain: str) -> bool:
 
 
 def _of_kubernetes(prefix: str, plain: str) -> str:
-    """Return the faults for prefixes that end like those of Kubernetes and its projects."""
+    """Return the faults for prefixes that end like Kubernetes' own."""
     if prefix == "scheduling.k8s.io" and plain == "groupname":
         return VOLCANO_GROUP
     if prefix.startswith("scheduling.") and prefix.endswith("k8s.io") and plain in _OF_POD_GROUPS:
@@ -336,7 +336,7 @@ def _of_kubernetes(prefix: str, plain: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name in small letters, without dashes and the like."""
+    """Return a name in small letters, without dashes and other punctuation."""
     return "".join(filter(str.isalnum, name.lower()))
 
 

@@ -21,7 +21,7 @@ PAUSES: Final = 10
 LONGEST_SECONDS: Final = 10.0
 """The longest wait, in seconds."""
 MOST_NAMESPACES: Final = 1000
-"""At least this many pauses are kept: finding those that are over takes a step for each."""
+"""At least this many pauses are kept: finding expired ones takes a step for each."""
 
 Take = Callable[[], None]
 

@@ -93,5 +93,5 @@ def _came(conditions: Iterable[Condition]) -> tuple[Came, str, int]:
 
 
 def _expected(conditions: Iterable[Condition]) -> str:
-    """Return the message about nodes that are not there yet, such as their expected time."""
+    """Return the message about nodes that are still on their way, such as the expected time."""
     return next((each.message for each in conditions if each.type == Came.PROVISIONED), "")

@@ -105,8 +105,8 @@ class Reader(Generic[T]):
 
     `kind` is its name in manifests. `versions` are its API versions, best first. `read` raises
     InvalidField. The functions `read` and `if_unreadable` get objects whose overlong `texts` have
-    been cut. `best_version_counts`: a server of several versions shows every object in each of
-    them, and lesser versions have fewer fields.
+    been cut. `best_version_counts`: a server with several versions shows every object in each of
+    them, and older versions have fewer fields, so only the best one is read.
     """
 
     kind: str
@@ -131,7 +131,7 @@ class Reader(Generic[T]):
 
     @property
     def name(self) -> str:
-        """The name of the kind as in its CRD, whatever the served version."""
+        """The CRD name of the kind, in any served version."""
         return self.gvr.name
 
 
@@ -149,7 +149,7 @@ def _holding_of_bounded(rule: WhatHolds[T]) -> WhatHolds[T]:
 # unreadable object describes.
 
 _OF_GANG = ("schedulerName", "schedulingGroup", "schedulingGates")
-"""The fields of a pod's spec that say which gang waits, and for which scheduler."""
+"""The fields of a pod's spec that tell which gang waits, and for which scheduler."""
 
 
 class Identity(NamedTuple):
@@ -231,7 +231,7 @@ def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> Ga
 
 
 def unreadable_workload(source: GangSource, gvr: GVR) -> WhatHolds[GangObject]:
-    """Return the reading of an unreadable workload: the gang of its name waits.
+    """Return the result for an unreadable workload: the gang of its name waits.
 
     Its other properties are unknown, such as how many pods it can have.
     """

@@ -132,7 +132,7 @@ KINDS: Final = {
     CLUSTER_NETWORK_TOPOLOGIES.group: "ClusterNetworkTopology",
     KUEUE_TOPOLOGIES[0].group: "Topology",
 }
-"""The kinds by their API group, in the order in which layers are looked up in their trees."""
+"""The kinds by their API group. Layers are looked up in their trees in this order."""
 DEFAULT_TREE: Final = f"ClusterNetworkTopology {DEFAULT_NAME}"
 
 

@@ -1,4 +1,4 @@
-"""Frozen nouns on which the scheduler decides. No I/O, no clock, integers only.
+"""Immutable types that describe the cluster and the decisions on it.
 
-Open `snapshot` first, then `gangs` and `plan`.
+No I/O, no clock, integers only. Open `snapshot` first, then `gangs` and `plan`.
 """

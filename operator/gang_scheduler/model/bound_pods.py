@@ -39,7 +39,7 @@ class BoundPod:
 
     @property
     def priority(self) -> int:
-        """The priority by which the pod may be evicted: that of its gang."""
+        """The priority by which the pod may be evicted: its gang's, if known."""
         return self.pod.priority if self.gangs_priority is None else self.gangs_priority
 
 

@@ -52,10 +52,11 @@ class Request(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Work that was saved at `done_at`. `request_id` is "" if the gang was not asked.
+    """Work that was saved at `done_at`.
 
-    `step` is None and `path` "" if the gang does not report them. `workload_uid` is the workload
-    whose pods saved the work, "" if unknown.
+    `request_id` is "" if the scheduler did not request the save. `step` is None and `path` "" if
+    the gang does not report them. `workload_uid` is the workload whose pods saved the work, "" if
+    unknown.
     """
 
     done_at: int

@@ -1,4 +1,4 @@
-"""Which gang is evicted for which, by what right, and the memory of past evictions."""
+"""Evictions of gangs: the preemptor, the right to evict, and the memory of past evictions."""
 
 import enum
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gang_scheduler.model.values import EvictionReason
 class EvictionClass(enum.IntEnum):
     """The right by which a gang takes the quota or the room of another; lower classes go first.
 
-    Only queues have classes. Without queues, priority decides.
+    Classes exist only with queues. Without queues, priority decides.
     """
 
     OVERRUN = 0
@@ -52,7 +52,7 @@ _SHOWN: Final = {
 
 
 class Sparing(enum.StrEnum):
-    """What protects a pod from eviction in addition to its priority and the rules of queues."""
+    """The protection of a pod from eviction, apart from its priority and the rules of queues."""
 
     LABEL = "Label"
     """It has a label that forbids it."""
@@ -99,7 +99,7 @@ class Evictions:
 
 
 class Forgotten(NamedTuple):
-    """That `gang` yielded to the gang `to` is remembered no longer."""
+    """An eviction of `gang` for the gang `to` that is no longer remembered."""
 
     gang: GangKey
     to: GangKey
@@ -131,7 +131,7 @@ class RunningGang:
 
     `created_at` is the creation of the gang. `ends_at` is when all members will have ended, as
     declared; None if unknown. `started_at` is the start of its oldest member. `min_runtime` is the
-    minimum that the gang asks for, within the settings. `class_priority` is that of its
+    minimum that the gang requests, within the settings. `class_priority` is the value of its
     WorkloadPriorityClass, None if it names none. `backfilled` comes from its status.
     """
 

@@ -83,9 +83,9 @@ class Degraded:
     """The losses of a gang that has started: `lacking` of the `needed` members on healthy nodes.
 
     `domain` is where its members are, and where replacements must go; None is the whole cluster.
-    `nodes` are those on which members were lost. `on_failed` are the members that are still there
-    and not deleted yet, `stuck` the ones that were deleted but do not end. `waiting` is how many
-    members wait for a place. `refused` is why they find none.
+    `nodes` are the nodes that lost members. `on_failed` are members on failed nodes that are not
+    deleted yet, `stuck` members that were deleted but do not end. `waiting` is how many members
+    wait for a place, and `refused` why they find none.
     """
 
     needed: int

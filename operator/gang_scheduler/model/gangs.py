@@ -41,9 +41,9 @@ class BlockCause(enum.IntEnum):
 class PreemptionBlock(NamedTuple):
     """Why a gang may not evict pods now.
 
-    `pod` is the namespace/name of the first member with the policy Never. `rounds` is the number of
-    preemptions of a gang that may have no more, including a current one, or of those without effect
-    in its namespace and queue.
+    `pod` is the namespace/name of the first member with the policy Never. `rounds` counts the
+    preemptions that use up a limit: for one gang, all of them with the current one; for its
+    namespace and queue, those that freed no room.
     """
 
     cause: BlockCause
@@ -52,7 +52,7 @@ class PreemptionBlock(NamedTuple):
 
 
 class MatchPolicy(enum.StrEnum):
-    """What counts towards a quorum."""
+    """The members that count towards a quorum."""
 
     ONLY_WAITING = "only-waiting"
     WAITING_AND_RUNNING = "waiting-and-running"
@@ -125,28 +125,29 @@ class Gang:
     """A gang as one cycle sees it. Times are in seconds since the epoch.
 
     Members: `pending` is in rank order. `bound` counts living members that have a node, and
-    `bound_members` are these in rank order, if the group or its members have a topology request.
-    `absent` are members that may exist in addition to the present ones: classes and numbers.
-    `roles` are in rank order, and their minima sum up to `min_member`; empty if any members form a
-    quorum. `bound_by_role` counts the bound members of each role that has some. `apart`: every
-    member is a gang of one. `strict` is the mode. `suspended` is the workload whose pods the
-    members will be; None for a gang that has pods.
+    `bound_members` lists them in rank order, if the group or its members have a topology request.
+    `absent` are members that may still be created: classes and numbers. `roles` are in rank order,
+    and their minima sum up to `min_member`; empty if any members form a quorum. `bound_by_role`
+    counts the bound members of each role that has some. `apart`: every member is a gang of one.
+    `strict` is the mode. `suspended` is the workload whose pods the members will be; None for a
+    gang that has pods.
 
     State: `was_whole`: the gang once had its minMember on nodes and has not been empty since. A
     `partially_bound` gang was being bound when the scheduler crashed, and is decided first.
     `preemption_block` is why the gang may not evict pods; None if it may. It is in line since
     `created_at`. `complete_at` is when the last member of its quorum was created, 0 if unknown.
 
-    Order and quota: `priority` is the lowest of the members; `class_priority` is that of its
-    WorkloadPriorityClass, None if it names none. `queue` is the leaf to which its members are
-    charged; None without queues. `local_queue` is its LocalQueue, if these decide the order in the
-    queue. `flavors` are pairs of a resource and the flavor in which bound members are charged:
-    later members keep to these. `duration` is the declared run time of its members in seconds; None
-    if unknown. `pace` is for a gang that declares how it grows and shrinks; None for others.
+    Order and quota: `priority` is the lowest priority of a member; `class_priority` is the value of
+    its WorkloadPriorityClass, None if it names none. `queue` is the leaf to which its members are
+    charged; None without queues. `local_queue` is its LocalQueue, if the order in the queue depends
+    on LocalQueues. `flavors` are pairs of a resource and the flavor in which bound members are
+    charged: later members keep to these. `duration` is the declared run time of its members in
+    seconds; None if unknown.
 
-    `object_uid` is the uid of the object that describes it, "" if its members do. If it finds no
-    room, nodes are bought by requests of its `provisioning_class`; "": by those of its queue.
-    `own_domains` are those that must have room for later pods; None for most gangs.
+    `pace` says how a gang may grow and shrink; None if its size is fixed. `object_uid` is the uid
+    of the object that describes it, "" if its members do. If it finds no room, nodes are requested
+    with its `provisioning_class`, or if that is "" with its queue's. `own_domains` are domains that
+    must have room for later pods; None for most gangs.
     """
 
     key: GangKey
@@ -242,7 +243,7 @@ class Gang:
 
     @property
     def startable(self) -> Sequence[Pod]:
-        """The pending members, without those beyond the maximum of their role."""
+        """The pending members, without members beyond the maximum of their role."""
         if all(each.max_member is None for each in self.roles):
             return self.pending
         bound, most = dict(self.bound_by_role), self.bound + len(self.pending)
@@ -268,7 +269,7 @@ class Gang:
         return next((most[role] for role in over if role in most), None)
 
     def role_of(self, pod: Pod) -> str:
-        """Return the role by which a member counts: "" where the gang has no roles."""
+        """Return the role of a member; "" if the gang has no roles."""
         return pod.role if self.roles else ""
 
     def quorum_among(self, pods: Iterable[Pod]) -> frozenset[str]:
@@ -303,12 +304,14 @@ _WITHOUT_MEMBERS: Final = frozenset({"plain", "set_aside"})
 class GangGroup:
     """Gangs that start together or not at all; a gang by itself is a group of one.
 
-    `gangs` are the gangs that have not been whole yet, in order of their keys, with or without
-    pending members; at least one has some. `topology_request` is the request of the group as a
-    whole, also of a group of one gang. `started` are the bound members of gangs of the group that
-    have been whole, if other gangs must be near them. `declared` are the keys of all gangs of the
-    group, whole ones included; empty for a gang by itself. A group that waits for long is the same
-    object in many cycles, so what is derived from the group is kept in it.
+    `gangs` are the gangs that have not been whole yet, in order of their keys; at least one has
+    pending members. `topology_request` is the request of the group as a whole, also of a group of
+    one gang. `started` are the bound members of gangs of the group that have been whole, if other
+    gangs must be near them. `declared` are the keys of all gangs of the group, whole ones included;
+    empty for a gang by itself.
+
+    A group that waits for long is the same object in many cycles, so derived values are stored in
+    it.
     """
 
     gangs: tuple[Gang, ...]
@@ -322,7 +325,7 @@ class GangGroup:
 
     @functools.cached_property
     def name(self) -> str:
-        """The name of the group, which is that of its first gang."""
+        """The name of the group: its first gang's."""
         return str(self.gangs[0].key)
 
     @functools.cached_property
@@ -380,7 +383,7 @@ class GangGroup:
 
     @property
     def editable(self) -> bool:
-        """Its members come from templates to which flavors can add fields."""
+        """Whether its members come from templates to which flavors can add fields."""
         found = [gang.suspended for gang in self.gangs if gang.suspended is not None]
         templates = (template for each in found for template in each.templates)
         return len(found) == len(self.gangs) and all(each.path for each in templates)

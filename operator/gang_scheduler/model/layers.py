@@ -42,7 +42,7 @@ Named: TypeAlias = Mapping[str, Layer]
 
 
 @dataclass(eq=False)
-class InvalidLayers(ValueError):  # noqa: N818 - names what is wrong, like the reasons users see
+class InvalidLayers(ValueError):  # noqa: N818 - named after the problem, like the reasons users see
     """Layers that form no tree: the invalid field of a layer, its value, and the fault."""
 
     layer: str

@@ -16,7 +16,7 @@ from gang_scheduler.model.wording import field
 LONGEST: Final = 317
 """The longest name that is searched: the key of a label has as many letters."""
 MOST_LETTERS: Final = 1 << 15
-"""How many letters of known names one search reads, beginning with those of the nearest length."""
+"""The most letters of known names that one search reads, names of similar length first."""
 COMPARED: Final = 8
 """How many names are compared as difflib does."""
 _CLOSE_TO_PODSET: Final = 0.95
@@ -39,7 +39,7 @@ def close_to(
 
 
 def near_podset(where: str) -> str:
-    """Return the annotation of Kueue whose field an unknown one resembles; "" without one."""
+    """Return Kueue's annotation whose field name is similar to an unknown one; "" without one."""
     known = {field(key): key for key in values.PODSET_KEYS}
     near = close_to(where, known, cutoff=_CLOSE_TO_PODSET)
     return known[near[0]] if near else ""
@@ -57,7 +57,7 @@ def alike_in_part(
 
 
 def _most_alike(name: str, near: Iterable[str], cutoff: float) -> list[str]:
-    """Return the names with most letters in common, among those that can be close enough."""
+    """Return the names that share most letters with a name, as far as they can be close enough."""
     masks: defaultdict[str, int] = defaultdict(int)
     for place, letter in enumerate(name):
         masks[letter] |= 1 << place

@@ -73,7 +73,7 @@ class LabelColumn:
         object.__setattr__(self, "by_value", {each: i for i, each in enumerate(self.values)})
 
     def matches(self, wanted: Iterable[str]) -> BoolArray:
-        """Return the nodes whose value is one of `wanted`."""
+        """Return the nodes with one of the `wanted` values."""
         chosen = [self.by_value[each] for each in set(wanted) if each in self.by_value]
         if len(chosen) == 1:
             one: BoolArray = self.codes == chosen[0]
@@ -85,12 +85,12 @@ NO_CLASSES: Final[Mapping[str, str]] = {}
 
 
 class NodeTable:
-    """Nodes in natural order of their names, with their properties as numpy columns.
+    """Nodes in natural order of their names, with their properties as numpy columns. Immutable.
 
-    Immutable. `resources` is the axis of every request vector: all resources that a node offers.
-    What a filter derives from the table is kept in the table (`derive`), so that pods of one
-    class are filtered once for as long as no node changes. `device_classes` are the DeviceClasses
-    by the resources that stand for their devices, which no node has itself.
+    `resources` is the axis of every request vector: all resources that any node offers. Results of
+    filters are kept in the table (`derive`), so that pods of one class are filtered once for as
+    long as no node changes. `device_classes` maps resources that stand for devices, and that no
+    node lists itself, to their DeviceClasses.
     """
 
     def __init__(

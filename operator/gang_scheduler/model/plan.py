@@ -50,10 +50,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps a pod from a node: the rule of one filter, and the words about such a node.
+    """A rule of a filter that keeps a pod from a node, and the words about such a node.
 
     The name is shown in the log. A node that `is_out` may come back. If the obstacle `is_room`, the
-    pod must ask for less, or nodes must be added. If it `is_quoted`, the filter's reasons in
+    pod must request less, or nodes must be added. If it `is_quoted`, the filter's reasons in
     kube-scheduler's words say more than these words.
     """
 
@@ -98,15 +98,15 @@ class Unmatched(NamedTuple):
 class Shortage:
     """The shortage of the next member, once the others that fit have a place.
 
-    `nodes` is how many nodes the obstacle keeps the member from. If some nodes lack only resources,
-    the obstacle is RESOURCES, and `lacking` is the shortage of the nearest of them: with this much
-    more there, one more member would fit. Otherwise the obstacle is the one that keeps the member
-    from most nodes. `out` is how many nodes are cordoned or not ready. `oversized` is a resource
-    that no node has enough of, so the member can never fit as it is. `asked` are the member's
-    requests of which each of these nodes has too little; empty if rules about other pods keep it
-    from nodes, too. `one_a_node`: no node holds two members. `ruled_out` are nodes with as much
-    free, from which an obstacle keeps the member. `unmatched` are labels of its nodeSelector that
-    no node has, if that is the obstacle.
+    The obstacle keeps the member from `nodes` nodes. If some nodes lack only resources, the
+    obstacle is RESOURCES, and `lacking` is the shortage of the nearest of them: with this much more
+    there, one more member would fit. Otherwise the obstacle is the one that keeps the member from
+    most nodes. `out` is how many nodes are cordoned or not ready. `oversized` is a resource that no
+    node has enough of, so the member can never fit as it is. `asked` are the member's requests that
+    exceed the free resources of each of these nodes; empty if rules about other pods keep it from
+    nodes, too. `one_a_node`: no node holds two members. `ruled_out` are nodes with as much free,
+    from which an obstacle keeps the member. `unmatched` are labels of its nodeSelector that no node
+    has, if that is the obstacle.
     """
 
     obstacle: Obstacle
@@ -132,11 +132,11 @@ class Unlabelled:
 class Misfit:
     """Why members found no place.
 
-    `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first.
-    `fits` of `needs` members found room before the next one did not; `at_most`: it is a bound, and
-    fewer may fit. `shortage` is what the next member is short of; None if every node has room for
-    it, or there is no node. `cut_off`: the search ended early, so there may be a place that was not
-    found. `unlabelled` is a layer of the tree that no node is in, where members must gather.
+    `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first. `fits`
+    of `needs` members found room before the next one did not; `at_most`: it is a bound, and fewer
+    may fit. `shortage` is the shortage of the next member; None if every node has room for it, or
+    there is no node. `cut_off`: the search ended early, so there may be a place that was not found.
+    `unlabelled` is a layer that must hold all members together, but whose label is on no node.
     """
 
     nodes: int
@@ -151,17 +151,17 @@ class Misfit:
 
 
 class IfEmpty(enum.Enum):
-    """Whether a group would fit the empty cluster: `scheduler.empty_cluster` says what that is."""
+    """Whether a group would fit the empty cluster, which `scheduler.empty_cluster` describes."""
 
     FITS = enum.auto()
     TOO_LARGE = enum.auto()
     """It waits for ever, unless the nodes change or it asks for something else."""
     NOT_SEARCHED = enum.auto()
-    """The search was cut off, or other gangs had used up what a cycle searches."""
+    """The search was cut off, or other gangs had used up the looks of a cycle."""
 
 
 class EmptyFlavor(NamedTuple):
-    """A flavor that no node is of, ready or not, and the labels that such nodes would have."""
+    """A flavor without any node, ready or not, and the labels that its nodes would have."""
 
     name: str
     labels: tuple[tuple[str, str], ...]
@@ -169,7 +169,7 @@ class EmptyFlavor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """The offers of the domains in which members could have gathered.
+    """How many members fit in the domains that could hold them all.
 
     `best` are (domain, members that fit there), most first and ten at most; `more` counts the other
     domains. `multiples` are (layer, size) of the slices of the members.
@@ -203,12 +203,13 @@ class PreemptionVerdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreemptionOutcome:
-    """The verdict, with what a message about it needs.
+    """The result of an attempt to preempt, with the facts for its message.
 
     `victims` is how many victims there are or would have to be, `limit` how many are allowed.
-    `cut_off`: the search ended early, so there may be cheaper victims. `offers` is what the domains
-    offer without any potential victim, if the group must gather in one. `attempted_by` is the gang
-    of the group that attempted the preemption, for the other gangs of the group.
+    `cut_off`: the search ended early, so there may be cheaper victims. `offers` is how many members
+    fit in each domain without any potential victim, if one domain must hold the group.
+    `attempted_by` is the gang of the group that attempted the preemption, for the other gangs of
+    the group.
     """
 
     verdict: PreemptionVerdict
@@ -229,11 +230,11 @@ class PreemptionOutcome:
 class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
-    `misfit` is why its members found no place, and `if_empty` whether the group would in the empty
-    cluster; None where that says nothing. `empty_flavors` are those among the flavors of `misfit`
-    that no node is of. `cause` is what else keeps the gang waiting.
-    `preemption` is the outcome of its preemption; None if none was attempted. `with_group` is why
-    the gang waits if not it but another gang of its group does not fit.
+    `misfit` is why its members found no place, and `if_empty` whether the group would fit the empty
+    cluster; None if that is unknown. `empty_flavors` are flavors without any node. `cause` is
+    another reason why the gang waits. `preemption` is the outcome of its preemption; None if none
+    was attempted. `with_group` is the misfit of another gang of its group, if the gang waits
+    because of that one.
     """
 
     gang: Gang
@@ -271,12 +272,12 @@ class Preemption:
 
     `nominations` are in rank order within each gang. `victims` are empty if terminating pods
     already make enough room. `displaced` are waiting pods of lower priority whose own nominations
-    end. `domain` is where the members will be; None is the whole cluster. `classes` says by what
-    right each gang with victims is evicted; empty without queues. `forgotten` are remembered
-    evictions that these evictions void. `backfilled` is the gang that this group may pass, and
-    until when, if it may only because it will have ended. `drained` is the queue that the victims
-    must leave, if room is made for no gang. `to_start_anew`: the victims are the gang's own
-    members, and no room is needed.
+    end. `domain` is where the members will be; None is the whole cluster. `classes` is the right by
+    which each gang with victims is evicted; empty without queues. `forgotten` are remembered
+    evictions that these evictions void. `backfilled` is the gang that this group may start ahead
+    of, and the time by which it must have ended. `drained` is the queue that the victims must
+    leave, if room is made for no gang. `to_start_anew`: the victims are the gang's own members, and
+    no room is needed.
     """
 
     gangs: tuple[Gang, ...]
@@ -317,12 +318,13 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Decisions in the order in which they were made. A plan has all of a quorum or none of it.
+    """Decisions in the order in which they were made.
 
-    The gangs of a group that failed are among the `refused`, too, and so are those that
-    `reservations` are for, the `unsearched`, whose search for room or victims was cut off, and
-    those that nodes are asked for (`asking`), by groups. The gangs of `untried` had no try, or not
-    all of it, since the cycle had done its work: they are to be tried in the next one.
+    A plan has all of a quorum or none of it. Some gangs are listed twice, because they are
+    `refused`, too: gangs of a group that failed, gangs with `reservations`, gangs whose search was
+    cut off (`unsearched`), and gangs for which nodes are requested (`asking`, by groups). The
+    `untried` gangs were not tried, or not completely, because the cycle had done its share of work:
+    the next cycle tries them.
     """
 
     placed: tuple[Placed, ...] = ()

@@ -43,15 +43,15 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class PodClass:
-    """What a pod asks of a node. Pods with equal asks form one class.
+    """The requirements of a pod on its node. Pods with equal requirements form one class.
 
-    `requests` are what the kubelet counts, sorted by name, with `pods: 1`. `preferred` are weights
-    and terms of node affinity. `features` are the features that a node must declare. `pod_affinity`
-    is what the pod asks of other pods, `selected_by` are the selectors of other pods that select
-    it, and `storage` is what its claims ask for: the last two are known only in a cluster, and
-    change with it. `unsupported` names the fields that this scheduler cannot honour yet. `unasked`
-    are resources that only containers ask for which an operator adds, and no user has written. The
-    hash is kept, since classes are keys of every hot dictionary.
+    `requests` are the amounts that the kubelet counts, sorted by name, with `pods: 1`. `preferred`
+    are weights and terms of node affinity. `features` are the features that a node must declare.
+    `pod_affinity` are its terms about other pods, `selected_by` are the selectors of other pods
+    that select it, and `storage` are the requirements of its claims: the last two are known only in
+    a cluster, and change with it. `unsupported` names the fields that this scheduler cannot honour
+    yet. `unasked` are resources that are requested only by containers which an operator adds, so no
+    user has written them. The hash is kept, since classes are keys of every hot dictionary.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -91,10 +91,10 @@ class PodClass:
 
 
 class Elastic(NamedTuple):
-    """Between how many workers a gang may grow and shrink, and at what pace.
+    """The limits between which the number of workers may change, and the pace of changes.
 
-    The cooldowns are in seconds since the last change, the steps are in workers. `role` is that of
-    the workers, "" if all members are.
+    The cooldowns are in seconds since the last change, the steps are in workers. `role` is the role
+    of the workers, "" if all members are workers.
     """
 
     min_workers: int
@@ -111,11 +111,11 @@ class Elastic(NamedTuple):
 
 
 class SaidOfGang(NamedTuple):
-    """What the annotations of a pod say of its gang, and what is wrong with that.
+    """The annotations of a pod about its gang, and their faults.
 
-    `elastic` is None if the pod says nothing, or nothing valid, of how the gang grows. `options`
-    are the annotations with options of a gang, each with the option that it sets and its value:
-    where an object describes the gang, they belong there.
+    `elastic` is None if the pod has no valid annotation on how the gang grows. `options` are the
+    annotations with options of a gang, each with the option that it sets and its value. If an
+    object describes the gang, these annotations belong on that object.
     """
 
     elastic: Elastic | None = None
@@ -146,37 +146,38 @@ ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 @record
 class Pod:
-    """What the scheduler reads of a pod.
+    """A pod, as far as the scheduler reads it. Times are in seconds since the epoch.
 
     `assumed`: the node is from a binding of ours that the API server has not shown yet. `gang` is
-    the gang that the pod says it belongs to, a gang of one if it says nothing; `problem` is what is
-    wrong with what it says. `created_at` is in seconds since the epoch, as all times here, and made
-    up for a manifest that is not `dated`; `labels` are all labels of the pod, `annotations` only
-    the ones with prefixes that the scheduler knows;
-    `owner` has `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are
-    of the Job that controls the pod, `stateful_set` of the StatefulSet that does. `workload_uid` is
-    that of the workload that makes the pod again as long as it is there, "" if that is not known.
-    `run` is the same
-    for pods of one run of a workload, "" where what has ended is created again. `rank` is by its
-    index, smaller first; empty without an index. `role` is its role in its gang, "" for none.
-    `said_of_gang` is what the pod's annotations say of how its gang is scheduled, None for most.
-    `podset` is what the pod's own annotations ask of the network, `gang_request` what they ask for
-    its whole gang, `volumes` are the volumes that may matter to where it goes. `queue_request` is
-    what the pod says of its queue, `charged_to` what its binding says, `run_time` how long it runs;
-    None for most pods.
+    the gang that the pod names, or a gang of one; `problem` is a fault in its fields about the
+    gang. `created_at` is made up for a manifest that is not `dated`. `labels` are all labels of the
+    pod, `annotations` only those with prefixes that the scheduler knows. `owner` has
+    `namespace/name` of each owner, sorted, with commas between. `job` and `job_uid` name the Job
+    that controls the pod, `stateful_set` the StatefulSet.
 
-    `priority_class` is the name of the class that `priority` is of.
+    `workload_uid` is the workload that creates the pod again as long as it exists, "" if unknown.
+    `run` is equal for pods of one run of a workload, "" if ended pods are created again. `rank`
+    comes from its index, smaller first; empty without an index. `role` is its role in its gang, ""
+    for none.
+
+    `said_of_gang` are the pod's annotations on how its gang is scheduled, `podset` its own topology
+    request, `gang_request` the topology request that it makes for its whole gang. `volumes` are the
+    volumes that may limit its nodes. `queue_request` is the queue that the pod names, `charged_to`
+    the queue that its binding names, `run_time` its declared run time. Most pods have none of
+    these. `priority_class` is the name of the class that sets `priority`.
+
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
-    writes it, so pods are equal without it. `unscheduled_at` is when that condition became false,
-    and `scheduled_at` when it became true. `nominated` is the pod's nominated node, `preempts`
-    whether the pod may evict other pods. `marked`: the pod is marked as a victim; `starting_anew`:
-    since its gang is degraded. `started_at` is when the pod began to run, and
-    `gone_by` when a pod that is being deleted should be gone, which began at `deleted_at`.
-    `refused` is why the kubelet has not taken the pod, "" for one that it has. A `pinned` pod is
-    recreated on the same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not
-    created yet, since its workload is suspended: nothing can be written to it. `checkpoint` is what
-    the pod says of checkpoints, None for most. `address` is its IP, "" while it has none and of a
-    pod in the network of its node; `grace_seconds` is what its containers get to end.
+    writes it, so it does not count when pods are compared. `unscheduled_at` is when that condition
+    became false, and `scheduled_at` when it became true. `nominated` is the pod's nominated node,
+    `preempts` whether the pod may evict other pods. `marked`: the pod is marked as a victim;
+    `starting_anew`: it is, because its gang is degraded. `started_at` is when the pod began to run.
+    A pod that is being deleted since `deleted_at` should be gone at `gone_by`. `refused` is why the
+    kubelet rejected the pod, "" if it did not.
+
+    A `pinned` pod is recreated on the same node after an eviction (DaemonSets, mirror pods). A
+    `virtual` pod is not created yet, since its workload is suspended: nothing can be written to it.
+    `checkpoint` are its reports on checkpoints, None for most pods. `address` is its IP, "" without
+    one or in the network of its node; `grace_seconds` is the time that its containers get to end.
     """
 
     uid: str
@@ -286,10 +287,10 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VirtualPods(Sequence[Pod]):
-    """The members in a fixed order. The name of each is `prefix` and a suffix.
+    """The members in a fixed order, created when they are first needed.
 
-    The uid of a member is `uid`, that of its workload, and its name. Created members are kept until
-    `release`, which saves memory only: they would be created equal again.
+    The name of each is `prefix` and a suffix; its uid is `uid`, the workload's, and its name.
+    `release` only saves memory: members would be created equal again.
     """
 
     uid: str

@@ -30,7 +30,7 @@ class Came(enum.StrEnum):
 
 
 STANDING: Final = frozenset({Came.ASKED, Came.ACCEPTED, Came.PROVISIONED})
-"""States in which nodes are being bought, or exist."""
+"""States of requests whose nodes are on their way, or exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class AskedPodSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The result of a cycle for a gang, or a group by its first gang, whose nodes are bought.
+    """The result of a cycle for a gang, or a group by its first gang, that requests nodes.
 
     `request` is the current, the new, or the last failed request; None if none was made yet. A new
     request has its `pod_sets` and parameters. `members` are charged while the request is pending,

@@ -108,7 +108,7 @@ class QueueRef(NamedTuple):
 
     @property
     def product(self) -> Product:
-        """Whose tree the queue is in."""
+        """The product to whose tree the queue belongs."""
         return PRODUCTS[self.kind]
 
 
@@ -147,9 +147,9 @@ DEFAULT_FLAVOR: Final = "default"
 """The flavor of our queues that name none: every node."""
 
 GPU: Final = "gpu"
-"""A resource of our queues that no pod requests by this name: the sum of `QueueSet.gpu_resources`.
+"""A resource of our queues that stands for the sum of `QueueSet.gpu_resources`.
 
-A sum of requests, or of what nodes have, has it beside the resources that it is the sum of.
+No pod requests it by this name. Sums of requests or of capacity list it in addition to its parts.
 """
 
 
@@ -168,15 +168,15 @@ class Fungibility:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What is declared for one flavor and resource, before the tree is known.
+    """The declared quota of one flavor and resource, before the tree is known.
 
-    `nominal` is N of a leaf. Of an interior queue it is the pool P beside its children, or with
-    `total` all that is promised in its subtree. `implied`: it was not declared, and follows from
-    the other figures; then it is N of a leaf alone, and P of an interior queue is 0, but where it
-    is Volcano's: its guarantee is promised to its subtree, and includes those of the queues below.
-    At most one of `guaranteed` and `lending_limit` (G = N less what may be lent) is set, and of
-    `borrowing_limit` and `borrowing_ratio` (of N); neither of these two is no limit. `limit` caps
-    all that is used in the subtree.
+    `nominal` is the own quota of a leaf. For an interior queue, it is the quota it shares among its
+    children, or with `total` the sum of all promises in its subtree. `implied`: it was not
+    declared, and follows from other fields. Then `nominal` is used only for a leaf, and an interior
+    queue has 0; for Volcano it has its guarantee, which includes the guarantees below. At most one
+    of `guaranteed` and `lending_limit` (nominal quota that may be lent) is set, and at most one of
+    `borrowing_limit` and `borrowing_ratio` (of nominal quota); without either, borrowing has no
+    limit. `limit` caps all usage in the subtree.
     """
 
     nominal: int = 0
@@ -212,7 +212,7 @@ class AdmissionLimits:
 
 @dataclass(frozen=True, slots=True)
 class EvictionRules:
-    """Which gangs of other queues and of its own a gang of the queue may evict, and it must not.
+    """The gangs that a gang of this queue may evict, and the protection of its own gangs.
 
     `may_lose`: gangs from outside may evict from the queue; `may_lose_to` are the only queues
     (leaves or subtrees) whose gangs may, None: all. `fence`: gangs look for victims no higher than
@@ -241,7 +241,7 @@ class EvictionRules:
 
 @dataclass(frozen=True, slots=True)
 class Aging:
-    """How much waiting adds to the priority by which gangs are ordered.
+    """The bonus in priority for waiting, which changes the order of gangs.
 
     None: as in the settings.
     """
@@ -277,17 +277,16 @@ class ReservationRules:
 class Queue:
     """A queue as its object declares it: values are valid, relations are not checked yet.
 
-    `parent` is None for what is a root by itself. `resource_groups` are empty for an interior queue
-    and for one that governs no resource. `namespaces` are the requirements on the labels of a
+    `parent` is None for the root of a tree. `resource_groups` are empty for an interior queue and
+    for a queue without quota for any resource. `namespaces` are the requirements on the labels of a
     namespace that may use the queue, None: none may. `order` is Volcano's priority among siblings.
-    `default_quota` is for what `quotas` do not name; None: nothing can be borrowed of it, but
-    through a Cohort or a Volcano queue. `lenders` are the queues (leaves or subtrees) that the
-    queue may borrow from, None: any.
-    `by_local_usage`: gangs of the LocalQueue that used least of late come first.
-    `checks` are the names of its admission checks, whatever controller answers them, and
-    `flavor_checks` those that only hold for gangs on a flavor. `provisioning` is how nodes of each
-    flavor are bought, and of those that it does not name under "". `problem` is what is wrong with
-    the object itself; such a queue is inactive, and so is what hangs below it.
+    `default_quota` applies to resources that `quotas` does not name; None: they can only be
+    borrowed through a Cohort or a Volcano queue. `lenders` are the queues (leaves or subtrees) that
+    the queue may borrow from, None: any. `by_local_usage`: gangs of the LocalQueue with the least
+    recent usage come first. `checks` are the names of its admission checks, with any controller,
+    and `flavor_checks` the ones that apply only to gangs on a flavor. `provisioning` is how nodes
+    of each flavor are requested; "" stands for all flavors that it does not name. `problem` is a
+    fault in the object itself; such a queue is inactive, and so are the queues below it.
     """
 
     ref: QueueRef
@@ -319,9 +318,10 @@ class Queue:
 
 @dataclass(frozen=True, eq=False)
 class Flavor:
-    """A set of nodes by labels. Pods reach tainted nodes only with tolerations of their own.
+    """A set of nodes, chosen by labels.
 
-    `tolerations` are what pods get that may be edited. `topology` names the tree of the nodes.
+    A pod needs tolerations of its own for tainted nodes, or `tolerations`, which are added to pods
+    that may be edited. `topology` names the tree of the nodes.
     """
 
     product: Product
@@ -336,11 +336,10 @@ class Flavor:
 class QueueSet:
     """All declared queues and flavors: the same object as long as none changes.
 
-    `flavors` are, for each product, those that its queues may name. `fairness` is the default for
-    the trees of each product. A product that is not `enforced` has a controller of its own that
-    decides quota: its queues are charged and shown, but refuse nothing. `gpu_resources` are the
-    summands of `GPU`. Values derived from the set, and the charges by `request_rules`, are stored
-    in it.
+    `flavors` are, for each product, the flavors that its queues may name. `fairness` is the default
+    for the trees of each product. A product that is not `enforced` has a controller of its own that
+    decides quota: its queues are charged and shown, but refuse nothing. `gpu_resources` add up to
+    `GPU`. Values derived from the set, and the charges by `request_rules`, are stored in it.
     """
 
     queues: tuple[Queue, ...] = ()
@@ -444,12 +443,12 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueueFigures:
-    """A queue as users see it.
+    """A queue as users see it. `problem` is why it is inactive.
 
-    `problem` is why it is inactive. `share` is the figure by which the tree compares queues, None
-    if infinite. `pending` are the gangs that wait in a leaf, in the order of turns. `starving`: one
-    of them has waited long for quota that the queue was promised. `oversubscribed` has the promises
-    to the queues below, and the smaller amount that this queue has for them.
+    `share` is the number by which the tree compares queues, None if infinite. `pending` are the
+    gangs that wait in a leaf, in the order of turns. `starving`: one of them has waited long for
+    quota that the queue was promised. `oversubscribed` has the promises to the queues below, and
+    the smaller amount that this queue has for them.
     """
 
     queue: Queue

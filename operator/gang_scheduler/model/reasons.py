@@ -43,7 +43,7 @@ class Turn(enum.StrEnum):
     """Who can fix it."""
 
     SUBMITTER = "submitter"
-    """The team whose job it is."""
+    """The owner of the job."""
     QUEUE_ADMIN = "queue administrator"
     PLATFORM = "platform"
     """The team that runs nodes, storage and this scheduler."""
@@ -70,7 +70,7 @@ class Helped(enum.Flag):
 
 
 class Strict(enum.Enum):
-    """What the wait of a gang means for the gangs behind it in a queue in strict order."""
+    """How a waiting gang affects the gangs behind it in a queue in strict order."""
 
     HOLDS_UP = enum.auto()
     """They wait for their turn: the wait of this gang ends with time."""
@@ -97,10 +97,10 @@ class Room(enum.Flag):
 
 
 class Outlook(enum.Enum):
-    """The answer of `explain` about the start of such a gang."""
+    """The outlook that `explain` gives for the start of such a gang."""
 
     NONE = enum.auto()
-    """None: it tries no changes."""
+    """`explain` tries no changes."""
     OPEN = enum.auto()
     """The changes that help, to the gang or to the cluster, and when it starts."""
     IF_CHANGED = enum.auto()
@@ -163,7 +163,7 @@ class Rule(NamedTuple):
     outlook: Outlook
     traits: Trait
     result: Result | None
-    """None: no decision. The gang lacks members or other gangs, or was not decided on."""
+    """The metric label; None if such a gang was not decided on, or lacks members or other gangs."""
     event: GangEvent
 
 
@@ -436,7 +436,8 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Wait: those gangs are evicted when they have saved their work, or when their time is "
         "over. The message says when that is.",
         helped_by=Helped.NODES | Helped.TREES | Helped.TIME,
-        # As WaitingForVictims, of which state/gangs/gang_info makes it for people: no plan says
+        # Plans never give this reason: state/gangs/gang_info makes it from WaitingForVictims for
+        # people. So no room is KEPT for it, and it has no Event of its own.
         # it. So no room is KEPT for it by its name, and no Event is its own.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.MADE | Room.CHARGED,
@@ -529,7 +530,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
 
 
 def those_with(holds: Callable[[Rule], bool]) -> frozenset[Reason]:
-    """Return the reasons whose rule is so."""
+    """Return the reasons whose rules pass a test."""
     return frozenset(reason for reason in Reason if holds(RULES[reason]))
 
 

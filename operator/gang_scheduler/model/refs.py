@@ -134,8 +134,8 @@ class JobPods(NamedTuple):
     """How many pods a Job can have at once, at its start and with the completions left.
 
     It has `completions` in total. `is_part`: a larger workload created the Job. `created_at` and
-    `ended_at` are in seconds since the epoch, 0 if unknown. For a complete Job, `gang` and `role`
-    are those of its pods, which may be gone.
+    `ended_at` are in seconds since the epoch, 0 if unknown. A complete Job keeps the `gang` and
+    `role` that its pods had, since the pods may be gone.
     """
 
     at_once: int
@@ -149,9 +149,9 @@ class JobPods(NamedTuple):
 
 
 class JobFailures(NamedTuple):
-    """What evictions mean for a Job.
+    """How evicted pods count for a Job.
 
-    It fails for good once more than `left` further pods have failed; None: evicted pods do not
+    The Job fails for good once more than `left` further pods have failed; None: evicted pods do not
     count. At most `at_once` of its pods can be evicted together.
     """
 

@@ -1,6 +1,6 @@
 """Quantities and request vectors: integers in milli-CPU, bytes and counts.
 
-The grammar and the rounding (always up) are those of apimachinery's `resource.Quantity`.
+The grammar and the rounding (always up) follow apimachinery's `resource.Quantity`.
 """
 
 import math

@@ -73,7 +73,7 @@ class ResourceTransformation:
 
 @dataclass(frozen=True)
 class GangRules:
-    """What is a gang, where its members go, and what a failed node is."""
+    """Settings for gangs: which pods form one, where members go, and which nodes have failed."""
 
     scheduler_names: Annotated[
         tuple[Name, ...],
@@ -219,7 +219,7 @@ class PreemptionRules:
 
 @dataclass(frozen=True)
 class QueueRules:
-    """Whose queues count, what quotas count, and the order of turns."""
+    """Settings for queues: which queues count, how requests are charged, and the order of turns."""
 
     queue_namespaces: Annotated[
         QueueNamespaces,
@@ -335,7 +335,7 @@ class QueueRules:
 
 @dataclass(frozen=True)
 class PromiseRules:
-    """To which gangs a start is promised, and what may pass these."""
+    """Settings for promised starts: which gangs get one, and which gangs may pass them."""
 
     reservation_after_seconds: Annotated[
         int,
@@ -380,7 +380,7 @@ class PromiseRules:
 
 @dataclass(frozen=True)
 class WorkloadRules:
-    """What waits without pods, and the nodes that are bought."""
+    """Settings for suspended workloads, and for requesting nodes."""
 
     manage_jobs: Annotated[
         tuple[ManagedKind, ...],
@@ -430,7 +430,7 @@ NO_PROMISES: Final = PromiseRules(reservations=0)
 
 @dataclass(frozen=True)
 class Rules:
-    """All settings on which decisions depend. Without any given, no start is promised."""
+    """All settings on which decisions depend. By default, no starts are promised."""
 
     gangs: GangRules = GangRules()
     preemption: PreemptionRules = PreemptionRules()

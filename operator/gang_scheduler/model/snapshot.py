@@ -27,23 +27,22 @@ class Nominated(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What one cycle decides on.
+    """The state on which one cycle decides. `taken_at` is in seconds since the epoch.
 
-    `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of `nodes`
-    and of its resource axis, and may be negative where a node is over-committed. `host_ports` has a
-    row only where a port is taken, and may count by how many pods. `affinity_counts` counts pods by
-    the selectors and terms that concern them. `volumes` are all volumes, if a group uses any.
-    `held` is what pods of each priority use in the whole cluster, along the resource axis.
-    `tree_specs` are in the order in which a layer is looked up. `bound_pods` are the pods on the
-    nodes, if a group may evict some of them, and `pinned` those of them that are always there.
-    `nominated` are all pods that room is reserved for. `groups` are the groups that are due for a
-    try. `queues` are None where there are no queues: then nothing is limited, and the order is that
-    of the profile. `yielded` is which gangs were evicted for which, as far as that still counts:
-    of all gangs, whether they run, are due, or wait.
-    `resting` are gangs that get no reservation now, since they had one for long. `provisioning` is
-    what is known of nodes that are bought; None where none can be. `failed_nodes` are the names of
-    nodes that count as failed. `made_anew` is the work that the snapshot itself was, in gangs that
-    were made for it.
+    `free` is nodes by resources, in the order of `nodes` and of its resource axis, and may be
+    negative if a node is over-committed. `host_ports` has a row only where a port is taken, with or
+    without the number of pods. `affinity_counts` counts pods by the selectors and terms that
+    concern them. `volumes` are all volumes, if a group uses any. `held` is the usage of pods of
+    each priority in the whole cluster, along the resource axis. `tree_specs` are in the order in
+    which a layer is looked up. `bound_pods` are the pods on the nodes, if a group may evict some of
+    them, and `pinned` the pinned ones among them. `nominated` are all pods with reserved room.
+
+    `groups` are the groups to try. `queues` are None if there are none: then nothing is limited,
+    and the profile decides the order. `yielded` maps evicted gangs to their preemptors, as far as
+    that is remembered, for all gangs. `resting` are gangs that get no reservation for a while,
+    since they held one for long. `provisioning` is None if no nodes can be requested.
+    `failed_nodes` are the names of nodes that count as failed. `made_anew` is the work of making
+    the snapshot, counted in gangs.
     """
 
     taken_at: int

@@ -46,10 +46,10 @@ TemplatePath = tuple[str | int, ...]
 
 
 class ManagedWorkload(NamedTuple):
-    """A workload that the scheduler suspends and starts. `resource_version` is as last seen.
+    """A workload that the scheduler suspends and starts.
 
-    `kind` is as in manifests; `uid` is that of the object. `edited`: its templates still have the
-    additions of an earlier admission.
+    `resource_version` is as last seen. `kind` is as in manifests; `uid` is the object's. `edited`:
+    its templates still have the additions of an earlier admission.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class MemberTemplate(NamedTuple):
 class Suspended:
     """Marks a gang without pods, whose workload is suspended; has the templates of its members.
 
-    All gangs of one workload are in one group. `templates` are those of this gang.
+    All gangs of one workload are in one group. Each has only its own templates.
     """
 
     workload: ManagedWorkload
@@ -96,11 +96,11 @@ class TemplateEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A suspended workload may start: the fields to write into it in one patch.
+    """The start of a suspended workload: the fields to write into it in one patch.
 
     `queue` is the leaf as bindings name it. `flavors` are pairs of a resource and its flavor; if
-    members differ, those of the first one. `edits` are for templates that flavors change. `nodes`
-    are those planned for all members in their order, "" for a member without a place.
+    members differ, the first member's. `edits` are for templates that flavors change. `nodes` are
+    the planned nodes of all members in their order, "" for a member without a place.
     """
 
     workload: ManagedWorkload
@@ -121,7 +121,7 @@ class SuspendedFor(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """That a managed workload is to be suspended, and why."""
+    """The suspension of a managed workload, and its cause."""
 
     workload: ManagedWorkload
     why: SuspendedFor

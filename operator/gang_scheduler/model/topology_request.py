@@ -68,10 +68,9 @@ class GangRequest:
 class PodSet:
     """The topology request in a pod's own annotations (Kueue's).
 
-    Podsets of one `group` share a domain.
-
-    `owner` distinguishes the pods of one workload from those of another one in the same gang.
-    `problem` is the fault of the annotations; if it is set, no other field counts.
+    Podsets of one `group` share a domain. `owner` distinguishes the pods of one workload from pods
+    of another workload in the same gang. `problem` is the fault of the annotations; if it is set,
+    no other field counts.
     """
 
     topology_request: TopologyRequest = TopologyRequest()

@@ -7,11 +7,11 @@ without knowing about decisions.
 import enum
 from typing import Final
 
-# Of queues.
+# Values of queues.
 
 
 class Fairness(enum.StrEnum):
-    """In which order the queues of a tree take turns."""
+    """The order in which the queues of a tree take turns."""
 
     PRIORITY = "Priority"
     DRS = "DRS"
@@ -51,17 +51,17 @@ class EvictionPolicy(enum.StrEnum):
 
 
 class FlavorPreference(enum.StrEnum):
-    """What is better at the end of the search for a flavor: to borrow, or to evict."""
+    """The last choice in the search for a flavor: to borrow, or to evict."""
 
     BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
     PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
 
 
-# Of gangs.
+# Values of gangs.
 
 
 class EvictionReason(enum.StrEnum):
-    """By what right a gang of a queue was evicted, as users see it."""
+    """The right by which a gang of a queue was evicted, as users see it."""
 
     OVERRUN = "Overrun"
     RECLAIM = "Reclaim"
@@ -79,7 +79,7 @@ class CheckpointOutcome(enum.StrEnum):
     """The gang could not be asked, or said that it cannot save its work."""
 
 
-# Of settings.
+# Values of settings.
 
 
 class NodeStrategy(enum.StrEnum):
@@ -153,7 +153,7 @@ class TransformationStrategy(enum.StrEnum):
     REPLACE = "Replace"
 
 
-# Of labels.
+# Values of labels.
 
 
 class Operator(enum.StrEnum):
@@ -167,7 +167,7 @@ class Operator(enum.StrEnum):
     LT = "Lt"
 
 
-# Keys of labels and annotations that messages name. `api/annotations` says what each is for.
+# Keys of labels and annotations that messages name. Their meanings are in `api/annotations`.
 
 GANG_GROUPS: Final = "gang.scheduling.koordinator.sh/groups"
 NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
@@ -177,7 +177,7 @@ QUEUE: Final = "py-gang-scheduler.io/queue"
 DEFAULT_QUEUE: Final = "py-gang-scheduler.io/default-queue"
 EXCLUSIVE_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
-# Of Kueue, on a pod template.
+# Kueue's keys on a pod template.
 PODSET_REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
 PODSET_PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
 PODSET_UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"

@@ -9,7 +9,7 @@ from gang_scheduler.model.selectors import NodeTerm, Requirement, hold
 FILESYSTEM: Final = "Filesystem"
 MANY: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
 PRIVATE: Final = ""
-"""The handle of any volume that no other pod uses: such volumes are only counted."""
+"""Stands for every volume that no other pod uses: such volumes are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,15 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What the volumes of a pod ask for, as its claims are now. Pods that ask alike are equal.
+    """The requirements of a pod's volumes, by the present state of its claims.
 
-    `problem` is why no node is feasible, in kube-scheduler's words; empty if some may be.
-    `affinities` are the node terms of each bound volume that has any, and `zones` its zone and
-    region labels with the values that a node may have. `needs` are the unbound claims of
-    WaitForFirstConsumer, smallest first. `sole` are ReadWriteOncePod claims (`namespace/name`) that
-    several pods use. `attached` are drivers and handles of the volumes to attach, for drivers that
-    have a limit on any node; the volume of an unbound claim counts by its class.
+    Pods with the same requirements are equal. `problem` is why no node is feasible, in
+    kube-scheduler's words; empty if some may be. `affinities` are the node terms of each bound
+    volume that has any, and `zones` its zone and region labels with the values that a node may
+    have. `needs` are the unbound claims of WaitForFirstConsumer, smallest first. `sole` are
+    ReadWriteOncePod claims (`namespace/name`) that several pods use. `attached` are drivers and
+    handles of the volumes to attach, for drivers that have a limit on any node; the volume of an
+    unbound claim counts by its class.
     """
 
     problem: str = ""

@@ -1,4 +1,4 @@
-"""Base of all wire structs, and what many kinds share: metadata, selectors, quantities."""
+"""Base of all wire structs, and types that many kinds share: metadata, selectors, quantities."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 class Wire(Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     """Base of all these structs: camelCase on the wire, and invisible to the garbage collector.
 
-    Encoded again, they are what was read.
+    Encoding an unchanged struct gives the fields that were read.
     """
 
 
@@ -182,7 +182,7 @@ class ListMetadata(Wire, frozen=True):
 
 
 class MetadataOnly(Wire, frozen=True):
-    """An object whose metadata alone is read."""
+    """An object of which only the metadata is read."""
 
     metadata: Metadata
 

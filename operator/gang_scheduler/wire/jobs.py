@@ -1,4 +1,4 @@
-"""Fields that are read of Jobs, also of those that a JobSet has as templates."""
+"""The fields of Jobs that are read, and of the Jobs in the templates of a JobSet."""
 
 import re
 from typing import Final
@@ -96,7 +96,7 @@ class Job(Wire, frozen=True):
 
 
 def _number_of_indexes(text: str) -> int:
-    """Return how many indexes a text such as 1,3-5,7 names."""
+    """Return how many indexes there are in a text such as 1,3-5,7."""
     spans = (SPAN.fullmatch(each) for each in text.split(","))
     ends = ((int(each[1]), int(each[2] or each[1])) for each in spans if each is not None)
     return sum(max(0, last - first + 1) for first, last in ends)

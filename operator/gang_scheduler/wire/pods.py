@@ -119,7 +119,7 @@ NO_STATE = ContainerState()
 
 
 class ContainerStatus(Wire, frozen=True):
-    """`status.containerStatuses[]`: how it ended, and what the kubelet allocated in a resize."""
+    """`status.containerStatuses[]`: how the container ended, and its resources after a resize."""
 
     name: str = ""
     state: ContainerState = NO_STATE
@@ -273,7 +273,7 @@ class PlaceSpec(Wire, frozen=True):
 
 
 class PodPlace(Wire, frozen=True):
-    """A pod whose node alone is read: no other field can be wrong."""
+    """A pod of which only the node is read: faults in other fields do not matter."""
 
     metadata: Identity
     spec: PlaceSpec = PlaceSpec()

@@ -1,4 +1,4 @@
-"""What is read of claims, volumes and the objects that provision them."""
+"""The fields that are read of claims, volumes and the objects that provision them."""
 
 from msgspec import field
 

@@ -178,7 +178,7 @@ def _volumes(pod: Body, spec: _Spec, name: str) -> Iterable[Body]:
 
 
 def _checked(source: Source) -> _Spec:
-    """Return the spec. Raises InvalidField for what an API server refuses."""
+    """Return the spec. Raises InvalidField for faults that an API server would refuse."""
     spec = source.read(_Workload).spec
     if spec.selector is None:
         raise InvalidField("spec.selector", None, "is required")

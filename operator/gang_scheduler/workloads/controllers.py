@@ -1,8 +1,8 @@
-"""Workloads of the input, and which of their pods their controllers would still create.
+"""Workloads in the input, and the pods that their controllers would still create.
 
-A controller may create some pods only later, when others are ready. For a manifest these are
-created with the rest, since the question is what becomes of the workload; for a workload from a
-cluster only the pods that its controller would create now.
+A controller may create some pods only later, when others are ready. For a manifest they are created
+together with the others, because users ask about the whole workload. For a workload from a cluster,
+only the pods that its controller would create now are made.
 """
 
 import itertools
@@ -34,7 +34,7 @@ NONE: Final[Labels] = {}
 def pod(
     owner: Body, template: Body, name: str, labels: Labels = NONE, annotations: Labels = NONE
 ) -> dict[str, Any]:
-    """Return a pod of a template; these labels and annotations replace those of the template."""
+    """Return a pod made from a template; the given labels and annotations win."""
     made = from_template(template, labels, annotations)
     return {**made, "metadata": {**made["metadata"], **owned(owner, name)}}
 
@@ -50,7 +50,7 @@ def from_template(template: Body, labels: Labels, annotations: Labels) -> dict[s
 
 
 def merged(metadata: Body, labels: Labels, annotations: Labels) -> dict[str, Any]:
-    """Return labels and annotations of a template; the given ones replace those of the template."""
+    """Return a template's labels and annotations, with the given ones added or replaced."""
     return {
         "labels": {**metadata.get("labels", {}), **labels},
         "annotations": {**metadata.get("annotations", {}), **annotations},
@@ -160,7 +160,7 @@ class Present:
         return _named(body) in self._objects
 
     def find(self, kind: str, group: str, namespace: str, name: str) -> Body | None:
-        """Return an object of the input; those without a namespace are in `default`."""
+        """Return an object of the input; an object without a namespace is in `default`."""
         return self._objects.get(Named(kind, group, namespace, name))
 
     def controlled_by(self, owner: Body, uid: str = "") -> list[Body]:
@@ -187,7 +187,7 @@ class Present:
             found = map(cluster.read_priority_class, self._priority_classes.values())
             filled = cluster.priorities_of([*found]).with_priority(spec)
         except InvalidField:
-            return 0  # The reader of the class, or of the pod, says what is wrong.
+            return 0  # The reader of the class or the pod reports the fault.
         return int(filled.get("priority", 0))
 
     def _note(self, body: Body) -> None:
@@ -253,10 +253,10 @@ ENDED_PHASES = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A workload. `from_cluster`: an API server has stored it, or the workload that created it.
+    """A workload. `from_cluster`: it, or the workload that created it, comes from an API server.
 
-    `uid` is that by which its objects name it; "" if they may have another one, as it is made here.
-    `notes` are lines on what is not made, and `unknown` those on pods of which nothing is known.
+    `uid` is its uid in the objects that it owns; "" if a new uid was made up here. `notes` are
+    lines about parts that are not created, and `unknown` lines about pods that cannot be derived.
     """
 
     body: Body
@@ -292,7 +292,7 @@ class Source:
         return [*self.owned("Pod"), *(each for each in loose if has_labels(each, labels or {}))]
 
     def pod(self, name: str) -> Body | None:
-        """Return the pod of this name in the input, whatever created it."""
+        """Return the pod of this name in the input, even if another controller created it."""
         return self.present.find("Pod", "", self.namespace, name)
 
     def pod_as_owner(self, name: str, uid: str) -> Body:
@@ -383,7 +383,7 @@ class _Status(Wire, frozen=True):
 
 
 class Workload(Wire, frozen=True):
-    """The fields of a workload that tell what its controller does now."""
+    """The fields of a workload that show what its controller does now."""
 
     metadata: Metadata = Metadata()
     spec: _Spec = _Spec()
@@ -406,7 +406,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def managed_by(self) -> frozenset[str]:
-        """The controllers that it names in `managedBy`; empty for that of its kind."""
+        """The controllers that it names in `managedBy`; empty if its kind decides."""
         return frozenset({self.spec.managed_by, self.spec.run_policy.managed_by} - {""})
 
     def _is_any(self, types: Collection[str]) -> bool:
@@ -421,7 +421,7 @@ class Phase(NamedTuple):
 
     @classmethod
     def until(cls, path: str, *ended: str) -> "Phase":
-        """Return the field at a path such as `state.phase`, with the states of the end."""
+        """Return the field at a path such as `state.phase`, with its values for an ended one."""
         return cls(tuple(path.split(".")), frozenset(ended))
 
     def has_ended(self, body: Body) -> bool:
@@ -435,10 +435,10 @@ NO_PHASE: Final = Phase()
 
 
 def is_started(source: Source, phase: Phase, controllers: AbstractSet[str]) -> bool:
-    """Return whether one of these controllers creates what is missing of a workload.
+    """Return whether one of these controllers creates the missing pods of a workload.
 
-    One that is suspended is taken as started unless it has been on a cluster: before it is there,
-    the question is what becomes of it then. Raises InvalidField.
+    A suspended workload counts as started unless it has been on a cluster: users who simulate a
+    manifest want to know what happens once it starts. Raises InvalidField.
     """
     workload = source.read(Workload)
     waits = workload.is_suspended and (source.from_cluster or workload.was_suspended)

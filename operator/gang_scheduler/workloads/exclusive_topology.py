@@ -33,7 +33,7 @@ def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
 
 
 def layer_of(present: Mapping[str, str]) -> str:
-    """Return the node label whose values are the domains of Jobs; "" where no pod is held back."""
+    """Return the node label that separates the domains of Jobs; "" if no pod is held back."""
     if annotations.NODE_SELECTOR_STRATEGY in present:
         return ""
     return present.get(annotations.EXCLUSIVE_TOPOLOGY, "")
@@ -52,8 +52,8 @@ def is_held_back(present: Mapping[str, str]) -> bool:
 def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
     """Return a gang whose quorum leaves out pods that cannot exist yet.
 
-    Those are the other pods of a Job whose first one waits alone. As long as any is held back, what
-    the whole gang asks for must be free beside what it has.
+    If the first pod of a Job waits alone, its other pods do not exist yet. While any pod is held
+    back, the cluster must have enough free for the whole gang, in addition to its present usage.
     """
     jobs: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in members:
@@ -125,10 +125,10 @@ def exclusive(
     among: Body = NONE,
     others: Iterable[Body] = (),
 ) -> Body:
-    """Return a pod that shares its domain of a layer with its group, and with no other one.
+    """Return a pod that shares its domain of a layer with its group, and with no other group.
 
-    A group is the pods with one value, `key`, of a label; `among` says in which namespaces others
-    count, and `others` which of them. Without a layer the pod stays as it is.
+    A group has one value, `key`, of a label; `among` limits the namespaces of other groups, and
+    `others` limits which pods count. Without a layer, the pod is returned unchanged.
     """
     if not layer:
         return pod

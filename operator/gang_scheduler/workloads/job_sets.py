@@ -183,7 +183,7 @@ def read(body: Body) -> GangObject:
 
 
 def _lateness(body: Body) -> IsLate:
-    """Return which pods come later: those of later replicatedJobs, or that follow a first pod."""
+    """Return which pods come later: pods of later replicatedJobs, or after a Job's first pod."""
     late = _late_jobs(fields.read(body, JobSet).spec)
     return lambda metadata: (
         metadata["labels"].get(REPLICATED_JOB_LABEL) in late
@@ -274,7 +274,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
 
 
 def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
-    """Return the gang of Jobs whose other pods are created when their first pod has a node."""
+    """Return the gang of Jobs whose other pods are created once their first pod has a node."""
     job = each.template.spec
     needed = pod_requests(Pod(job.template.metadata, job.template.spec))
     number = each.replicas * job.at_once
@@ -296,7 +296,7 @@ def by_members(
 
 
 def _succeeded(source: JobSet, job: ReplicatedJob) -> int:
-    """Return how many Jobs of a replicatedJob have succeeded, whose pods may be gone."""
+    """Return how many Jobs of a replicatedJob have succeeded; their pods may be gone."""
     return sum(
         each.succeeded for each in source.status.replicated_jobs_status if each.name == job.name
     )
@@ -404,10 +404,10 @@ def jobs_of(job_set: Body) -> Iterator[Body]:
 
 
 def admitted(source: Source, pods: Iterable[Body], present: Collection[Body]) -> Iterator[Body]:
-    """Yield the pods of a Job as the webhook of JobSet admits them, without those that it refuses.
+    """Yield the pods of a Job that JobSet's webhook admits, with its changes.
 
-    `present` are the pods that the Job has. Of a manifest those that follow the first one are made
-    with it, and its own affinity holds them to its domain.
+    `present` are the pods that the Job has. For a manifest, the followers are made together with
+    the first pod, and their own affinity keeps them in its domain.
     """
     for pod in pods:
         own, key = pod["metadata"]["annotations"], pod["metadata"]["labels"].get(JOB_KEY)
@@ -473,7 +473,7 @@ def _job(
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {**metadata, **controllers.owned(job_set, name)},
-        # A JobSet that is started starts its Jobs, whatever the template says.
+        # A JobSet that starts also starts its Jobs, even if the template says suspend.
         "spec": {
             "completionMode": INDEXED,
             **spec,

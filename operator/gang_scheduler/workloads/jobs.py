@@ -56,7 +56,7 @@ BACKOFF_LIMIT: Final = 6
 ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
 IN: Final = "In"
 EXIT_CODES: Final = (143, 137, None)
-"""Of containers that SIGTERM ends, and SIGKILL after the grace period; None: they end otherwise."""
+"""Exit codes after SIGTERM, after SIGKILL at the end of the grace period, or any other (None)."""
 
 
 def has_failed(job: Job) -> bool:
@@ -65,7 +65,7 @@ def has_failed(job: Job) -> bool:
 
 
 def failures_of(source: Job) -> JobFailures:
-    """Return what evictions mean for a Job."""
+    """Return how evicted pods count for a Job."""
     spec, status = source.spec, source.status
     at_once = max(0, min(spec.parallelism, source.left))
     return JobFailures(at_once, _left(spec, status.failed))
@@ -132,7 +132,7 @@ def failed_gang_of(source: Job) -> GangKey | None:
 
 
 def _like_its_pods(source: Job) -> Pod:
-    """Return a pod such as a Job makes."""
+    """Return a pod like the ones that a Job creates."""
     metadata, template = source.metadata, source.spec.template
     owner = OwnerReference("batch/v1", "Job", metadata.name, metadata.uid, controller=True)
     made = Metadata(
@@ -169,12 +169,12 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
     spec = _with_force_delete(spec, source.metadata)
     spec = with_foreign_marks(spec, source.metadata)
-    # What is left of a Job may be less than its minimum.
+    # A Job may have fewer completions left than its minimum.
     return (replace(spec, min_member=max(1, min(spec.min_member, left))),)
 
 
 def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
-    """Return the spec with what the Job itself says of stuck pods; its template says it on pods."""
+    """Return the spec with the Job's own annotation on stuck pods; pods have the template's."""
     try:
         seconds = gang_annotations.force_delete(job.annotations)
     except InvalidField as error:
@@ -204,9 +204,9 @@ def _pods_of(source: Job) -> JobPods:
 
 
 def _gang_of(made: Pod) -> GangKey:
-    """Return the gang of a pod of a Job; that of its replicatedJob, if it asks for none.
+    """Return the gang of a Job's pod: its own, else the gang of its replicatedJob.
 
-    The pods of a TrainJob do not ask for it.
+    The pods of a TrainJob do not name that gang.
     """
     gang, part = _OF_JOBS.gang_of(made), job_sets.name_of(made.metadata)
     if gang.source != refs.SINGLE.name or not part:
@@ -225,7 +225,7 @@ def _run_time_problem(metadata: Metadata) -> Problem | None:
 
 _PODS: Final = PodsOfKind(refs.JOB, lambda pod: job_of(pod.metadata).name)
 _OF_JOBS: Final = Membership((job_sets.PODS, _PODS), ())
-"""In which gangs the pods of any Job can be."""
+"""The gangs to which pods of any Job can belong."""
 
 
 # Pods that the controller of Jobs would create, and the Job of a CronJob.
@@ -247,7 +247,7 @@ class _Status(JobStatus, frozen=True):
 
 
 class _Job(Job, frozen=True):
-    """What the controller of Jobs reads."""
+    """The fields that the controller of Jobs reads."""
 
     spec: _Spec = _Spec()
     status: _Status = _Status()
@@ -306,7 +306,7 @@ def _absent(source: Source, present: Iterable[Body]) -> int:
 
 
 def pods_of(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
-    """Yield the pods that the controller of a started Job creates in addition to those `present`.
+    """Yield the pods that the controller of a started Job creates in addition to `present`.
 
     Raises InvalidField that names the field and the value.
     """
@@ -326,9 +326,9 @@ def pods_of(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
 
 
 def _missing(job: _Job, present: Collection[Body]) -> Iterator[int]:
-    """Return the indexes of the pods that are to be created, the lowest ones first.
+    """Return the indexes of the pods that are missing, lowest first.
 
-    Pods of a Job that is not indexed are numbered, too; their numbers are those of no other pod.
+    Pods of a Job that is not indexed get numbers that no other pod has.
     """
     done = _done(job, present)
     number = _number_of_pods(job, len(done), present)
@@ -342,7 +342,7 @@ def _missing(job: _Job, present: Collection[Body]) -> Iterator[int]:
 
 
 def _done(job: _Job, present: Iterable[Body]) -> set[int]:
-    """Return the indexes for which no further pod is created; empty if pods have none."""
+    """Return the indexes that need no further pod; empty if the Job is not indexed."""
     if job.spec.completion_mode != INDEXED:
         return set()
     status = job.status
@@ -385,7 +385,7 @@ def _number(text: str) -> int:
 
 
 def _indexes(text: str) -> Iterator[int]:
-    """Yield the indexes of a text such as 1,3-5,7."""
+    """Yield the indexes listed in a text such as 1,3-5,7."""
     for span in filter(None, text.split(",")):
         first, _, last = span.partition("-")
         yield from range(_number(first), min(_number(last or first), controllers.MOST_PODS) + 1)

@@ -26,7 +26,7 @@ from gang_scheduler.workloads.controllers import NO_PHASE, Phase, Source
 Body = Mapping[str, Any]
 Path = tuple[str, ...]
 ByMembers = Callable[[GangKey, Iterable[Pod], GangSpec | None], GangSpec | None]
-"""Returns the gang that its members describe. The last argument: what an object says of it."""
+"""Returns the gang that its members describe, given also the declaration of its object, if any."""
 IsLate = Callable[[Body], bool]
 """Returns whether a pod, by its metadata, is created only after others."""
 
@@ -55,33 +55,29 @@ class Owns(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """A kind of job. A field that is left out means that the kind does not have this.
+    """A kind of job. A field that is left out means that the kind has no such feature.
 
-    `name` is its kind in manifests, and `versions` are those in which it may be served, best first.
-    All versions say the same.
-
-    Kinds that are watched have `struct` (the fields that are read, and that a snapshot contains)
-    and `read`, which returns what an object says and raises InvalidField. `if_unreadable` says what
-    counts if an object cannot be read; by default the gang of its name waits. `names_queues`: its
+    `name` is its kind in manifests. `versions` are its API versions, best first; all of them have
+    the same content. Watched kinds have `struct` (the fields that are read, and that a snapshot
+    contains) and `read`, which decodes an object and raises InvalidField. `if_unreadable` is the
+    result for an unreadable object; by default the gang of its name waits. `names_queues`: its
     objects are read only for the queue that they name.
 
-    `pods` tells how its pods are recognized. `source` is how its gangs are named where no pod names
-    them. `by_members` completes or makes the gang from its members. `has_roles`: its objects say
-    how many members of each role start together, which the PodGroup of its controller does not.
+    `pods` tells how its pods are recognized. `source` is how its gangs are named if no pod names
+    them. `by_members` completes or makes the gang from its members. `has_roles`: its objects have a
+    minimum for each role, which is missing in the PodGroup that its controller creates.
 
     `creates` yields the pods that its controller would create, and objects that lead to pods. It
-    raises InvalidField for a workload that is refused. `number` is how many these are, where one
-    short object can ask for very many. `lateness` tells which pods are created after others.
-    `phase` is the field of the status that says when a workload has ended; conditions count for all
-    kinds.
+    raises InvalidField for a workload that would be refused. `number` is how many pods there would
+    be, for kinds in which one short object can request very many. `lateness` tells which pods are
+    created after others. `phase` is the status field that shows the end of a workload; conditions
+    count for all kinds.
 
-    `suspend` is there if a workload can wait suspended, and `owns` if its controller creates a
-    workload that can. `starts_owned` is False if it leaves suspended what it creates.
-
-    `controller` is how the field `managedBy` names its own controller.
-
-    `words` are texts that its controller chooses: names of roles and values of labels. They and
-    `plain_keys`, keys without a domain, are the same in every cluster.
+    `suspend` is set if a workload can wait suspended, and `owns` if its controller creates a
+    workload that can. `starts_owned` is False if its controller creates that workload suspended and
+    leaves it so. `controller` is the name of its own controller in the field `managedBy`. `words`
+    are texts that its controller chooses: names of roles and values of labels. Like `plain_keys`,
+    keys without a domain, they are the same in every cluster.
     """
 
     name: str
@@ -139,11 +135,11 @@ OF_GANG: Final = (
     annotations.ELASTIC,
     annotations.NETWORK_TOPOLOGY_SPEC,
 )
-"""What the annotations of a workload say for all of its templates, or each of these for it."""
+"""Annotations for all templates of a workload. One on a template counts for the others, too."""
 
 
 def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Metadata]) -> GangSpec:
-    """Return the gang spec with what the workload and its templates say, or with its problem."""
+    """Return the gang spec with annotations of the workload and its templates, or its problem."""
     faults, templates = Faults(), tuple(templates)
     present = _together(workload, templates, faults)
     options = faults.read(lambda: gang_annotations.read(present), GangOptions())
@@ -173,7 +169,7 @@ def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Met
 
 
 def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[InvalidField]:
-    """Yield what the workload itself says that nothing reads there."""
+    """Yield the faults of labels and annotations that have no effect on the workload itself."""
     yield from keys.too_long(workload.labels, workload.annotations)
     yield from keys.unknown_labels(workload.labels)
     yield from keys.unknown_annotations(workload.annotations, workload.labels)
@@ -191,7 +187,7 @@ def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[Inva
 def _together(
     workload: Metadata, templates: Iterable[Metadata], faults: Faults
 ) -> Mapping[str, str]:
-    """Return the annotations of the whole gang, without those that contradict each other."""
+    """Return the annotations of the whole gang, except those that contradict each other."""
     places = (workload, *templates)
     together: dict[str, str] = {}
     for key in OF_GANG:

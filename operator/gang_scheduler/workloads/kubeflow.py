@@ -156,7 +156,7 @@ class _Kind(NamedTuple):
 
 
 def _read(kind: _Kind, body: Body) -> GangObject:
-    """Return a training job. Raises InvalidField for what is none."""
+    """Return a training job. Raises InvalidField if it is none."""
     source = fields.read(body, TrainingJob)
     return GangObject(source.metadata.uid, (_gang_spec(kind, source),))
 
@@ -221,7 +221,7 @@ def _min_resources(policy: SchedulingPolicy) -> tuple[tuple[str, int], ...]:
 
 
 def _queue_request(source: TrainingJob) -> QueueRequest | None:
-    """Return what a job says of its queue: the field is a name for Volcano, and counts last."""
+    """Return the queue of a job: from its labels, else from the field for a Volcano queue."""
     name = source.spec.run_policy.scheduling_policy.queue
     own, *templates = (
         naming.request_of(each.labels, each.annotations)
@@ -246,7 +246,7 @@ def _name_of(kind: _Kind, source: Pod) -> str:
 
 MASTER, WORKER_REPLICAS, CHIEF, PS = "Master", "Worker", "Chief", "PS"
 WAITS_FOR_MASTER: Final = controllers.added("init-pytorch")
-"""What workers of a PyTorchJob with a master run first."""
+"""The init container of workers of a PyTorchJob with a master."""
 
 
 class Role(NamedTuple):
@@ -340,9 +340,9 @@ def _pod(source: Source, role: Role, index: int, *, master: bool) -> Body:
 
 LAUNCHER_REPLICAS: Final = "Launcher"
 DELIVERS_KUBECTL: Final = controllers.added("kubectl-delivery")
-"""What the launcher of the training operator runs first."""
+"""The init container of the training operator's launcher."""
 RUN_POLICY: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
-"""What of `runPolicy` goes into the Job of the launcher."""
+"""The fields of `runPolicy` that are copied into the launcher's Job."""
 
 
 def mpi_job(kind: _Kind, source: Source) -> Iterator[Body]:
@@ -396,7 +396,7 @@ def _launcher_job(source: Source, launcher: Role, name: str, labels: Mapping[str
     policy = part(source.body, "spec", "runPolicy")
     template = controllers.from_template(launcher.template, labels, {})
     role = part(source.body, "spec", "mpiReplicaSpecs", LAUNCHER_REPLICAS)
-    # The operator writes that of the role over that of its template.
+    # The operator replaces the template's restartPolicy by the role's.
     restart = role.get("restartPolicy") or "OnFailure"
     return {
         "apiVersion": "batch/v1",

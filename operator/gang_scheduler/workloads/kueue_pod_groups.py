@@ -22,10 +22,10 @@ INDEXES: Final = ("kueue.x-k8s.io/pod-group-pod-index",)
 
 
 def name_of(source: pod_wire.Pod) -> str:
-    """Return the name of the group of a pod.
+    """Return the name of a pod's group.
 
-    Kueue lets a group with fast admission start before all of its pods exist, as one whose pods
-    are created in order: it is no gang.
+    A group with fast admission is no gang: its pods are created in order, and Kueue lets it start
+    before all of them exist.
     """
     metadata = source.metadata
     if metadata.annotations.get(annotations.KUEUE_POD_GROUP_FAST) in annotations.GO_TRUE:

@@ -46,7 +46,7 @@ INDEXES: Final = (GROUP_INDEX, WORKER_INDEX)
 LEADER, WORKER = "leader", "worker"
 LEADER_CREATED: Final = "LeaderCreated"
 LEADER_READY: Final = "LeaderReady"
-"""The startup policy by which workers are created once the leader is ready."""
+"""The startup policy that creates workers once the leader is ready."""
 
 
 class LeaderWorkerTemplate(Wire, frozen=True):
@@ -73,7 +73,7 @@ class LeaderWorkerSet(Wire, frozen=True):
 
 
 def name_of(source: pod_wire.Pod) -> str:
-    """Return the name of a group: that of its LeaderWorkerSet with its index, as SET/0."""
+    """Return the name of a group, such as SET/0: its LeaderWorkerSet and its index."""
     labels = source.metadata.labels
     key, name, index = (labels.get(each) for each in (GROUP_KEY, NAME, GROUP_INDEX))
     return _group(name, index) if name and index else key or ""
@@ -86,10 +86,10 @@ def role_of(metadata: Metadata) -> str:
 
 
 def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None) -> GangSpec | None:
-    """Return the gang of a group: as many members as the annotation says.
+    """Return the gang of a group, with as many members as the annotation says.
 
-    If its workers come after its leader, the leader starts once the cluster has free what all
-    need. As soon as there are workers, the gang needs these, too.
+    If workers are created after the leader, the leader starts once the cluster has room for the
+    whole group. As soon as there are workers, the gang needs these, too.
     """
     members = tuple(members)
     found = specs.by_the_oldest(key, members, _size, SIZE)
@@ -127,7 +127,7 @@ def _without_role(members: Iterable[Pod]) -> Problem | None:
 
 
 def read(body: Body) -> GangObject:
-    """Return a LeaderWorkerSet. Raises InvalidField for what is no LeaderWorkerSet."""
+    """Return a LeaderWorkerSet. Raises InvalidField if it is none."""
     source = fields.read(body, LeaderWorkerSet)
     metadata, spec = source.metadata, source.spec
     request = naming.request_of(metadata.labels, metadata.annotations)
@@ -167,7 +167,7 @@ def _roles(size: int) -> tuple[Role, ...]:
 
 
 def _needed(template: LeaderWorkerTemplate) -> Amounts:
-    """Return what a whole group asks for."""
+    """Return the sum of requests of a whole group."""
     worker = _requests(template.worker_template)
     leader = _requests(template.leader_template or template.worker_template)
     workers = {name: amount * (template.size - 1) for name, amount in worker.items()}

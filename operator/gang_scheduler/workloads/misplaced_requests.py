@@ -41,13 +41,13 @@ _ANNOTATIONS: Final = (
 """Annotations that are read only from pods, so they belong in the pod template."""
 _NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *keys.FOREIGN}
 _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
-"""What makes a gang of pods; of no use, and no fault, where the template makes one of them."""
+"""Keys that make pods a gang. They do nothing here, and are no fault if the template has one."""
 
 
 def of_job(
     metadata: Metadata, template: PodTemplate, conditions: Iterable[Condition]
 ) -> MisplacedRequest | None:
-    """Return what a Job asks for in a place where nothing reads it; None for nothing."""
+    """Return the gang request that a Job has in a place where it has no effect, or None."""
     workload = WorkloadRef(refs.JOB.object_kind, metadata.namespace, metadata.name)
     is_part = any(each.kind == JOB_SET for each in metadata.owner_references)
     is_gang = _makes_gangs(template)
@@ -87,7 +87,7 @@ def of_stateful_set(metadata: Metadata, template: PodTemplate) -> MisplacedReque
 
 
 def beside_template(metadata: Metadata) -> str:
-    """Return what a workload asks for outside of its one pod template; "" for nothing."""
+    """Return the misplaced gang request outside of a workload's one pod template; "" for none."""
     return "; ".join(_misplaced(metadata, OF_JOB, is_gang=False))
 
 
@@ -113,8 +113,8 @@ def _has_ended(conditions: Iterable[Condition]) -> bool:
 def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
     """Return the metadata without the labels that its templates have, too.
 
-    That is not misplaced, whatever is wrong with it: the API server copies the labels of its
-    template to a Job that has none.
+    Such labels are not misplaced: the API server copies the labels of its template to a Job that
+    has none.
     """
     said = {pair for each in templates for pair in each.metadata.labels.items()}
     labels = {key: text for key, text in metadata.labels.items() if (key, text) not in said}
@@ -135,10 +135,10 @@ def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
 def _misplaced(
     asked: Metadata, template: str, *, is_gang: bool, options: str = ""
 ) -> Iterator[str]:
-    """Yield what is wrong with the metadata of a workload itself.
+    """Yield the faults in the metadata of a workload itself.
 
-    Where its template makes a gang of its pods, they need not be called one here. Of `options` of
-    gangs is said where they belong: in the template, if nothing else is given.
+    If its template already makes its pods a gang, the keys that would do so are no fault here.
+    `options` says where options of gangs belong; by default it is the template.
     """
     labels = {key for key, text in asked.labels.items() if _says_something(key, text)}
     present = {key for key, text in asked.annotations.items() if _says_something(key, text)}

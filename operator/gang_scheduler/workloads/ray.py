@@ -30,7 +30,8 @@ from gang_scheduler.workloads.controllers import (
 )
 from gang_scheduler.workloads.kind import Body, Kind, Owns, Suspend, served
 
-# RayClusters, also those of RayJobs and RayServices. A cluster that Ray scales, or that is
+# RayClusters, also those created by RayJobs and RayServices. A cluster that Ray scales, or that is
+# elastic, starts with the minimum of each group.
 # elastic, starts with the minimum of each group.
 
 SOURCE: Final = GangSource("RayCluster", "RayCluster")
@@ -107,7 +108,7 @@ def role_of(metadata: Metadata) -> str:
 
 
 def rank_of(metadata: Metadata) -> Rank:
-    """Return the place of the head, or that of all workers."""
+    """Return the rank: the head comes first, and all workers share the next."""
     node_type = metadata.labels.get(NODE_TYPE)
     return (NODES.index(node_type),) if node_type in NODES else ()
 

@@ -206,7 +206,7 @@ def spark_application(source: Source) -> Iterator[Body]:
     name = name or f"{source.name}-driver"
     present = source.pod(name)
     if present is not None and (has_ended(present) or spec.dynamic_allocation.enabled):
-        return  # The executors that are there are those that it wants.
+        return  # It wants no more executors than there are.
     made = _pod(source, spec, spec.driver, DRIVER, name)
     if present is None:
         yield from _with_volumes(spec, DRIVER, made)
@@ -274,7 +274,7 @@ def _pod(source: Source, spec: _Spec, pod: _Pod, role: str, name: str) -> dict[s
 
 
 def _pod_spec(source: Source, spec: _Spec, pod: _Pod, role: str, template: Body) -> Body:
-    """Return the spec of a pod: that of its template with what the operator and Spark set."""
+    """Return the spec of a pod: its template with the fields that the operator and Spark set."""
     application = source.body["spec"]
     given = application[role]
     scheduler = application.get("batchScheduler") or given.get("schedulerName")
@@ -318,7 +318,7 @@ def _resources(spec: _Spec, pod: _Pod, role: str) -> Body:
 
 
 def _memory_mib(spec: _Spec, pod: _Pod, role: str) -> int:
-    """Return the memory of a pod: that of its process, and the overhead."""
+    """Return the memory of a pod: its process and the overhead."""
     where = f"spec.{role}.memory"
     memory = _mib(pod.memory or spec.spark_conf.get(f"spark.{role}.memory", DEFAULT_MEMORY), where)
     if pod.memory_overhead:

@@ -1,7 +1,7 @@
 """Suspended workloads of any kind: read while they wait in a queue and after they were started.
 
-An owned workload is suspended and started by its owner. The scheduler reads only those facts of it
-that its owner does not state itself.
+An owned workload is suspended and started by its owner. The scheduler reads from it only facts that
+the owner does not have.
 """
 
 import functools
@@ -86,14 +86,14 @@ LONGEST_ADDITION: Final = 200_000
 
 
 class _Label(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A node label: what the nodeSelector has now, and what it had, null for nothing."""
+    """A node label in a nodeSelector: its value now and `before`, null if it was absent."""
 
     now: str
     before: str | None = None
 
 
 class _Added(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """What was added to the template at a path."""
+    """The additions to the template at a path."""
 
     path: tuple[str | int, ...]
     node_selector: dict[str, _Label] = {}
@@ -101,16 +101,16 @@ class _Added(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 def add_to_template(document: Document, edits: Iterable[TemplateEdit]) -> str:
-    """Add to the templates of a workload, in place, and return what the annotation is to say.
+    """Add to the templates of a workload, in place, and return the annotation's text.
 
-    "" where nothing is added. Raises LookupError with a path, in dots, that is not there.
+    "" if nothing is added. Raises LookupError with the path, in dots, of a missing template.
     """
     added = [each for edit in edits if (each := _add(document, edit)) is not None]
     return msgspec.json.encode(added).decode() if added else ""
 
 
 def take_out(document: Document) -> None:
-    """Take out of the templates of a workload, in place, what its annotation says was added."""
+    """Remove the additions that a workload's annotation lists from its templates, in place."""
     for each in _added(document):
         pod = _pod_at(document, each.path)
         if pod is not None:
@@ -263,7 +263,7 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
 def _owned(
     described: GangObject, kind: str, gvr: GVR, owned_by: tuple[str, Kind], body: Body
 ) -> GangObject:
-    """Return what a workload says whose owner is suspended and started for it."""
+    """Return the content of a workload that its owner suspends and starts."""
     uid, owner = owned_by
     ref = _ref(kind, fields.read(body, Workload).metadata)
     keys = (*_keys(described), gang_of_others(ref))
@@ -370,7 +370,7 @@ def _planned(kind: str, gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]
 def _names(
     described: GangObject, metadata: Metadata, gangs: Iterable[VirtualGang]
 ) -> Iterator[QueueName]:
-    """Yield the names of queues that the workload, what it says of gangs, and members name."""
+    """Yield the names of queues in the workload, in its declared gangs, and in its members."""
     own = naming.request_of(metadata.labels, metadata.annotations)
     specs = (each.queue_request for each in described.gang_specs)
     pods = (pod.queue_request for gang in gangs for pod in gang.pods.prototypes)

@@ -1,7 +1,7 @@
-"""The table of kinds of jobs, and what follows from its rows.
+"""The table of kinds of jobs, and everything derived from its rows.
 
-The gang, role and rank of a pod, the watched objects, the fields that a snapshot contains, the
-pods that `simulate` creates, and the rights in the chart all follow from it.
+The gang, role and rank of a pod, the watched objects, the fields that a snapshot contains, the pods
+that `simulate` creates, and the rights in the chart all follow from it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -50,13 +50,13 @@ KINDS: Final[tuple[Kind, ...]] = (
     volcano.JOB_KIND,
     wrappers.KIND,
 )
-"""All kinds, in the order in which they count for a pod and for a name."""
+"""All kinds. If several fit a pod or a name, the first one counts."""
 
 WATCHED: Final = tuple(each for each in KINDS if each.read is not None)
 """The kinds that are read from the cluster. The others only exist in the input of `simulate`."""
 PODS: Final = tuple(each.pods for each in KINDS if each.pods is not None)
 BY_DEFAULT: Final = tuple(each.source.name for each in PODS if each.by_default)
-"""The kinds whose pods are a gang without asking for it, unless the settings say otherwise."""
+"""The kinds whose pods are gangs by default; a setting can change that."""
 
 SOURCES: Final[tuple[GangSource, ...]] = (
     refs.NATIVE,
@@ -65,7 +65,7 @@ SOURCES: Final[tuple[GangSource, ...]] = (
     *(each.gang_source for each in KINDS if each.gang_source is not None),
     refs.SINGLE,
 )
-"""All ways in which gangs are named, in the order in which they count."""
+"""All sources of a gang's name. If a pod has several, the first one counts."""
 BY_NAME: Final[Mapping[str, GangSource]] = {each.name: each for each in SOURCES}
 JOB_TYPES: Final = tuple(dict.fromkeys(each.object_kind or each.name for each in SOURCES))
 """The kinds of objects that describe gangs; `annotation` and `Pod`: the pods of a gang do."""
@@ -84,7 +84,7 @@ BY_MEMBERS: Final[Mapping[str, ByMembers]] = {
 WITH_ROLES: Final = frozenset(
     each.gang_source.name for each in KINDS if each.gang_source is not None and each.has_roles
 )
-"""The kinds whose object must be known where a PodGroup was made for it."""
+"""The kinds whose object must be read even if a PodGroup was made for it."""
 
 
 def membership(by_default: Collection[str] = BY_DEFAULT) -> Membership:
@@ -103,7 +103,10 @@ SUSPENSIONS: Final[Mapping[str, Suspend]] = {
 }
 """How each of these is suspended."""
 LEAVING_SUSPENDED: Final = frozenset(each.name for each in KINDS if not each.starts_owned)
-"""The kinds whose controllers leave suspended what they create. All others start it themselves."""
+"""The kinds whose controllers create workloads suspended and leave them so.
+
+All other controllers start the workloads that they create.
+"""
 CONTROLLERS: Final = frozenset(each.controller for each in KINDS if each.controller)
 """The controllers that a workload can name and that are emulated here."""
 
@@ -116,7 +119,7 @@ OWNERS: Final[Mapping[str, Kind]] = {each.name: each for each in KINDS if each.o
 DECLARING_NO_MEMBERS: Final = frozenset(
     each.name for each in KINDS if each.owns is not None and not each.owns.declares_members
 )
-"""The owners whose members are known only from the workload that they own."""
+"""The owners whose members only the owned workload declares."""
 OWNED: Final = {each.name: each.owns.kind for each in KINDS if each.owns is not None}
 """By the kind of an owner, the kind that it owns."""
 OWNED_BY_LABEL: Final[Mapping[str, str]] = {
@@ -125,7 +128,7 @@ OWNED_BY_LABEL: Final[Mapping[str, str]] = {
     if each.name in OWNED.values() and each.pods is not None
     for label in each.pods.keys
 }
-"""The labels in which pods name an owned workload, with its kind."""
+"""The labels by which pods name an owned workload, with its kind."""
 
 
 def owner_of(kind: str, body: Body) -> tuple[str, Kind] | None:
@@ -193,7 +196,7 @@ def has_ended(body: Body) -> bool:
 
 
 def missing(source: Source) -> list[Body]:
-    """Return what the controller of a workload would still create; nothing for other kinds.
+    """Return the objects that a workload's controller would still create; none for other kinds.
 
     Raises InvalidField, also for a workload that does not start.
     """

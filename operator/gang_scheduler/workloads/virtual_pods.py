@@ -1,7 +1,7 @@
-"""The members that a suspended workload would have: the pods of its controller.
+"""The members that a suspended workload would have: the pods that its controller would create.
 
-The code with which `simulate` expands workloads creates them. One pod of each template is read in
-full: the others differ from it only in name and rank.
+They are made by the code with which `simulate` expands workloads. One pod of each template is read
+in full: the others differ from it only in name and rank.
 """
 
 import functools
@@ -31,12 +31,12 @@ MOST_SIZES: Final = 512
 
 
 def gang_of_others(workload: ManagedWorkload) -> GangKey:
-    """Return the gang in which members wait that are in no gang once they exist."""
+    """Return the gang that represents, while they wait, the members that will be in no gang."""
     return GangKey(workload.kind, workload.namespace, workload.name)
 
 
 def uneditable(gang: VirtualGang) -> VirtualGang:
-    """Return a gang whose templates cannot be edited: the workload that is started has others."""
+    """Return a gang without editable templates, for a workload started through its owner."""
     return gang._replace(templates=tuple(each._replace(path=()) for each in gang.templates))
 
 

@@ -187,7 +187,7 @@ def _topology_request(asked: NetworkTopology) -> TopologyRequest | None:
 
 
 def _queue_request(source: PodGroup) -> QueueRequest | None:
-    """Return what a PodGroup says of its queue: by a label, else by its own field."""
+    """Return the queue that a PodGroup names: by a label, else by its own field."""
     own = naming.request_of(source.metadata.labels, source.metadata.annotations)
     if not source.spec.queue or (own is not None and own.names):
         return own

@@ -267,7 +267,8 @@ def _controller_of(metadata: Metadata) -> GangKey | None:
     return GangKey(found.kind, metadata.namespace, found.name) if found.kind else None
 
 
-# An object that describes gangs, and PodGroups as such objects. The kinds in `workloads` are read
+# An object that describes gangs, and PodGroups as such objects. Other kinds are read in
+# `workloads`.
 # in that package.
 
 Body = Mapping[str, Any]
@@ -275,7 +276,7 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MisplacedRequest:
-    """What a workload asks for in the wrong place: `problem` is that of its pods in no gang.
+    """A gang request of a workload in the wrong place; `problem` is for its pods without a gang.
 
     `schedulers` are the schedulers of these pods; none if the workload has ended, or is a part of a
     larger one.
@@ -291,14 +292,17 @@ class GangObject:
     """An object that describes gangs: none, one, or several that form a group.
 
     `misplaced` is a request of the workload in the wrong place, `queue_request` the queue that it
-    names for its pods, and `workload` how pods refer to it: by its uid, or by namespace/name. For a
-    Job, `pods` is how many it can have, `run_time` how long they run, with the fault of that,
-    `failures` how evictions count for it, and `failed_gang` the gang of its pods if it has failed.
-    For a JobSet, `parts` are its replicatedJobs with the most pods of each. For a JobSet of a
-    TrainJob, `by_default` are its gangs if pods of TrainJobs are gangs without opting in.
+    names for its pods, and `workload` how pods refer to it: by its uid, or by namespace/name.
+
+    For a Job, `pods` is how many it can have, `run_time` its declared run time, with the fault in
+    it, `failures` how evictions count for it, and `failed_gang` the gang of its pods if it has
+    failed. For a JobSet, `parts` are its replicatedJobs with the most pods of each. For a JobSet of
+    a TrainJob, `by_default` are its gangs if pods of TrainJobs are gangs without opting in.
+
     `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
-    in a queue without pods, and `managed` one that was started from there. `owned` is there if such
-    a workload created this one. If it is not `readable`, all of these stay as they were known.
+    in a queue without pods, and `managed` a workload that was started by this scheduler. `owned` is
+    set if such a workload created this one. If it is not `readable`, all of these keep their
+    earlier values.
     """
 
     uid: str

@@ -35,28 +35,30 @@ class GangSpec:
     """The declaration of one gang. With a `problem` the gang waits, and only its key counts.
 
     `gvr` is the kind of the declaring object, None if members declare the gang. `apart`: every
-    member is a gang of one. `roles` are those with a minimum in every quorum, in rank order; their
-    minima sum up to `min_member`. The gang may start with fewer members of the `elastic_role` than
-    exist, "" for none. `elastic` is how the gang grows and shrinks, if declared. `held_back` is how
-    many pods of each of its Jobs are created only once the first pod has a node, in one of its
-    `own_domains`.
+    member is a gang of one. `roles` are the roles with a minimum in every quorum, in rank order;
+    their minima sum up to `min_member`. The gang may start with fewer members of the `elastic_role`
+    than exist, "" for none. `elastic` is how the gang grows and shrinks, if declared. `held_back`
+    is how many pods of each of its Jobs are created only once the first pod has a node, in one of
+    its `own_domains`.
 
     `priority` is None if the members' priorities decide. `priority_class` is the class that members
     must have, "" if the object names none. `preempts` is whether members may evict others, None if
-    undeclared. Not `preemptable`: none of its pods is evicted for others. Of all `completions`, the
-    succeeded ones are no longer needed; `finished`: no member is needed any more.
+    undeclared. Not `preemptable`: none of its pods is evicted for others. The succeeded ones among
+    all `completions` are no longer needed; `finished`: no member is needed any more.
     `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
     evicted, all are. `suspended`: no pods are to be created. `queue_request` is the queue that the
-    object names, `run_time` how long its members run, and `checkpoint` how the gang saves its work.
-    `saved` is the checkpoint that the object reports, and `checkpoints` are those in its status.
-    `made_for` is the name of the gang of the workload whose controller created the object.
+    object names, `run_time` the declared run time of its members, and `checkpoint` how the gang
+    saves its work.
 
-    `status` is the current status of the object. These come from it: `was_scheduled`, `evictions`,
-    the last change of size (`scaled`: when, to how many workers, by how many and why), until when
-    and by which gang this gang was let pass (`backfilled`), and in seconds since the epoch
-    `scheduled_at`, `quorum_since`, `reserved_since` and `rests_since`, since when it gets no
-    reservation. The scheduler writes the status, which without a status subresource increments the
-    generation. So gang specs are equal without all of these.
+    `saved` is the checkpoint that the object reports, and `checkpoints` are in its status.
+    `made_for` is the name of the workload's gang, if the workload's controller created the object.
+
+    `status` is the current status of the object. It provides `was_scheduled`, `evictions`, the last
+    change of size (`scaled`: when, to how many workers, by how many and why), the end of a backfill
+    and the gang it passed (`backfilled`), and in seconds since the epoch `scheduled_at`,
+    `quorum_since`, `reserved_since` and `rests_since`, since when it gets no reservation. The
+    scheduler writes the status, and each write raises the generation of an object without a status
+    subresource. So gang specs are compared without these fields.
     """
 
     key: GangKey
@@ -158,7 +160,7 @@ def key_of(body: Mapping[str, Any], source: str) -> GangKey:
 
 
 def without_spec(body: Mapping[str, Any], source: str) -> GangSpec:
-    """Return the spec from the metadata and status of a PodGroup whose spec is invalid."""
+    """Return the declaration from the metadata and status of a PodGroup whose spec is invalid."""
     metadata = body["metadata"]
     group, _, version = str(body.get("apiVersion", "")).partition("/")
     generation = metadata.get("generation")
@@ -217,8 +219,8 @@ def unsupported_inputs(found: tuple[InvalidField, ...]) -> Problem | None:
 def with_roles_of(pod_group: GangSpec, workload: GangSpec) -> GangSpec:
     """Return the gang spec with the roles of the workload, and its other declarations.
 
-    minMember then is the minimum of the elastic role in addition to all roles before it, unless the
-    workload declares the range in which its workers may grow and shrink.
+    minMember then counts the elastic role and all roles before it, unless the workload declares the
+    range in which its workers may grow and shrink.
     """
     roles = workload.roles
     if not roles or pod_group.roles or pod_group.problem is not None:
@@ -242,7 +244,7 @@ def with_roles_of(pod_group: GangSpec, workload: GangSpec) -> GangSpec:
 
 
 def _options(own: GangOptions, of_workload: GangOptions) -> GangOptions:
-    """Return the options of a PodGroup, completed by those of its workload."""
+    """Return the options of a PodGroup, completed by the options of its workload."""
     said = {each.name: getattr(own, each.name) for each in fields(own)}
     others = {name: it for name, it in said.items() if it != getattr(DEFAULTS, name)}
     return replace(of_workload, **others)
@@ -261,7 +263,7 @@ MinMember = Callable[[Pod, tuple[Role, ...]], int]
 def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return the gang spec of the oldest member with valid annotations.
 
-    If no member has valid annotations, the problem is that of the oldest member. None without
+    If no member has valid annotations, the problem of the oldest member counts. None without
     members. If some members live, only these count.
     """
     return by_the_oldest(key, members, _min_available)
@@ -363,10 +365,10 @@ class SuspendedWorkload:
 
 
 class Planned(NamedTuple):
-    """The nodes planned for the members of a workload when it was started, in their order.
+    """The planned nodes of a workload's members when it was started, in their order.
 
-    "" is the node of a member without a place. `flavors` are those that its binding would name.
-    Without `gangs`, the workload that it owns declares the members (`OwnedWorkload`).
+    "" is the node of a member without a place. `flavors` are the ones that its binding would name.
+    Without `gangs`, another workload that it owns declares the members (`OwnedWorkload`).
     """
 
     gangs: tuple[VirtualGang, ...]
@@ -375,7 +377,7 @@ class Planned(NamedTuple):
 
 
 class OwnedWorkload(NamedTuple):
-    """What an owner creates: it is suspended and started through its owner.
+    """A workload that another one creates: it is suspended and started through its owner.
 
     `owner` is the uid of the owner, and `namespace` its own. `keys` are the gangs of the pods.
     `gangs` has their members while it waits, if only the owned workload declares them. `names` are
@@ -394,8 +396,8 @@ class OwnedWorkload(NamedTuple):
 class Managed(NamedTuple):
     """A workload that was started, and when, in seconds since the epoch.
 
-    `gangs` are those of its pods, or the gangs that single pods would have. `planned` is None if
-    the workload does not record it. `at_once` is as for a suspended workload.
+    `gangs` are the gangs of its pods, or the gangs that single pods would have. `planned` is None
+    if the workload does not record it. `at_once` is as for a suspended workload.
     """
 
     workload: ManagedWorkload

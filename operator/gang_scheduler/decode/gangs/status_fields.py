@@ -36,7 +36,7 @@ def condition_since(status: Mapping[str, Any], condition: str, reason: str = "")
 
 
 def backfill_of(status: Mapping[str, Any]) -> tuple[int, GangName] | None:
-    """Return until when a gang was let pass, in seconds since the epoch, and by which gang."""
+    """Return the end of a backfill, in seconds since the epoch, and the gang that was passed."""
     found = status.get("backfill")
     if not isinstance(found, Mapping):
         return None
@@ -86,7 +86,7 @@ def _is_condition(found: object) -> bool:
 # Evictions of a gang that the status of its PodGroup remembers. They are read leniently: an entry
 # that cannot be read is left out, since the gang must not wait for it.
 
-# Of two classes with one name the first is as good: they weigh the same.
+# If two classes have one name, either will do: they weigh the same.
 _CLASSES: Final = {each.shown: each for each in reversed(EvictionClass)}
 
 

@@ -81,11 +81,9 @@ class PodsOfKind(NamedTuple):
     `role_of` returns the role of a pod in its gang, "" for none; `role_keys` are the annotations
     that it reads. `rank_of` returns its rank, read on pods with one of `rank_keys`. Role and rank
     also hold in a gang that the pod names itself. `by_default`: its pods are a gang unless they opt
-    out; otherwise they must opt in. `prefixes` are those of annotations that are kept with its
-    pods.
-
-    `replacing` are the kinds of its controllers that replace a pod that has ended. `recreated` are
-    labels of pods whose controllers themselves are created again, under another uid.
+    out; otherwise they must opt in. Annotations with `prefixes` are kept with its pods. `replacing`
+    are the kinds of its controllers that replace a pod that has ended. `recreated` are labels of
+    pods whose controllers themselves are created again, under another uid.
     """
 
     source: GangSource
@@ -177,8 +175,7 @@ class Membership:
     def workload_uid_of(self, metadata: Metadata) -> str:
         """Return the uid of the workload that creates a pod again as long as it exists.
 
-        "" for a pod whose controller itself is created again, under another uid, and if it is
-        unknown.
+        "" if unknown, and for a pod whose controller itself is created again under another uid.
         """
         labels, controller = metadata.labels, metadata.controller
         if not self._recreated.isdisjoint(labels):
@@ -213,7 +210,10 @@ class Membership:
 
 
 def named_gang_of(source: Pod) -> GangKey | None:
-    """Return the gang that a pod names itself, whatever its workload; None without one."""
+    """Return the gang that a pod names itself; None without one.
+
+    It counts even if the pod's workload is a gang, too.
+    """
     for rule, name_of in _NAMED:
         if name := name_of(source):
             return GangKey(rule.name, source.metadata.namespace, name)

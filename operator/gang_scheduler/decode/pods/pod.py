@@ -225,7 +225,7 @@ def _disks(source: Volume) -> Iterator[Disk]:
     if gce is not None:
         yield Disk((f"gce {gce.pd_name}",), gce.read_only)
     if aws is not None:
-        # Only one pod a node may use such a volume, even read-only.
+        # Only one pod on a node may use such a volume, even read-only.
         yield Disk((f"aws {aws.volume_id}",))
     if iscsi is not None:
         yield Disk((f"iscsi {iscsi.iqn}",), iscsi.read_only)
@@ -257,9 +257,9 @@ REFUSALS: Final = frozenset(
         "SupplementalGroupsPolicyNotSupported",
     }
 )
-"""The reasons of pods that a kubelet has rejected, except those about a resource."""
+"""The reasons with which a kubelet rejects pods, except reasons about a resource."""
 OUT_OF: Final = "OutOf"
-"""The beginning of the reason of a pod for which a resource is short there, as OutOfcpu."""
+"""The beginning of a kubelet's reason when a resource is short, such as OutOfcpu."""
 
 
 def pod(body: Mapping[str, Any], membership: Membership) -> Pod:
@@ -341,7 +341,7 @@ def _stateful_set(metadata: Metadata) -> str:
 
 
 class _Said(NamedTuple):
-    """The facts in the conditions of a pod; the conditions are those of PodScheduled."""
+    """The facts in the conditions of a pod; the first two come from PodScheduled."""
 
     unscheduled: Condition | None = None
     scheduled: Condition | None = None
@@ -410,8 +410,9 @@ def _pinned(source: pod_wire.Pod, pod_class: PodClass) -> bool:
 
     A user who may create pods can write any owner into one. So only the controlling owner counts,
     and only for a pod that is bound to its node as such pods are; otherwise any pod could be
-    immune. If a user forges all of it, the controller of DaemonSets deletes pods that it did not
-    request, and the garbage collector deletes pods without an owner of that uid.
+    immune. Even if a user forges all of these fields, the pod does not last: the controller of
+    DaemonSets deletes pods that it did not create, and the garbage collector deletes pods whose
+    owner does not exist.
     """
     metadata, node = source.metadata, source.spec.node_name
     if metadata.controller.is_daemon_set:

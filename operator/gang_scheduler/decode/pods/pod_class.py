@@ -165,7 +165,12 @@ _interned: Final = Interned[PodSelector]()
 """The first of equal selectors: as keys of dictionaries, selectors are found by identity."""
 
 
-# Resources that a pod uses of a node, as the kubelet and kube-scheduler count them: the larger of
+# The resources that a pod uses on a node, as the kubelet and kube-scheduler count them: the larger
+# of the sum of all containers and of each init container with the restartable ones started before
+# it. Pod-level requests replace that sum for the resources they name; then the overhead is added. A
+# pod on a node may be resized in place: it counts with the largest of its requests, its allocated
+# and its actual resources, each summed up separately. The rule follows component-helpers'
+# `resource.PodRequests`.
 # the sum of all containers and of each init container with the restartable ones started before it.
 # Pod-level requests replace that sum for the resources they name; then the overhead is added.
 #
@@ -174,7 +179,7 @@ _interned: Final = Interned[PodSelector]()
 # helpers' `resource.PodRequests`.
 
 Count = Callable[[Container, str], Amounts]
-"""Returns the amounts with which a container, at this field, counts."""
+"""Returns the amounts of a container, given the container and its field."""
 
 
 ADDED: Final[Mapping[str, Mapping[str, str]]] = {
@@ -190,7 +195,8 @@ ADDED: Final[Mapping[str, Mapping[str, str]]] = {
 def unasked(pod: pod_wire.Pod) -> frozenset[str]:
     """Return the resources that only containers added by an operator request.
 
-    A container that requests more than an operator's default is the user's own, whatever its name.
+    A container that requests more than an operator's default is the user's own, even if its name is
+    the operator's.
     """
     every = (*pod.spec.init_containers, *pod.spec.containers)
     added = [each for each in every if each.name in ADDED]

@@ -129,7 +129,7 @@ def cohort(body: Mapping[str, Any]) -> DeclaredQueue:
 
 
 def gvr_of(body: Mapping[str, Any], plural: str) -> GVR:
-    """Return the kind in the version in which the object came."""
+    """Return the kind, in the API version of the object."""
     group, _, version = str(body.get("apiVersion", "")).rpartition("/")
     return GVR(group, version, plural)
 

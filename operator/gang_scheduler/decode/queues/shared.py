@@ -158,7 +158,9 @@ class ProvisioningRequestConfig:
     rules: ProvisioningRules
 
 
-# A queue that cannot be read stays known by name, and is inactive. Without it, gangs would be told
+# An unreadable queue stays known by name, and is inactive. Without it, gangs would get the message
+# that there is no such queue, and the queues below it would lose their place. Its earlier content
+# does not count: quota is never guessed.
 # that there is no such queue, and the queues below it would lose their place. Its earlier content
 # does not count: quota is never guessed.
 

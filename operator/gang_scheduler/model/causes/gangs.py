@@ -71,7 +71,7 @@ class NotLeading(Cause):
 
 @dataclass(frozen=True, slots=True)
 class HoldEnded(Cause):
-    """Room was held for this many seconds; `cause` is what it waited for until the end."""
+    """Room was held for this many seconds in vain; `cause` is what was still missing."""
 
     seconds: float
     cause: Cause | None = None
@@ -201,7 +201,7 @@ def role_counts(roles: Iterable[RoleCount]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MembersMissing(Cause):
-    """Fewer members exist than the quorum needs; `roles` are those with too few."""
+    """Fewer members exist than the quorum needs; `roles` are the roles with too few."""
 
     present: int
     min_member: int
@@ -347,7 +347,7 @@ class SavesAwaited(Cause):
 
 @dataclass(frozen=True, slots=True)
 class StepFailed(Cause):
-    """A write of a preemption failed for good: which one, for which pod, and the answer."""
+    """A write of a preemption failed for good: the kind of write, the pod, and the answer."""
 
     step: str
     pod: str

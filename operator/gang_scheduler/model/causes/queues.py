@@ -104,7 +104,10 @@ class FlavorsUnsuitable(Cause):
 
 @dataclass(frozen=True, slots=True)
 class AbovePotential(Cause):
-    """More is asked for than the queue could ever have. No `flavor`: it covers no such resource."""
+    """The request exceeds what the queue could ever have.
+
+    An empty `flavor` means that no flavor of the queue has the resource.
+    """
 
     queue: str
     flavor: str
@@ -284,7 +287,7 @@ class GangShared(Cause):
         return f"{self.first} and {self.second} wait suspended in the same gang"
 
 
-# How far an autoscaler is with the nodes for which a gang waits.
+# The progress of an autoscaler on the nodes for which a gang waits.
 
 _CAME: Final = {
     Came.ASKED: "no answer yet",
@@ -308,7 +311,7 @@ def _times(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodesAwaited(Cause):
-    """A request is pending; `message` is that of the autoscaler."""
+    """A request for nodes is pending; `message` comes from the autoscaler."""
 
     request: str
     class_name: str

@@ -30,7 +30,7 @@ class InvalidInput(Cause):
 
     @classmethod
     def misplaced(cls, pod: str, fields: Iterable[str], belong: str) -> Self:
-        """Return the fault of a pod, by its namespace/name, whose fields `belong` elsewhere."""
+        """Return the fault of a pod, by its namespace/name, with fields that `belong` elsewhere."""
         return cls(f"pod {pod}: {'; '.join(f'{each} {belong}' for each in fields)}")
 
     def text(self) -> str:
