@@ -23,7 +23,8 @@ GANG_MIN_AVAILABLE_LABEL: Final = "pod-group.scheduling.sigs.k8s.io/min-availabl
 # On the pods of a Job: "true" makes one gang of them.
 JOB_GANG_LABEL: Final = "py-gang-scheduler.io/gang"
 
-# Labels of all that `submit` creates: the user, by which `list --mine` selects, and that `submit`
+# Labels of all objects that `submit` creates: the user, by which `list --mine` selects, and that
+# `submit` created the object.
 # created it.
 USER: Final = "py-gang-scheduler.io/user"
 SUBMITTED: Final = "py-gang-scheduler.io/submitted"
@@ -56,7 +57,8 @@ MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 # PodGroup, a Job that is a gang, or a pod; and only if the administrator allows it, too.
 FORCE_DELETE_STUCK_PODS: Final = "py-gang-scheduler.io/force-delete-stuck-pods"
 
-# For how long pods will run, as such a duration or in seconds: by that a gang that waits is
+# For how long pods are expected to run, as such a duration or in seconds. The scheduler needs it to
+# promise starts, and to let short gangs pass. On a PodGroup, a Job or pods; Kueue's is a label.
 # promised a start, and others are let pass. On a PodGroup, a Job or pods; Kueue's is a label.
 EXPECTED_DURATION: Final = "py-gang-scheduler.io/expected-duration"
 KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
@@ -74,6 +76,7 @@ CHECKPOINT_REQUEST_ID: Final = "py-gang-scheduler.io/checkpoint-request-id"
 CHECKPOINT_DONE_AT: Final = "py-gang-scheduler.io/checkpoint-done-at"
 CHECKPOINT_STEP: Final = "py-gang-scheduler.io/checkpoint-step"
 # Written by the scheduler with a binding: the checkpoint from which the gang continues, and how
+# often the gang has resumed.
 # often it has continued from one.
 RESUME_PATH: Final = "py-gang-scheduler.io/resume-path"
 RESUME_STEP: Final = "py-gang-scheduler.io/resume-step"
@@ -102,7 +105,7 @@ FLAVORS: Final = "py-gang-scheduler.io/flavors"
 ADMITTED_AT: Final = "py-gang-scheduler.io/admitted-at"
 # The templates of such a workload before the additions of its admission, as JSON.
 ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
-# The nodes on which room is kept for its pods. A restart keeps it for pods that do not exist yet.
+# The nodes with room kept for its pods. After a restart it is still kept for missing pods.
 ADMITTED_TO: Final = "py-gang-scheduler.io/admitted-to"
 
 # How nodes are bought for a gang: the class of its ProvisioningRequest. On a PodGroup, a Job or
@@ -120,7 +123,8 @@ CONSUMES_REQUEST: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
 CONSUMES_REQUEST_FORMERLY: Final = "cluster-autoscaler.kubernetes.io/consume-provisioning-request"
 CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
 
-# Written by us on the Lease, as JSON: the gangs on which decisions take too long. The next leader
+# Written by the scheduler on the Lease, as JSON: the gangs on which decisions take too long. The
+# next leader sets them aside from the start.
 # begins with these set aside.
 SET_ASIDE: Final = "py-gang-scheduler.io/set-aside"
 
@@ -158,7 +162,8 @@ PODSET_SLICE_SIZE: Final = values.PODSET_SLICE_SIZE
 PODSET_SLICE_LAYERS: Final = values.PODSET_SLICE_LAYERS
 PODSET_GROUP: Final = values.PODSET_GROUP
 PODSET_KEYS: Final = values.PODSET_KEYS
-# A pod group of Kueue: the name in a label of its pods, how many these are in an annotation, and an
+# A pod group of Kueue: its name is a label of its pods, and their number an annotation. Another
+# annotation lets Kueue start it before all pods exist.
 # annotation by which Kueue does not wait until all exist.
 KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 KUEUE_POD_GROUP_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"

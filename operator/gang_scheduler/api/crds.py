@@ -53,7 +53,7 @@ KEPT: Final = frozenset(
 )
 
 
-class UnknownKeyword(ValueError):  # noqa: N818 - says what was found, like InvalidField
+class UnknownKeyword(ValueError):  # noqa: N818 - named after the finding, like InvalidField
     """A model makes a JSON schema keyword that we do not know to be allowed in a CRD."""
 
 
@@ -108,7 +108,7 @@ MOST_LABELS = 32
 
 
 class TaintEffect(enum.StrEnum):
-    """What a taint keeps away."""
+    """The pods that a taint keeps away."""
 
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -328,7 +328,7 @@ class _Dumper(yaml.SafeDumper):
     """Writes every value out; anchors are for programs, not for readers."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
-        """Return that no value is referred to."""
+        """Return True: YAML is written without aliases."""
         return True
 
 

@@ -50,7 +50,7 @@ PROBLEMS: Final = {
 
 
 @dataclass(eq=False)
-class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the reasons users see
+class InvalidField(ValueError):  # noqa: N818 - named after the problem, like the reasons users see
     """A field of a user's object that cannot be read, with its value and the fault."""
 
     field: str
@@ -119,7 +119,7 @@ def printable(text: str) -> str:
 
 
 def message(text: str) -> str:
-    """Return a readable text of bounded length, whatever user input it contains."""
+    """Return a readable text of bounded length, even for hostile user input."""
     return shortened(printable(text[: 2 * LONGEST_MESSAGE]), LONGEST_MESSAGE)
 
 

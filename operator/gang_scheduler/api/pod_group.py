@@ -117,7 +117,7 @@ class ApiModel(BaseModel):
 
 
 class ConditionStatus(enum.StrEnum):
-    """What a condition says of its type."""
+    """Whether a condition is true."""
 
     TRUE = "True"
     FALSE = "False"
@@ -187,7 +187,7 @@ class Phase(enum.StrEnum):
 
 
 class PodGroupSpec(ApiModel):
-    """What the gang needs."""
+    """The needs of the gang."""
 
     min_member: Int32 = Field(
         ge=1,
@@ -224,7 +224,7 @@ class PodGroupSpec(ApiModel):
 
 
 class PodGroupQueue(ApiModel):
-    """The place of a gang among those that wait in its queue."""
+    """The place of a gang among the waiting gangs of its queue."""
 
     name: Text = Field(default="", description="The queue that the gang is charged to.")
     position: Int32 = Field(
@@ -377,7 +377,7 @@ class PodGroupCheckpoint(ApiModel):
 
 
 class PodGroupStatus(ApiModel):
-    """What became of the gang. Written by the scheduler."""
+    """The state of the gang. Written by the scheduler."""
 
     phase: Phase | None = Field(default=None, description="How far the gang has come.")
     members: Int32 = Field(default=0, ge=0, description="Pods that belong to the gang now.")

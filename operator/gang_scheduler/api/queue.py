@@ -1,8 +1,8 @@
-"""Queue: how much of the cluster its gangs may use, and what it lends and borrows.
+"""Queue: how much of the cluster its gangs may use, and how much it lends and borrows.
 
 Rules of a single field, and the order of the quotas of one queue, are checked here and by the API
 server. Rules that involve other queues are not: such an object must be stored, so that its
-condition can say what is wrong.
+condition can explain the fault.
 """
 
 import enum
@@ -83,7 +83,7 @@ class WhenBorrowing(enum.StrEnum):
 
 
 def _no_more(least: str, most: str) -> dict[str, str]:
-    """Return the rule that amounts of one field do not exceed those of another."""
+    """Return the rule that amounts of one field do not exceed the amounts of another."""
     return {
         "rule": (
             f"!has(self.{least}) || !has(self.{most}) || self.{least}.all(r, !(r in self.{most})"
@@ -151,7 +151,7 @@ class FlavorFungibility(ApiModel):
 
 
 class Borrowing(ApiModel):
-    """How much of what others do not use the queue may use."""
+    """How much idle quota of other queues the queue may use."""
 
     enabled: Flag = Field(default=False, description="Whether the queue may borrow.")
     max_borrow_ratio: Number | None = Field(
@@ -179,7 +179,7 @@ class BorrowingEviction(ApiModel):
 
 
 class QueuePreemption(ApiModel):
-    """Which gangs may be evicted for which."""
+    """Which gangs may be evicted for which other gangs."""
 
     within_queue: WithinQueue | None = Field(
         default=None,
@@ -240,7 +240,7 @@ class PriorityRange(ApiModel):
 
 
 class AdmissionControl(ApiModel):
-    """What gangs must keep to, whatever is free."""
+    """Limits for gangs, even if the queue has free quota."""
 
     max_jobs: Int32 | None = Field(
         default=None, ge=0, description="How many gangs may run at once; the others wait."
@@ -259,7 +259,7 @@ class AdmissionControl(ApiModel):
 
 
 class Aging(ApiModel):
-    """How waiting raises the priority by which gangs are ordered."""
+    """How waiting raises the priority in the order of gangs."""
 
     per_hour: Int32 | None = Field(default=None, ge=0, description="How much an hour adds.")
     max: Int32 | None = Field(default=None, ge=0, description="The most that is added.")
@@ -282,7 +282,7 @@ class Backfill(ApiModel):
 
 
 class SelectorExpression(ApiModel):
-    """What a label must be like."""
+    """A requirement on a label."""
 
     # Values that do not go with the operator are refused where selectors of all kinds are read.
     model_config = ConfigDict(
@@ -337,14 +337,14 @@ class QueueSummary(ApiModel):
 
 
 class RecentUsage(ApiModel):
-    """The decaying average of what the queue used."""
+    """The decaying average of the queue's usage."""
 
     at: Time = Field(description="When it was so.")
     amounts: dict[Text, Quantity] = Field(default={}, description="Amounts of resources.")
 
 
 class QueueStatus(ApiModel):
-    """What became of the queue. Written by the scheduler."""
+    """The state of the queue. Written by the scheduler."""
 
     nominal: AmountsByFlavor | None = Field(
         default=None, description=f"What is promised to it and to those below, {BY_FLAVOR}"
@@ -381,7 +381,7 @@ class QueueStatus(ApiModel):
 
 
 class QueueSpec(ApiModel):
-    """What the queue is promised, and how it is used."""
+    """The quota of the queue, and how it is used."""
 
     parent: Name | None = Field(
         default=None, description="The queue above. Absent: root, which needs no object."
@@ -465,7 +465,7 @@ class QueueSpec(ApiModel):
     )
 
 
-# Of the whole object: a rule of the spec cannot see the name.
+# Rules of the whole object, because a rule of the spec cannot see the name.
 NAME_RULES: Final = (
     {
         "rule": "self.metadata.name != 'none'",

@@ -146,7 +146,7 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[tracing.Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's signature.
     ) -> connector.Connection:
-        """Return a connection whose next bytes can only be the answer."""
+        """Return a connection without leftover bytes of an earlier answer."""
         while True:
             found = await super().connect(req, traces, timeout)
             if found.protocol is None or not found.protocol.should_close:

@@ -149,9 +149,9 @@ async def load(kubeconfig: str) -> Configuration:
 async def load_as_user(kubeconfig: str = "", context: str = "") -> tuple[Configuration, str]:
     """Return the configuration as kubectl finds it, and the namespace of its context.
 
-    It is that of the named file, else of the usual file, else the in-cluster one. Without a
-    `context`, the current context counts. Raises UnusableConfigurationError with a message of one
-    line.
+    It comes from the named file, else from the usual file, else from the pod that this runs in.
+    Without a `context`, the current context counts. Raises UnusableConfigurationError with a
+    message of one line.
     """
     usual = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     if kubeconfig or context or _exists(usual):

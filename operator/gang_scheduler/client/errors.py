@@ -65,7 +65,7 @@ class ApiError(Exception):
 
     @property
     def kind(self) -> Kind:
-        """What the caller can do about the error."""
+        """The kind of error, which decides what the caller can do."""
         if self.status == 0 or self.status >= 500:
             return Kind.UNKNOWN
         if self.status == 429 and self.cause == BUDGET:
@@ -104,11 +104,13 @@ def _cause(status: Mapping[str, Any]) -> str:
 FIRST_SECONDS: Final = 0.1
 LAST_SECONDS: Final = 5.0
 JITTER: Final = 0.25
-"""The largest random part by which a pause gets longer, as in client-go."""
+"""The largest random part of a pause, relative to the pause, as in client-go."""
 
 DENIED_SECONDS: Final = 30.0
-"""For so long a denial may be one of an API server that does not know all rights or tokens yet, or
-whose webhook fails."""
+"""A denial may be temporary for this long.
+
+A new API server may not know all rights or tokens yet, or a webhook may be down.
+"""
 MOST_DENIED: Final = 10_000
 
 
@@ -148,10 +150,10 @@ class Backoff:
 
 
 class Denials:
-    """Since when requests about each subject are denied: a first denial may pass.
+    """Remembers since when requests about each subject are denied: a first denial may pass.
 
-    A subject that was not denied for DENIED_SECONDS starts over. `clock` is in seconds, by default
-    that of the event loop.
+    A subject without a denial for DENIED_SECONDS starts over. `clock` is in seconds, by default the
+    event loop's.
     """
 
     def __init__(self, clock: Callable[[], float] | None = None) -> None:

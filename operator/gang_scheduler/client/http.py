@@ -29,7 +29,7 @@ MaySend = Callable[[], bool]
 
 
 def always() -> bool:
-    """Return that a write may be sent."""
+    """Return True: the write may be sent."""
     return True
 
 
@@ -59,11 +59,11 @@ class HttpClient(Protocol):
         *,
         may_send: MaySend = always,
     ) -> Answer:
-        """Return the answer, whatever its status. Raises OSError if none comes in time.
+        """Return the answer with any status. Raises OSError if none comes in time.
 
         After an exception a write may have been carried out, but at most once: only reads are
-        repeated. No write is sent later than SEND_SECONDS after it was requested, none unless
-        `may_send` allows it just before, and none after this method has returned or raised.
+        repeated. A write is not sent later than SEND_SECONDS after it was requested, not if
+        `may_send` forbids it just before, and not after this method has returned or raised.
         NotSentError: the request was not sent.
         """
 

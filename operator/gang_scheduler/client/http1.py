@@ -1,8 +1,8 @@
 """HTTP/1.1 client for short requests to one API server, over connections that are kept open.
 
-It covers only what such requests need, because most of a binding's CPU time was spent here.
-`Client` sends a request over a free connection, or `dial` makes a new one, through a tunnel if a
-proxy is on the way. A `Channel` is one such connection, and an `AnswerReader` assembles its
+It covers only the features that such requests need, because most of a binding's CPU time was spent
+here. `Client` sends a request over a free connection, or `dial` makes a new one, through a tunnel
+if a proxy is on the way. A `Channel` is one such connection, and an `AnswerReader` assembles its
 answers. The parser is llhttp, by httptools.
 """
 
@@ -166,7 +166,7 @@ class Channel(asyncio.Protocol):
                 waiter.set_result(answer)
 
     def eof_received(self) -> None:
-        """Take EOF for the end of an answer whose headers do not say where it ends."""
+        """End an answer at EOF if its headers do not say how long it is."""
         answer = self._reader.end()
         waiter = self._pending()
         if answer is not None and waiter is not None:
@@ -189,7 +189,7 @@ class Channel(asyncio.Protocol):
 # A tunnel through the HTTP proxy in front of the API server, opened by CONNECT.
 
 LONGEST_REPLY = 1 << 14
-"""In bytes. A proxy that refuses may send a page, of which the first line is enough."""
+"""In bytes. A proxy that refuses may send a page; its first line is enough."""
 
 
 class ProxyError(ConnectionError):

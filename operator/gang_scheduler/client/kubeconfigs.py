@@ -1,4 +1,4 @@
-"""The only door to kubernetes_asyncio, of which only the loader of configurations is used.
+"""The only module that imports kubernetes_asyncio, for its loader of configurations.
 
 The library has 800 modules of models. With aiohttp, importing it takes longer than reading a small
 cluster. The loader needs neither, except for users that renew a token by OpenID.

@@ -83,10 +83,7 @@ class KubernetesApi:
         await self._connection.request("POST", path + query, msgspec.json.encode(eviction))
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of a pod, and remove those whose value is None.
-
-        REFUSED for another uid.
-        """
+        """Set annotations of a pod; a value of None removes one. REFUSED if the uid is another."""
         patch = {"metadata": {"uid": pod.uid, "annotations": annotations}}
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)

@@ -53,14 +53,16 @@ def utc_now() -> datetime:
 
 
 class LeaderElector:
-    """Competes for one Lease under an `identity` that no other process has. Times in seconds.
+    """Competes for one Lease under an `identity` that no other process has. Times are in seconds.
 
-    `acquired` is set once this process leads, and `predecessor` says after which other one;
-    `lease` is the Lease as this process wrote it last. It has those annotations that it had, and
-    `annotations` beside them, from the next renewal on; one without text is left out.
-    `problem` is what the last failed attempt met. `clock` must not stand still while a callback
-    runs, as a loop's may: after a stop of the process it is asked before anything else. `releases`
-    can be withdrawn where writes may be on their way; `released` says whether it was done.
+    `acquired` is set once this process leads, and `predecessor` is the leader before it; `lease` is
+    the Lease as this process wrote it last. The Lease keeps its own annotations. `annotations` are
+    added with the next renewal, except empty ones. `problem` is the error of the last failed
+    attempt.
+
+    `clock` must not stand still while a callback runs, as a loop's may: after the process was
+    stopped, it is asked before anything else. `releases` can be withdrawn if writes may be on their
+    way; `released` says whether the Lease was released.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class LeaderElector:
         return self._clock() < self._renewal_sent_at + self._renew_deadline
 
     def seconds_left(self) -> float:
-        """Return for how long no other replica can lead, whatever happens to this process."""
+        """Return for how long no other replica can lead, even if this process stalls."""
         return self._renewal_sent_at + self._lease_seconds - self._clock()
 
     async def late_writes(self) -> None:
@@ -208,7 +210,7 @@ class LeaderElector:
             self._renewal_sent_at = NEVER
             return False
         if self.acquired.is_set() and not self.is_leader():
-            # Bindings were given up meanwhile whose outcome is not known: begin from the start.
+            # Bindings with an unknown outcome were given up meanwhile, so start from the beginning.
             return False
         await self._put(lease)
         if not self.acquired.is_set():

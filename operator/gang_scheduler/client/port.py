@@ -1,6 +1,6 @@
-"""The ports of the API server, and of pods that are asked over HTTP.
+"""The interfaces to the API server, and to pods that are asked over HTTP.
 
-`kubernetes` and `fake` implement the port of the API server, and `pod_http` that of pods.
+`kubernetes` and `fake` implement the interface to the API server, and `pod_http` the one to pods.
 """
 
 from collections.abc import Mapping
@@ -62,10 +62,7 @@ class Api(Protocol):
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of a pod, and remove those whose value is None.
-
-        REFUSED for another uid.
-        """
+        """Set annotations of a pod; a value of None removes one. REFUSED if the uid is another."""
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""

@@ -1,6 +1,6 @@
-"""The one way in which parts of the operator write: only as the leader, counted, with retries.
+"""All parts of the operator write through this: only as the leader, counted, with retries.
 
-The binder has a way of its own: after a request without an answer, it asks for the pod's node.
+The binder does not: after a request without an answer, it must first ask for the pod's node.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class Writes:
         seconds: float = 0.0,
         as_long_as: Callable[[], bool] = _always,
     ) -> Refusal | None:
-        """Send a write; return the reason why it was not done, or None once it is done.
+        """Send a write; return the reason why it failed, or None once it is done.
 
         It is repeated for at most `seconds`, as long as the answers are `passing` or denials that
         may pass, and `as_long_as()` returns True. Every answer is counted under `what`. All writes

@@ -114,7 +114,7 @@ class OptionalKinds:
     """Whether each kind may be read; changes are logged."""
 
     def __init__(self) -> None:
-        # By name, with the time of the first such answer.
+        # The kinds that may not be listed, each with the time of the first such answer.
         self._forbidden: dict[str, float] = {}
 
     @property

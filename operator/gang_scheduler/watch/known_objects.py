@@ -87,7 +87,7 @@ ANYTHING: Final = msgspec.json.Decoder()
 
 
 class Handler(Protocol):
-    """Takes the events of one kind in; `decode.event_handlers` has those of the watched kinds."""
+    """Takes in the events of one kind; `decode.event_handlers` makes one for each watched kind."""
 
     @property
     def name(self) -> str:
@@ -95,11 +95,11 @@ class Handler(Protocol):
 
     @property
     def versions(self) -> tuple[GVR, ...]:
-        """The versions in which it may be served, best first."""
+        """The API versions of the kind, best first."""
 
     @property
     def decoder(self) -> Decoder[Any] | None:
-        """The decoder of an object's bytes for `take_decoded`; None if there is no such decoder."""
+        """The decoder of an object's bytes for `take_decoded`; None if the kind has none."""
 
     def take(self, event: Object) -> None:
         """Take in an event."""
@@ -144,7 +144,7 @@ class KnownObjects:
     def listed(self, item: Raw) -> None:
         """Take in an object of the list, unless it is known in this version.
 
-        A new leader lists all pods and nodes, of which few have changed.
+        A new leader lists all pods and nodes, but few of them have changed.
         """
         # Kinds without a decoder may be served in several versions; the best version counts. During
         # the first list nothing is known yet, and checking would cost half as much as decoding.

@@ -49,7 +49,8 @@ def register(
 ) -> None:
     """Register handlers for everything that watches bring. Lists are handled by `kopf_lists`."""
     for handler in event_handlers.all:
-        # Kopf takes a kind without a version for one of the group's preferred version, and that
+        # Kopf assumes a group's preferred version for a kind without one, and that version may lack
+        # the kind: scheduling.k8s.io/v1 has no PodGroups.
         # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
         for gvr in handler.versions:
             _watch(registry, gvr, handler)
@@ -141,9 +142,9 @@ Request = Callable[..., Awaitable[aiohttp.ClientResponse]]
 
 @contextmanager
 def seen(kinds: dict[GVR, str], *, silence_seconds: float) -> Iterator[None]:
-    """See the requests of Kopf in the block, for the kinds of these names.
+    """Observe the requests of Kopf within the block, for these kinds.
 
-    A watch, of whatever kind, that brings nothing for so long breaks as a connection would. Kopf
+    A watch of any kind that receives nothing for so long is broken off like a lost connection. Kopf
     begins it again from the last version.
     """
     by_path = {gvr.path(): name for gvr, name in kinds.items()}
@@ -219,7 +220,7 @@ class Relist:
             except ApiError as error:
                 await lists.pause(error)
         if lists.forbidden:
-            return  # What is known of it counts until the sweep knows better.
+            return  # The known objects count until the sweep has a better answer.
         gone = known.difference(known_objects.uids)
         for uid in gone:
             handler.missing(uid)
@@ -341,7 +342,8 @@ class KopfSource:
                 await _stop(tasks)
                 # Kopf leaves the other watchers running when one has failed.
                 await _stop([task for task in asyncio.all_tasks() if _is_guarded(task)])
-                # And requests for what is served. Last: a watcher goes on, although it is
+                # Also stop its requests to the API server. They come last: otherwise a watcher
+                # whose request ends first would keep running although it is cancelled.
                 # cancelled, when it finds that ended by which it would be told to pause.
                 await _stop([task for task in asyncio.all_tasks() if _is_kopfs(task)])
         errors = (task.exception() for task in done if not task.cancelled())

@@ -42,8 +42,10 @@ SLICE: Final = 100
 LAST_SECONDS: Final = (300, 600)
 """How long a watch lasts: at least, and at most."""
 SILENT_SECONDS: Final = 20
-"""A stalled connection looks like that of an API server without news, which sends a bookmark about
-once a minute. Asking again from the last version is cheap."""
+"""A quiet API server sends a bookmark about once a minute; silence may mean a stalled connection.
+
+Asking again from the last version is cheap.
+"""
 FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
 """How long a page may take: a request that is lost shall not cost much, and a slow API server be
 given the time that it takes."""
@@ -227,8 +229,8 @@ class ListWatch:
     async def _wait_until_served(self) -> None:
         """Wait until a CRD changes, or a minute: a new API server may serve more, too.
 
-        After a change wait for less, and longer each time. What is forbidden only for a moment is
-        remembered.
+        After a change the wait is shorter at first, and then grows. If the kind is forbidden only
+        for a moment, its objects are kept.
         """
         self.served = self._has_listed = False
         synced.not_served(self.name)

@@ -1,7 +1,7 @@
-"""One list of each kind, as the reflector makes it, without a watch: a cluster at one moment.
+"""Lists each kind once, without a watch: the cluster at one moment.
 
-This is for questions that are asked once. The lists run concurrently, in pages. Lists that are
-forbidden are reported, and only those of decisive kinds must succeed.
+It serves commands that ask once. The lists run concurrently, in pages. Forbidden lists are
+reported, and only the lists of decisive kinds must succeed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ TRIES: Final = 3
 
 
 class Handlers(Protocol):
-    """Takes the objects of all kinds in; `EventHandlers` are such."""
+    """Takes in the objects of all kinds; `EventHandlers` implements it."""
 
     @property
     def all(self) -> Sequence[Handler]:

@@ -59,9 +59,9 @@ class _Lease(Wire, frozen=True):
 class QuotaControllers:
     """Checks the Leases of products that may have queues here, and updates the cache.
 
-    `tell` is called with the Lease and its uid when a controller turns out to run that did not run
-    before. `not_served` are the names of kinds whose CRDs are not installed. `clock` is in seconds
-    since the epoch, `monotonic` in seconds.
+    `tell` is called with the Lease and its uid when a controller is found to have started.
+    `not_served` are the names of kinds whose CRDs are not installed. `clock` is in seconds since
+    the epoch, `monotonic` in seconds.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ class Reflector:
         await self._in_step()
 
     def begin_anew(self, kind: str) -> None:
-        """Restart the watch of a kind with a list, whatever it is doing."""
+        """Restart the watch of a kind with a list, even if it is in the middle of one."""
         for each in (self._crds, *self._kinds):
             if each.name == kind:
                 each.list_anew()

@@ -30,16 +30,21 @@ log = Logger()
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long what may take, in seconds.
+    """The time limits of the supervisor, in seconds.
 
-    anew      A watch without a sign of life for so long is restarted.
-    dead      One that stays without is dead. From here on this replica is not ready, whosever fault
-              it is. Long enough for two reconnections of a source and a slow answer.
-    look      Between two looks: longer than a source pauses between two attempts, so that what the
-              source does about an API server that is back counts first.
-    recent    A watch that was restarted `often` times within so long, and is silent again, is dead
-              as well.
-    answer    How long a watch of the supervisor's own may take to be answered.
+    anew: a watch without a sign of life for so long is restarted.
+
+    dead: a watch that stays silent for so long is dead. From then on this replica is not ready,
+    even if the fault is elsewhere. It is long enough for two reconnections of a source and a slow
+    answer.
+
+    look: the pause between two checks. It is longer than the pause of a source between two
+    attempts, so that the source can reconnect first when an API server is back.
+
+    recent: a watch that was restarted `often` times within this time, and is silent again, is dead,
+    too.
+
+    answer: how long a watch opened by the supervisor itself may take to be answered.
     """
 
     anew: float = 60.0
@@ -166,13 +171,13 @@ class WatchSupervisor:
 
 
 def _older(ages: Mapping[str, float], limit: float) -> list[tuple[str, float]]:
-    """Return the kinds whose watches are older, with their ages, the oldest first."""
+    """Return the kinds whose watches are older than the limit, with their ages, oldest first."""
     found = [(kind, age) for kind, age in ages.items() if age >= limit]
     return sorted(found, key=lambda each: (-each[1], each[0]))
 
 
 class WatchTrial:
-    """Tries watches of kinds next to those of the source, for a moment, from now on."""
+    """Opens watches of kinds for a moment, in addition to the watches of the source."""
 
     def __init__(
         self,

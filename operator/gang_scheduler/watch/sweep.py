@@ -1,10 +1,10 @@
-"""Compares the cache with a list of uids: finds deletions, and when the cache is complete.
+"""Compares the cache with lists of uids, to find deletions and to know when the cache is complete.
 
-A watch that is restarted does not report deletions in between, and Kopf has no event for "the
-first list is complete". The uids that the API server lists answer both.
+A watch that is restarted does not report deletions in between, and Kopf has no event for "the first
+list is complete". The uids that the API server lists answer both.
 
 The uids also show whether Kopf watches a kind at all. Kopf looks up the served kinds only when a
-CRD changes: it misses a kind that the API server serves a moment later, or whose CRD appeared while
+CRD changes. It misses a kind that the API server serves a moment later, or whose CRD appeared while
 no watch was open.
 """
 

@@ -34,9 +34,9 @@ class Source(Protocol):
         """
 
     def begin_anew(self, kind: str) -> None:
-        """Restart the watch of a kind with a list, whatever it is doing. Does not wait.
+        """Restart the watch of a kind with a list, even if it is in the middle of one.
 
-        Watches of other kinds may restart with it.
+        Does not wait. Watches of other kinds may restart with it.
         """
 
     async def fresh(self) -> None:

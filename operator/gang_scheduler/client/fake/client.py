@@ -130,10 +130,7 @@ class FakeApi:
                 self.cluster.delete(PODS, pod.namespace, pod.name)
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of a pod, and remove those whose value is None.
-
-        REFUSED for another uid.
-        """
+        """Set annotations of a pod; a value of None removes one. REFUSED if the uid is another."""
         seen = {"uid": pod.uid, "annotations": dict(annotations)}
         async with self._call("annotate_pod", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:

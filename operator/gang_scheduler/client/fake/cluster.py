@@ -112,7 +112,7 @@ Watcher = Callable[[GVR, Change, Document], None]
 
 
 class FakeCluster:
-    """The objects. `watchers` are called for every change with a copy, before the write returns.
+    """The objects. `watchers` are called with a copy for every change, before the write returns.
 
     `without_status` are the kinds whose CRD has no status subresource: their generation counts
     status writes, too.
@@ -167,7 +167,7 @@ class FakeCluster:
         return self._store(gvr, document)
 
     def has(self, gvr: GVR, namespace: str, name: str) -> bool:
-        """Return whether there is such an object."""
+        """Return whether the object exists."""
         return (namespace, name) in self._objects.get(gvr, {})
 
     def get(self, gvr: GVR, namespace: str, name: str) -> Document:
