@@ -31,7 +31,7 @@ NOT_FOUND: Final = 404
 FLAGS: Final = ("--no-leader-elect", "--manage-job=Job", "--log-format=console")
 
 
-class DemoFailed(Exception):  # noqa: N818 - reads as what it is.
+class DemoFailed(Exception):  # noqa: N818 - named after the problem.
     """The demo cannot go on."""
 
 
@@ -83,7 +83,7 @@ class Embedded:
 
 @contextlib.contextmanager
 def embedded(port: int = 0, *, controllers: bool = True) -> Iterator[Embedded]:
-    """Run an embedded API server until the block ends, with what controllers and kubelets do."""
+    """Run an embedded API server with controllers and kubelets until the block ends."""
     serving: list[Server] = []
     ready, over = threading.Event(), _Over()
 
@@ -95,7 +95,7 @@ def embedded(port: int = 0, *, controllers: bool = True) -> Iterator[Embedded]:
                 ready.set()
                 await over.event.wait()
         except OSError:
-            # Of a port that is taken the caller is told, without a traceback of this thread.
+            # If the port is taken, the caller gets the error, without a traceback of this thread.
             if serving:
                 raise
         finally:
@@ -138,7 +138,7 @@ def operator(kubeconfig: Path, *flags: str) -> Iterator[Path]:
 
 
 def command(kubeconfig: Path, *words: str) -> str:
-    """Return what a command of the product prints about a cluster."""
+    """Return the output of a command of this product on a cluster."""
     done = subprocess.run(  # noqa: S603 - ourselves.
         [sys.executable, "-m", "gang_scheduler", *words, f"--kubeconfig={kubeconfig}"],
         capture_output=True,
@@ -195,7 +195,7 @@ class _Over:
             self.loop.call_soon_threadsafe(self.event.set)
 
 
-# What a proxy of the user's would do with requests to this machine is none of ours.
+# Requests to this machine must not go through the user's proxy.
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

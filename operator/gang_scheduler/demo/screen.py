@@ -1,4 +1,4 @@
-"""What the demo shows: headings, pictures of nodes, and progress, with colours on terminals.
+"""The output of the demo: headings, pictures of nodes, and progress, with colours on terminals.
 
 Every line fits into 80 columns.
 """
@@ -15,7 +15,7 @@ from rich.text import Text
 
 WIDTH: Final = 80
 PATIENCE_SECONDS: Final = 2.0
-"""What takes longer says so."""
+"""A step that takes longer prints that it is waiting."""
 COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "bright_red", "bright_cyan")
 FREE: Final = "."
 A_ROW: Final = 4
@@ -44,17 +44,17 @@ class Screen:
         self._console.print(text, style=style, markup=False)
 
     def quote(self, text: str) -> None:
-        """Show what the scheduler says, in as many lines as it takes."""
+        """Print a message of the scheduler, in as many lines as it takes."""
         margin = "  "
         lines = textwrap.fill(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
         self.say(lines, "yellow")
 
     def done(self, text: str) -> None:
-        """Say what has come true."""
+        """Print that a step has succeeded."""
         self.say(f"  {text}", "green")
 
     def command(self, line: str, output: str) -> None:
-        """Show a command and what it prints, with lines in two that are too long."""
+        """Print a command and its output; lines that are too long are wrapped."""
         self._console.print(f"$ {line}", style="bold", markup=False)
         for each in output.rstrip().splitlines():
             self._console.out("\n".join(textwrap.wrap(each, WIDTH)), highlight=False)
@@ -81,7 +81,7 @@ class Screen:
             teller.join()
 
     def nodes(self, nodes: Nodes) -> None:
-        """Draw the nodes: a letter of its gang for each GPU in use, and what the letters mean."""
+        """Draw the nodes: a letter of its gang for each GPU in use, and the key to the letters."""
         names = sorted(nodes)
         for first in range(0, len(names), A_ROW):
             line = Text("  ")
@@ -101,7 +101,7 @@ class Screen:
         self._console.print(legend)
 
     def _letter(self, gang: str) -> tuple[str, str]:
-        """Return the letter of a gang, which is that of no other, and its colour."""
+        """Return the letter of a gang, which no other gang has, and its colour."""
         if gang not in self._letters:
             wanted = (*gang.upper(), *"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
             free = (each for each in wanted if each.isalpha() and each not in self._taken())

@@ -61,9 +61,9 @@ def definitions() -> list[Object]:
 
 
 def ground(*, guarded: bool) -> list[Object]:
-    """Return what is there before the first gang: the namespace, the nodes, and a priority.
+    """Return the objects needed before the first gang: the namespace, the nodes, and a priority.
 
-    `guarded` nodes have a taint, so that pods of others stay away.
+    `guarded` nodes have a taint, so that other pods stay away.
     """
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     urgent = {
@@ -115,7 +115,7 @@ def gang(asked: Gang) -> Iterator[Object]:
 
 
 def queue(name: str, gpus: int) -> Object:
-    """Return a queue with a quota, which may borrow what others leave idle."""
+    """Return a queue with a quota, which may borrow quota that other queues leave idle."""
     spec = {"quota": {"soft": {GPU: str(gpus)}}, "borrowing": {"enabled": True}}
     body = {"apiVersion": QUEUES.api_version, "kind": "Queue", "metadata": {"name": name}}
     return Object(QUEUES, {**body, "spec": spec})
@@ -151,7 +151,7 @@ def _node(number: int, *, guarded: bool) -> Body:
                 MARK: "true",
                 RACK: f"rack-{number // IN_A_RACK}",
                 "kubernetes.io/hostname": name,
-                # KWOK looks after such nodes, where there is KWOK.
+                # KWOK looks after such nodes, if it is installed.
                 "type": "kwok",
             },
         },

@@ -1,4 +1,4 @@
-"""What has changed, in order, for watches to begin at any version that is not too old."""
+"""The changes of a cluster in order; a watch can begin at any version that is not too old."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -138,7 +138,7 @@ class Changes:
             kind.waiting.discard(woken)
 
     def bookmark(self, form: Form, **annotations: str) -> bytes:
-        """Return a line that says nothing but the version up to which all was told."""
+        """Return a bookmark: it only says up to which version all changes were sent."""
         told = {"annotations": annotations} if annotations else {}
         metadata = {"resourceVersion": str(self._cluster.version), **told}
         return _line("BOOKMARK", form.show({"metadata": metadata}))
@@ -168,7 +168,7 @@ def _told(changed: Changed, selection: Selection, form: Form) -> bytes:
         namespace = changed.document["metadata"].get("namespace")
         if selection.namespace and namespace != selection.namespace:
             return b""
-        # Of equal lines all but the first cost nothing.
+        # A line is encoded once, and reused for all watches of the same form.
         if form.name not in changed.lines:
             changed.lines[form.name] = _line(changed.verb, form.show(changed.document))
         return changed.lines[form.name]

@@ -1,7 +1,7 @@
-"""What the controllers of Kubernetes and kubelets would do, each after the change that it is about.
+"""Plays the controllers of Kubernetes and the kubelets: each reacts to a change.
 
-Jobs get their pods and counts, objects go with their owners and namespaces, budgets count, claims
-and volumes are bound, and pods with a node run. No container is started anywhere.
+Jobs get their pods and counts, objects are deleted with their owners and namespaces, budgets count,
+claims and volumes are bound, and pods with a node run. No container is started anywhere.
 """
 
 import asyncio
@@ -48,13 +48,13 @@ class Controllers:
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._cluster = objects.cluster
-        # What could not be done, the latest: nothing else tells of it.
+        # The latest failures, which are visible only here.
         self.problems: deque[str] = deque(maxlen=20)
         self._dirty: deque[Key] = deque()
         self._queued: set[Key] = set()
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        # Of each uid the object, and what it owns.
+        # By uid: the object, and the objects that it owns.
         self._uids: dict[str, Key] = {}
         self._owned: defaultdict[str, set[Key]] = defaultdict(set)
         self._owners: dict[Key, tuple[str, tuple[str, ...]]] = {}
@@ -121,7 +121,7 @@ class Controllers:
                 self._ask_namespace(metadata["namespace"])
 
     def _note_owners(self, key: Key, document: Document, *, is_there: bool) -> None:
-        """Remember what owns an object, and ask for its Job and the budgets of its namespace."""
+        """Remember the owners of an object, and queue its Job and the budgets of its namespace."""
         metadata = document["metadata"]
         owners = tuple(each["uid"] for each in metadata.get("ownerReferences") or ())
         for uid in self._owners.pop(key, ("", ()))[1]:

@@ -8,14 +8,14 @@ from gang_scheduler.api.kinds import PODS
 from gang_scheduler.embedded.kinds import STATUS_VERBS, VERBS, Kinds, Served
 
 KUBERNETES: Final = ("1", "37", "1")
-"""The version of Kubernetes whose answers it gives."""
+"""The version of Kubernetes that it imitates."""
 OF_PODS: Final = {"binding": ("v1", "Binding"), "eviction": ("policy/v1", "Eviction")}
 """The parts that only pods have, with the objects that are sent to them."""
 Json = dict[str, Any]
 
 
 def server_version() -> Json:
-    """Return what `kubectl version` shows of the server: also that it is no real one."""
+    """Return the version for `kubectl version`, marked as embedded."""
     major, minor, patch = KUBERNETES
     return {
         "major": major,

@@ -1,4 +1,4 @@
-"""The kinds that are served: those of Kubernetes that gangs have to do with, and those of CRDs."""
+"""The served kinds: the Kubernetes kinds that gangs need, and the kinds of CRDs."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -29,9 +29,9 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A kind in one version. Objects are stored as `stored` says, whichever version is asked for.
+    """A kind in one version. Objects are stored in the version `stored`, whichever is requested.
 
-    `schema` is that of a CRD; `fields` are what its objects can be selected by.
+    `schema` comes from a CRD; `fields` are the fields by which its objects can be selected.
     """
 
     gvr: GVR
@@ -131,7 +131,7 @@ BUILT_IN: Final = (
 
 
 class Kinds:
-    """The kinds that are served now, those of CRDs among them."""
+    """The kinds that are served now, including kinds of CRDs."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
@@ -168,7 +168,7 @@ class Kinds:
         return {group: sorted(versions, key=_age) for group, versions in found.items()}
 
     def define(self, crd: Document) -> None:
-        """Serve what a CRD says, in place of what an earlier version of it said."""
+        """Serve the kinds of a CRD, in place of an earlier version of that CRD."""
         versions = [each for each in crd["spec"]["versions"] if each.get("served")]
         stored = next(each["name"] for each in crd["spec"]["versions"] if each.get("storage"))
         names, group = crd["spec"]["names"], crd["spec"]["group"]
@@ -221,7 +221,7 @@ def _custom(crd: Document, version: Document, key: GVR) -> Served:
 
 
 def _age(version: str) -> tuple[int, int, int]:
-    """Return a sort key: v2 before v1, and those before v1beta2, v1beta1 and v1alpha1."""
+    """Return a sort key: v2 before v1, and stable versions before v1beta2, v1beta1 and v1alpha1."""
     found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
     if found is None:
         return (3, 0, 0)
@@ -230,7 +230,7 @@ def _age(version: str) -> tuple[int, int, int]:
 
 
 def shown(served: Served, document: Document) -> Document:
-    """Return an object as it is in the version that is asked for. What is stored stays as it is."""
+    """Return an object in the requested version. The stored object does not change."""
     if served.gvr == CORE_EVENTS:
         return _as_core_event(document)
     if document.get("apiVersion") == served.gvr.api_version:

@@ -1,4 +1,4 @@
-"""The verbs on objects of all kinds: create, replace, patch, delete, and what they refuse."""
+"""The verbs on objects of all kinds, and their refusals: create, replace, patch, delete."""
 
 import copy
 import secrets
@@ -137,7 +137,7 @@ class Objects:
     def change(
         self, served: Served, namespace: str, name: str, change: Callable[[Document], None]
     ) -> Document:
-        """Change an object in place, without looks at what."""
+        """Change an object in place, without any check."""
         self.get(served, namespace, name)
         with self.cluster.changing(served.key, namespace, name) as found:
             change(found)
@@ -257,7 +257,7 @@ class Objects:
         self.cluster.remove(served.key, metadata.get("namespace", ""), metadata["name"])
 
     def _defined(self, crd: Document) -> Document:
-        """Serve what a CRD says, and return it with the conditions that say so."""
+        """Serve the kinds of a CRD, and return the CRD with the conditions for that."""
         crd = preparing.established(crd)
         self.kinds.define(crd)
         return crd
@@ -289,11 +289,11 @@ class Objects:
 
 
 MUST_NAME_VERSION: Final = frozenset({LEASES, CRDS})
-"""Kinds of Kubernetes that are not replaced whatever their version."""
+"""Kinds of Kubernetes that can only be replaced with their resourceVersion."""
 
 
 def _check_place(served: Served, namespace: str, body: Document) -> None:
-    """Refuse an object of another kind or namespace than those of the URL."""
+    """Refuse an object whose kind or namespace differs from the URL."""
     if served.is_custom and not (body.get("apiVersion") and body.get("kind")):
         raise Refused(400, "Object 'Kind' is missing, or its apiVersion")
     for key, wanted in (("apiVersion", served.gvr.api_version), ("kind", served.kind)):
@@ -334,7 +334,7 @@ def _with_status(served: Served, old: Document, new: Document) -> Document:
 
 
 def _counts(served: Served, document: Document) -> Any:  # noqa: ANN401
-    """Return the part of an object whose changes its generation counts."""
+    """Return the part of an object whose changes raise its generation."""
     if not served.is_custom:
         return document.get("spec")
     left_out = {"metadata", "apiVersion", "kind", *(("status",) if served.has_status else ())}

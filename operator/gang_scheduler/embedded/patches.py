@@ -37,7 +37,7 @@ MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The fields that tell elements of a list apart, by the name of the list; others are replaced."""
 SETS: Final = frozenset({"finalizers"})
-"""Lists of words to which a strategic patch adds."""
+"""Lists of words, to which a strategic patch adds elements."""
 
 
 def patched(document: Document, kind: str, patch: Any, *, is_custom: bool) -> Document:  # noqa: ANN401 - whatever JSON was sent.
@@ -68,7 +68,8 @@ def _strategic(into: object, patch: Any) -> Any:  # noqa: ANN401
     merged = dict(into) if isinstance(into, Mapping) else {}
     for key, value in patch.items():
         if key.startswith("$"):
-            # Orders of elements and of fields to keep: what kubectl apply sends beside its changes.
+            # Orders of elements, and fields to keep: kubectl apply sends these in addition to its
+            # changes.
             _apply_directive(merged, key, value)
         elif value is None or (isinstance(value, Mapping) and value.get(DIRECTIVE) == "delete"):
             merged.pop(key, None)
@@ -116,9 +117,9 @@ def _list(name: str, into: object, patch: Sequence[Any]) -> list[Any]:
 def _in_order(
     merged: list[Any], patch: Sequence[Any], before: Sequence[Any], keys: Sequence[str]
 ) -> list[Any]:
-    """Return elements as an API server orders them: those of the patch before others.
+    """Return elements in the order of an API server: elements of the patch first.
 
-    What was there before stays in the order that it had.
+    Elements that were there before keep their order.
     """
 
     def key_of(element: Any) -> Any:  # noqa: ANN401

@@ -101,7 +101,10 @@ def _quality(spec: Mapping[str, Any]) -> str:
 
 
 def admitted(cluster: FakeCluster, pod: Document) -> Document:
-    """Return a pod with the priority of its class, and what it tolerates. Raises Refused."""
+    """Return a pod with the priority and the tolerations added on admission.
+
+    Raises Refused.
+    """
     name, spec = pod["metadata"]["name"], dict(pod["spec"])
     named = spec.get("priorityClassName", "")
     classes = {key[1]: found for key, found in cluster.documents(PRIORITY_CLASSES).items()}
@@ -133,7 +136,7 @@ def _tolerations(given: list[Document]) -> list[Document]:
 
 
 def check_update(old: Document, new: Document) -> None:
-    """Refuse to change what a pod keeps for its whole life. Raises Refused."""
+    """Refuse to change the immutable fields of a pod. Raises Refused."""
     name, before, after = old["metadata"]["name"], old["spec"], new["spec"]
     gates = [each["name"] for each in before.get("schedulingGates") or ()]
     added = [e["name"] for e in after.get("schedulingGates") or () if e["name"] not in gates]
@@ -192,9 +195,9 @@ def grace_of(pod: Document, asked: int | None) -> int:
 
 
 def leave(pod: Document, grace: int) -> bool:
-    """Let a pod terminate, in place; return whether that is news.
+    """Let a pod terminate, in place; return whether anything changed.
 
-    What was said before can be shortened, never lengthened.
+    A grace period that was set before can only be shortened.
     """
     metadata = pod["metadata"]
     known = metadata.get("deletionGracePeriodSeconds")

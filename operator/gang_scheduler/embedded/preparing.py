@@ -29,7 +29,7 @@ STRICT: Final = "Strict"
 NO_QUANTITY: Final = "must be a quantity"
 OF_TYPES: Final = ("bool", "float", "int", "string", "dict", "model", "list")
 OF_DECODING: Final = {NO_QUANTITY, *(PROBLEMS[f"{each}_type"] for each in OF_TYPES)}
-"""What an API server finds wrong while it decodes a body, which is 400 and not 422."""
+"""Faults that an API server finds while decoding a body: the status is 400, not 422."""
 WORDS: Final = 2
 STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 JOB_DEFAULTS: Final[Mapping[str, Any]] = {
@@ -61,12 +61,12 @@ def prepared(served: Served, document: Document, strictness: str) -> tuple[Docum
 def checked_status(
     served: Served, document: Document, strictness: str
 ) -> tuple[Document, Sequence[str]]:
-    """Return an object whose status is checked, and its fields that no schema knows."""
+    """Return an object with a checked status, and its fields that no schema has."""
     return _custom(served, document, strictness) if served.is_custom else (document, ())
 
 
 def as_new(served: Served, document: Document) -> Document:
-    """Return a new object with the status that its kind begins with, whatever was sent."""
+    """Return a new object with its kind's initial status; a status in the request is dropped."""
     if served.gvr == NODES:
         spec = document.get("spec", {})
         return {**document, "spec": spec, "status": document.get("status", {})}
@@ -77,7 +77,7 @@ def as_new(served: Served, document: Document) -> Document:
 
 
 def check_update(served: Served, old: Document, new: Document) -> None:
-    """Refuse to change what cannot change. Raises Refused."""
+    """Refuse to change immutable fields. Raises Refused."""
     if served.gvr == PODS:
         pods.check_update(old, new)
     elif served.gvr == JOBS and not old["spec"].get("suspend"):
@@ -88,7 +88,7 @@ def check_update(served: Served, old: Document, new: Document) -> None:
 
 
 def established(crd: Document) -> Document:
-    """Return a CRD whose kind is served. Raises Refused for one that cannot be."""
+    """Return a CRD with the conditions of a served one. Raises Refused if it is invalid."""
     spec, name = crd.get("spec", {}), crd["metadata"]["name"]
     try:
         names, versions = spec["names"], spec["versions"]
@@ -140,7 +140,7 @@ def _pruned(
 ) -> tuple[Document, Sequence[str]]:
     """Return an object of Kubernetes without the fields that its schema does not know."""
     name = document["metadata"]["name"]
-    # What each object has beside what writers say of it has no schema here.
+    # managedFields has no schema here.
     body = {**own, "metadata": {k: v for k, v in own["metadata"].items() if k != "managedFields"}}
     try:
         said = validation.unknown_fields(body)
@@ -225,7 +225,7 @@ def _cause(fault: InvalidField) -> Cause:
 
 
 def _check_event(served: Served, event: Document) -> None:
-    """Refuse an Event of events.k8s.io that lacks what each must say."""
+    """Refuse an Event of events.k8s.io without its required fields."""
     if served.gvr != EVENTS:
         return
     needed = ("eventTime", "reportingController", "reportingInstance", "action", "reason", "type")
@@ -255,7 +255,7 @@ def _job(job: Document) -> Document:
 
 
 def _pod(pod: Document) -> Document:
-    # A pod that is there keeps its status; what is new gets one.
+    # An existing pod keeps its status; a new pod gets one.
     is_new = "resourceVersion" not in pod["metadata"]
     return pods.with_defaults(pod) if is_new else pod
 

@@ -1,4 +1,4 @@
-"""What a request is refused with: a Status as kubectl and clients read it."""
+"""The refusal of a request: a Status as kubectl and clients read it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -28,8 +28,8 @@ class Cause(NamedTuple):
     reason: str = "FieldValueInvalid"
 
 
-class Refused(Exception):  # noqa: N818 - reads as what it is.
-    """A request is refused. `reason` where it is another than that of the status."""
+class Refused(Exception):  # noqa: N818 - named after the problem.
+    """A request is refused. `reason` is set if it differs from the status code's usual one."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Refused(Exception):  # noqa: N818 - reads as what it is.
 
 
 def of_fake(error: ApiError) -> Refused:
-    """Return what the store says as it is said over HTTP."""
+    """Return an error of the store as an HTTP answer."""
     causes = [Cause("", error.message, error.cause)] if error.cause else []
     return Refused(error.status, error.message, causes=causes, retry_after=int(error.retry_after))
 

@@ -44,7 +44,7 @@ class Selection(NamedTuple):
 
 
 def read(served: Served, namespace: str, query: Mapping[str, str]) -> Selection:
-    """Return what a query asks for. Raises Refused for what cannot be read."""
+    """Return the selection that a query describes. Raises Refused if it is unreadable."""
     return Selection(
         namespace,
         tuple(_of_labels(query.get("labelSelector", ""))),
@@ -88,7 +88,7 @@ def _of_fields(served: Served, text: str) -> Iterator[tuple[str, str, bool]]:
         path, operator, value = _divided(part)
         if path not in served.fields:
             raise Refused(400, f'field label not supported: "{path}"')
-        # Events are stored as those of events.k8s.io.
+        # Events are stored in the version of events.k8s.io.
         for core, stored in OF_STORED_EVENTS if served.kind == "Event" else ():
             path = path.replace(core, stored)
         yield path, value, operator != "!="

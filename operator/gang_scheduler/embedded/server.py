@@ -1,4 +1,4 @@
-"""The HTTP server: what the paths of the Kubernetes API mean, and how answers are written."""
+"""The HTTP server: the paths of the Kubernetes API, and the forms of its answers."""
 
 import asyncio
 import base64
@@ -85,7 +85,7 @@ class Server:
         return list(self._controllers.problems) if self._controllers else []
 
     def _begin(self) -> None:
-        """Create what each API server has."""
+        """Create the objects that each API server has."""
         for name in FIRST_NAMESPACES:
             self._create(NAMESPACES, {"metadata": {"name": name}})
         for name, value in pods.SYSTEM.items():
@@ -138,13 +138,13 @@ class Server:
         return found
 
     def _is_of_group(self, path: tuple[str, ...]) -> bool:
-        """Return whether a path is that of a group and version that are served."""
+        """Return whether a path begins with a served group and version."""
         if path[:1] == ("apis",):
             return len(path) > 2 and path[2] in self.kinds.groups().get(path[1], ())
         return path[:2] == ("api", "v1")
 
     def _place(self, path: tuple[str, ...]) -> Place | None:
-        """Return what a path leads to, None if no such kind is served."""
+        """Return the place that a path names; None if its kind is not served."""
         if path[:2] == ("api", "v1"):
             group, version, rest = "", "v1", path[2:]
         elif path[:1] == ("apis",) and len(path) > 3:
@@ -319,7 +319,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form in which objects are asked for."""
+    """A form in which a client requests objects."""
 
     name: str
     of_object: Callable[[Served, Document], Document]
@@ -358,7 +358,7 @@ TABLE: Final = Form(
 
 
 def _form(request: web.Request) -> Form:
-    """Return the form that a client prefers. Raises Refused for those that are not known here."""
+    """Return the form that a client prefers. Raises Refused if no known form is accepted."""
     for accepted in request.headers.get("Accept", "*/*").split(","):
         kind, *parameters = (each.strip() for each in accepted.split(";"))
         if kind not in ("application/json", "application/*", "*/*"):
@@ -434,7 +434,7 @@ def _is_dry(given: Iterable[str]) -> bool:
 
 
 async def _deletion(request: web.Request) -> Deletion:
-    """Return what a DELETE says, in its body or its query."""
+    """Return the options of a DELETE, from its body or its query."""
     content = await request.read()
     body = _decoded(content) if content else {}
     if not isinstance(body, Mapping):
@@ -468,7 +468,7 @@ def _number(query: Mapping[str, str], name: str, otherwise: int) -> int:
 
 
 def _following(document: Document) -> str:
-    """Return the token with which a list goes on after an object."""
+    """Return the token with which a list continues after an object."""
     metadata = document["metadata"]
     key = msgspec.json.encode([metadata.get("namespace", ""), metadata["name"]])
     return base64.urlsafe_b64encode(key).decode()

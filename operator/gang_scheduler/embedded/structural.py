@@ -1,7 +1,7 @@
-"""Objects of CRDs by the schema of their CRD: what is dropped, filled in and refused.
+"""Checks objects of CRDs by the CRD's schema: drops, fills in and refuses fields.
 
 The schemas are structural: with types of their own (a number or a text, fields of any kind that are
-kept) and with defaults, which a validator for JSON Schema knows nothing of. Rules in CEL are not
+kept) and with defaults, which a validator for JSON Schema does not know. Rules in CEL are not
 evaluated.
 """
 
@@ -29,7 +29,7 @@ Found = Iterator[Cause]
 
 
 def pruned(value: Any, schema: Schema, unknown: list[str], where: str = "") -> Any:  # noqa: ANN401 - any JSON.
-    """Return what a schema knows of a value; the paths of what it does not know go to `unknown`."""
+    """Return the part of a value that a schema has; paths of other fields go to `unknown`."""
     if isinstance(value, list):
         items = schema.get("items", {})
         return [pruned(e, items, unknown, f"{where}[{i}]") for i, e in enumerate(value)]
@@ -101,7 +101,7 @@ def without_nulls(value: Any, schema: Schema) -> Any:  # noqa: ANN401
 
 
 def wrong(value: Any, schema: Schema, where: str = "") -> Found:  # noqa: ANN401
-    """Yield what a schema refuses of a value."""
+    """Yield the faults of a value by its schema."""
     if value is None and (schema.get("nullable") or not schema.get("type")):
         return
     of_type = list(_of_type(value, schema, where))

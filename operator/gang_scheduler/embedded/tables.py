@@ -26,7 +26,7 @@ NONE: Final = "<none>"
 
 
 class Shown(NamedTuple):
-    """A column, and what it shows of an object."""
+    """A column, and its value for an object."""
 
     name: str
     value: Callable[[Document], object]
@@ -77,7 +77,7 @@ def age(text: object) -> str:
 
 
 def at(document: Document, path: str) -> object:
-    """Return what a JSON path of a CRD's column leads to, None for nothing."""
+    """Return the value at the JSON path of a CRD's column; None if there is none."""
     found: Any = document
     for name, key, value, number in STEP.findall(path):
         if name:

@@ -25,7 +25,7 @@ from gang_scheduler.state import kinds
 
 
 class Operator:
-    """What `run` does with a cluster, in virtual time. Writes are carried out at once."""
+    """Does the work of `run` in virtual time. Writes are carried out at once."""
 
     def __init__(self, scenario: Scenario, rules: run.Rules) -> None:
         given = scenario.policy
@@ -43,7 +43,7 @@ class Operator:
         self._someone_waits = False
         self._unplaced: set[str] = set()
         self.failures = 0
-        """Gangs on which the scheduler had an internal error."""
+        """How many internal errors there were about single gangs."""
 
     def come(self, job: Job, numbers: Sequence[int], now: int, life: int) -> None:
         """Take in pods that wait; with the first ones the PodGroup."""
@@ -101,8 +101,8 @@ class Operator:
     def _plan(self, now: int) -> Plan:
         """Return the operator's plan. Cheap while all gangs find free room at once.
 
-        Then no gang asks which pods could be evicted, and that list is what costs most in a cluster
-        with many running gangs.
+        In that case no gang needs the list of evictable pods, which costs most in a cluster with
+        many running gangs.
         """
         snapshot = self.cache.snapshot_to_place(now)
         if self._all_may_fit(snapshot):
@@ -122,9 +122,9 @@ class Operator:
         return leaving is None and tried == len(self._unplaced)
 
     def next_wake(self, patient_until: int) -> int | None:
-        """Return when a gang is to be tried again though nothing has changed.
+        """Return when a gang is to be tried again even if nothing has changed.
 
-        Before `patient_until` only at what is known to pass then.
+        Before `patient_until`, it returns only times at which something is known to expire.
         """
         wake = self.cache.next_retry()
         if not wake or wake >= patient_until:
@@ -135,7 +135,7 @@ class Operator:
     # The writers of a plan.
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
-        """Do nothing: victims leave whatever becomes of their preemptor."""
+        """Do nothing: victims leave, even if their preemptor no longer needs the room."""
 
     def bind(self, together: Sequence[Placed]) -> None:
         """Let the members run."""

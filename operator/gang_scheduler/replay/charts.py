@@ -21,7 +21,7 @@ def figure(caption: str, svg: str) -> str:
 
 
 def legend(names: Sequence[str], *, waits: bool = False) -> str:
-    """Return which colour is whose."""
+    """Return the legend of colours and names."""
     parts = [
         f'<span><i style="background:{colour(place)}"></i>{escape(name)}</span>'
         for place, name in enumerate(names)

@@ -18,7 +18,7 @@ BOUND_SECONDS: Final = 600
 MOST_PARTS: Final = 240
 """How many points the series of a document have at most."""
 MOST_BARS: Final = 100
-"""The number of largest gangs whose runs a document lists."""
+"""A document lists the runs of this many gangs, the largest ones."""
 QUANTILES: Final = 101
 Json = dict[str, Any]
 
@@ -99,7 +99,7 @@ def of_policy(scenario: Scenario, replay: Replay, trace: Trace) -> Json:
 
 
 def _first_number(item: tuple[str, object]) -> NaturalKey:
-    """Return a sort key by which 9-64 comes before 65+."""
+    """Return a sort key that puts 9-64 before 65+."""
     return natural_key(item[0])
 
 
@@ -177,7 +177,7 @@ def _promises(lives: Sequence[Life]) -> Json:
 
 
 def _series(found: Measures) -> Json:
-    """Return what was in use by each queue over time, as averages over equal parts of it."""
+    """Return the usage of each queue over time, as averages over equal parts of it."""
     averages, width = found.buckets.averages(), found.buckets.width
     step = max(1, -(-len(averages) // MOST_PARTS))
     rows = [averages[at : at + step].mean(axis=0) for at in range(0, len(averages), step)]

@@ -68,7 +68,7 @@ FIGURES: Final = (
     ("Jain's index of fairness", ("fairness", "jain"), table.decimal, 1),
     ("Promised starts that were missed", ("promises", "missed"), table.number, -1),
 )
-"""What a row is called, where its value is, how it is written, and whether more is better."""
+"""The name of a row, the path of its value, its format, and 1 if more is better, else -1."""
 
 
 def page(found: Json) -> str:
@@ -182,7 +182,7 @@ def _by_group(policies: Sequence[Json]) -> Iterator[str]:
 
 
 def _reading(policies: Sequence[Json]) -> Iterator[str]:
-    """Yield what the words of the report mean."""
+    """Yield the section that explains the words of the report."""
     yield "<h2>How to read this</h2>"
     yield (
         "<p>Each job was submitted again at its time, with the size and the run time of the file. "

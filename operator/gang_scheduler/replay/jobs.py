@@ -10,7 +10,7 @@ from gang_scheduler.model.wording import counted
 FIRST_MOMENT: Final = 10**8
 """A time of fewer seconds counts from the begin of the file, not from 1970."""
 BEGIN: Final = 1_767_225_600
-"""When a replay begins whose file has no dates: 2026-01-01, in seconds since the epoch."""
+"""The start of a replay whose file has no dates: 2026-01-01, in seconds since the epoch."""
 LONGEST_NAME: Final = 50
 """How long the name of a job's objects is at most, before the number of a pod."""
 _UNFIT: Final = re.compile(r"[^a-z0-9.-]+")
@@ -72,9 +72,10 @@ class NodesWanted:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The jobs of a file in the order of their times. `notes` are lines for users.
+    """The jobs of a file in the order of their times.
 
-    `dated`: the times are real ones. `nodes` are those that the file itself names.
+    `notes` are lines for users. `dated`: the times are real ones. `nodes` are the nodes that the
+    file itself names.
     """
 
     jobs: tuple[Job, ...]
@@ -113,7 +114,7 @@ class Faults:
             raise UnreadableJobs(self.lines)
 
 
-class UnreadableJobs(Exception):  # noqa: N818 - names what is wrong, like UnreadableInput
+class UnreadableJobs(Exception):  # noqa: N818 - named after the problem, like UnreadableInput
     """A file of jobs cannot be read; `lines` say why."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -122,12 +123,12 @@ class UnreadableJobs(Exception):  # noqa: N818 - names what is wrong, like Unrea
 
 
 def sorted_jobs(jobs: Iterable[Job]) -> tuple[Job, ...]:
-    """Return jobs in the order in which they come."""
+    """Return jobs in the order in which they are submitted."""
     return tuple(sorted(jobs, key=lambda job: (job.submit, job.namespace, job.name)))
 
 
 def placed_in_time(jobs: Collection[Job]) -> tuple[tuple[Job, ...], bool]:
-    """Return jobs in their order with times since the epoch, and whether they had such times."""
+    """Return jobs in order with times since the epoch, and whether the file had such times."""
     dated = all(job.submit >= FIRST_MOMENT for job in jobs)
     if dated:
         return sorted_jobs(jobs), True

@@ -1,4 +1,7 @@
-"""What a replay measures while virtual time passes. Costs a step for each queue and each event."""
+"""The figures that a replay measures while virtual time passes.
+
+Costs a step for each queue and each event.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,11 +49,11 @@ class Life:
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over the time, in GPU seconds (or CPU seconds), where it is not said otherwise.
+    """Sums over the time, in GPU seconds (or CPU seconds) unless stated otherwise.
 
-    `idle` is what was free while a complete gang waited, and `unusable` the part of it that no
-    waiting gang could have used. `unfairness` is the sum of the deviation, and `jain` of Jain's
-    index, each over the `contended` seconds in which more was asked for than there is.
+    `idle` was free while a complete gang waited, and `unusable` is the part of it that no waiting
+    gang could have used. `unfairness` is the sum of the deviation, and `jain` of Jain's index, each
+    over the `contended` seconds in which requests exceeded capacity.
     """
 
     capacity: float = 0
@@ -102,7 +105,7 @@ class Buckets:
 
 
 class Measures:
-    """Counts what runs and waits. `by_gpu`: GPUs count, else CPUs."""
+    """Counts running and waiting jobs. `by_gpu`: in GPUs, else in CPUs."""
 
     def __init__(
         self, queues: Sequence[str], nodes: Mapping[str, int], begin: int, *, by_gpu: bool
@@ -155,7 +158,7 @@ class Measures:
         self._stale = True
 
     def advance(self, now: int) -> None:
-        """Let time pass in which nothing changes."""
+        """Let time pass without any change."""
         seconds = now - self.now
         if seconds <= 0:
             return
@@ -191,8 +194,8 @@ class Measures:
 def idle(free: NDArray[np.int64], shapes: Iterable[tuple[int, int]]) -> tuple[float, float]:
     """Return how many GPUs are free, and how many of these no waiting gang could use.
 
-    `shapes` are the GPUs of a pod and the pods of each waiting gang. A gang could use what its pods
-    find on the nodes, if all of them find a place. Quotas and other resources are not looked at.
+    `shapes` are the GPUs of a pod and the pods of each waiting gang. A gang could use GPUs if all
+    its pods find a place. Quotas and other resources are not considered.
     """
     positive = np.maximum(free, 0)
     least = {each: pods for each, pods in sorted(shapes, reverse=True) if each}
@@ -225,7 +228,7 @@ def fairness(used: Floats, waiting: Floats, capacity: float) -> tuple[float, flo
 
 
 def max_min(demand: Floats, capacity: float) -> Floats:
-    """Return equal shares of a capacity, of which none is more than its demand."""
+    """Return max-min fair shares of a capacity: equal, but none larger than its demand."""
     order = np.argsort(demand, kind="stable")
     shares = np.zeros(len(demand))
     left = capacity

@@ -1,9 +1,9 @@
-"""The baseline: a scheduler that knows pods and no gangs, as kube-scheduler without plugins.
+"""The baseline: a scheduler that knows pods and no gangs, like kube-scheduler without plugins.
 
-Each pod gets the fullest node that it fits, in the order of priority and age. A gang of which some
-pods have nodes holds these and waits for the rest. After `GIVES_UP_SECONDS` its pods end, as those
-of torchrun do whose peers do not come, and its Job creates them again. There are no queues, and
-nothing is evicted.
+Each pod gets the fullest node that it fits, in the order of priority and age. If only some pods of
+a gang have nodes, they keep them and wait for the others. After `GIVES_UP_SECONDS` they end, as
+pods of torchrun do when their peers do not come, and their Job creates them again. There are no
+queues, and nothing is evicted.
 """
 
 import bisect
@@ -22,7 +22,7 @@ from gang_scheduler.replay.scenarios import GPU_TYPE
 GIVES_UP_SECONDS: Final = 1800
 Asked = tuple[int, int, int, str]
 Entry = tuple[int, int, int, str]
-"""Of a job whose pods wait: the priority below 0, the age, a number, and its key."""
+"""A job with waiting pods: its negated priority, its age, a number, and its key."""
 
 
 class PodByPod:
@@ -112,7 +112,7 @@ class PodByPod:
         return self._gives_up[0][0] if self._gives_up else None
 
     def _place(self, job: Job, now: int, full: set[Asked], decided: Decided) -> None:
-        """Place as many of a job's pods as fit; note what no node has room for."""
+        """Place as many of a job's pods as fit; note requests for which no node has room."""
         shape = (job.gpu, job.cpu, job.memory, job.gpu_type.lower())
         waiting, found = self._waiting[job.key], dict[int, str]()
         asked = _amounts(job)

@@ -64,7 +64,7 @@ Value = int | str | None
 
 
 class UnfitError(ValueError):
-    """A value that cannot be read; the message says what it must be."""
+    """An invalid value; the message says which values are valid."""
 
 
 def _whole(least: int, most: int = 2**53) -> Callable[[str], int]:

@@ -1,7 +1,7 @@
-"""Virtual time: jobs come, start when the scheduler says so, and end by themselves.
+"""Virtual time: jobs are submitted, start when the scheduler starts them, and end by themselves.
 
-What is decided is not decided here: `Decides` is the operator's own code (`by_operator`), or the
-baseline (`pod_by_pod`). Each instant at which anything happens has one cycle after its events.
+The decisions come from `Decides`: the operator's own code (`by_operator`), or the baseline
+(`pod_by_pod`). Each instant with events has one cycle after them.
 """
 
 import heapq
@@ -75,7 +75,7 @@ class Decides(Protocol):
 
 
 class Kind(IntEnum):
-    """Kinds of events, in the order in which those of one instant are taken in."""
+    """Kinds of events, in the order in which events of one instant are handled."""
 
     END = auto()
     GONE = auto()
@@ -113,9 +113,11 @@ class Rules:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a job has come. Work is in pod seconds; `saved` is what the last checkpoint left.
+    """The progress of a job.
 
-    `since` is the time up to which the work is counted, `began` that of the run's begin.
+    Work is in pod seconds; `saved` is the work left at the last checkpoint.
+
+    `since` is the time up to which the work is counted, `began` the begin of the run.
     """
 
     job: Job
@@ -205,7 +207,7 @@ class Replay:
             if moment is None or (end is not None and moment > end):
                 break
             if self._is_quiet and moment > self._progress_at + QUIET_SECONDS:
-                break  # What waits has had its time.
+                break  # Nothing has started for long: the waiting jobs will not start.
             self.measures.advance(moment)
             self.now = moment
             for event in self._due():
@@ -231,7 +233,7 @@ class Replay:
         self._stopped = True
 
     def close(self) -> None:
-        """Count the work of what still runs. Not `complete` after an interruption."""
+        """Count the work of jobs that still run. Not `complete` after an interruption."""
         for state in self._states.values():
             if state.works:
                 self._count(state)
@@ -264,7 +266,7 @@ class Replay:
         event = Event(time, kind, name, next(self._numbers), version, tuple(pods))
         heapq.heappush(self._events, event)
 
-    # What happens.
+    # Events.
 
     def _take(self, event: Event) -> None:
         if event.kind is Kind.NODE:
@@ -322,7 +324,7 @@ class Replay:
         self._unfinished -= 1
 
     def _lose(self, state: Progress, numbers: Iterable[int], *, failed: bool) -> None:
-        """Let running pods be gone: the gang goes on if it can, else it starts from the begin."""
+        """Remove running pods: the gang keeps running if it can, otherwise it starts again."""
         gone = [number for number in numbers if number in state.nodes]
         if not gone:
             return
@@ -347,7 +349,7 @@ class Replay:
         self._put(self.now + delay, Kind.SUBMIT, job.key, state.lives, sorted(gone))
 
     def _stop(self, state: Progress, *, failed: bool) -> None:
-        """Note what a gang loses that stops."""
+        """Note the work that a stopped gang loses."""
         lost = max(0.0, state.saved - state.left) * self._each(state)
         if state.job.duration is None:
             lost = self._ran(state) * self._each(state)
@@ -383,10 +385,10 @@ class Replay:
     def _lasts(self, mean: float) -> int:
         return max(1, round(self._dice.expovariate(1 / mean)))
 
-    # What was decided.
+    # Decisions.
 
     def _apply(self, decided: Decided) -> None:
-        """Carry out what a cycle decided."""
+        """Carry out the decisions of a cycle."""
         for placed in decided.placed:
             self._place(self._states[placed.job], placed.nodes)
         for evicted in decided.evicted:
@@ -434,7 +436,7 @@ class Replay:
         self._put(at, Kind.END, state.job.key, state.version)
 
     def _count(self, state: Progress) -> None:
-        """Count the work that was done since it was counted last, and what a checkpoint saved."""
+        """Count the work since the last count, and the part saved by a checkpoint."""
         if not state.works or self.now <= state.since:
             return
         number, job = len(state.nodes), state.job
@@ -447,7 +449,7 @@ class Replay:
                 state.saved = max(0.0, before - number * (last - since))
 
     def _done(self, state: Progress) -> float:
-        """Return the work that is done and not lost; of a job without end that of this run."""
+        """Return the work done and not lost; for a job without an end, the work of this run."""
         if state.job.duration is None:
             return self._ran(state)
         return float(state.job.pods * state.job.duration) - state.left
@@ -483,7 +485,7 @@ class Replay:
 
 
 class _Changing:
-    """Tells the measures what changes of the pods of a job that wait."""
+    """Reports changes of a job's waiting pods to the measures."""
 
     __slots__ = ("_complete", "_replay", "_state", "_waited")
 

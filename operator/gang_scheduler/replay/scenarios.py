@@ -79,7 +79,7 @@ class Given:
 
 
 class Clusters:
-    """What is read of the cluster, to make the scenarios of. `notes` are lines for users."""
+    """The objects of a cluster from which scenarios are made. `notes` are lines for users."""
 
     def __init__(self, given: Given) -> None:
         self._given = given
@@ -221,7 +221,7 @@ class Clusters:
 
 
 def nodes_of(where: str, text: str) -> NodesWanted:
-    """Return the nodes that a text such as 300x8 or 10x4,cpu=64,memory=512Gi,type=a100 asks for."""
+    """Return the nodes described by a text such as 300x8 or 10x4,cpu=64,memory=512Gi,type=a100."""
     size, *more = (part.strip() for part in text.split(","))
     number, x, gpus = size.partition("x")
     wrong = f'{where}: "{text}" must be like 300x8, or 300x8,cpu=128,memory=1Ti,type=a100'
@@ -322,7 +322,7 @@ def _has(items: Iterable[Item], kind: str) -> bool:
 
 
 def _merged(base: Sequence[Item], more: Sequence[Item]) -> list[Item]:
-    """Return the objects of a cluster, those of a policy in the place of equal names."""
+    """Return the objects of a cluster; objects of a policy replace those with the same name."""
     new = {_key(each): each for each in more if not isinstance(each, Problem)}
     wrong = [each for each in more if isinstance(each, Problem)]
     return [*(each for each in base if _key(each) not in new), *new.values(), *wrong]
@@ -389,7 +389,7 @@ def _with_strategy(item: Item, strategy: str) -> Item:
 
 
 def _with_fairness(items: Sequence[Item], fairness: str) -> list[Item]:
-    """Return objects in which the root of our queues says how these take turns."""
+    """Return the objects with this fairness set on the root of our queues."""
     others = [each for each in items if _key(each) != ("Queue", "py-gang-scheduler.io", "", "root")]
     root = next(iter(_roots(items)), {})
     spec = {**root, "fairness": fairness}

@@ -75,7 +75,7 @@ def replayed(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Done
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A replay that can be run, and what decides in it."""
+    """A replay that is ready to run, and the scheduler in it."""
 
     replay: Replay
     decides: Decides
@@ -130,7 +130,7 @@ def _watch(name: str, begin: int, tell: Tell) -> Callable[[int, int, int], None]
 
 @contextlib.contextmanager
 def _interrupted(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first Ctrl-C stop what runs: an exception could come amid a message."""
+    """Let the first Ctrl-C stop the replay in order: an exception could break off a message."""
 
     def stopped(*_: object) -> None:
         stop()

@@ -1,6 +1,6 @@
 """Jobs as `sacct -P -a -X` prints them: a header with the names of the columns, `|` between them.
 
-The columns decide, in any order; those that are needed are Submit, Elapsed, and NNodes or a TRES.
+Columns may be in any order; Submit, Elapsed, and NNodes or a TRES are needed.
 """
 
 import re
@@ -27,7 +27,7 @@ _MILLI: Final = 1000
 _DURATION: Final = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 _SIZE: Final = re.compile(r"([0-9.]+)([KMGTP]?)[nc]?")
 _POWER: Final = {"": 2, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
-"""By which power of 1024 a memory is multiplied; without a unit it is in MiB."""
+"""The power of 1024 for each unit of memory; without a unit, a number is in MiB."""
 _ARRAY: Final = re.compile(r"(\d+)_\[(.*?)(?:%\d+)?\]")
 _NOT_YET: Final = frozenset({"PENDING", "SUSPENDED", "RESIZING"})
 _LEFT: Final = {
@@ -106,7 +106,7 @@ def _submitted(row: Row) -> tuple[str, int]:
 
 
 class _Reading:
-    """The jobs found so far; `left` counts lines that are none, `said` what users are told."""
+    """The jobs found so far; `left` counts lines that are no jobs, `said` are notes for users."""
 
     def __init__(self, faults: Faults) -> None:
         self.jobs: list[Job] = []
@@ -187,7 +187,7 @@ class _Reading:
         return max(1, int(given))
 
     def _amounts(self, row: Row) -> Mapping[str, int]:
-        """Return what a job has, or where it has nothing what it asks for."""
+        """Return the resources that a job was given, or if it was given none, its requests."""
         column = "AllocTRES" if row.of.get("AllocTRES") else "ReqTRES"
         found: dict[str, int] = {}
         for part in row.of.get(column, "").split(","):
@@ -247,7 +247,7 @@ def _expanded(job: Job, written: str, limit: int | None, withdrawn: int | None) 
 
 
 def _tasks(text: str) -> list[int]:
-    """Return the numbers of tasks such as 1-3,7 or 0-8:2."""
+    """Return the task numbers in a text such as 1-3,7 or 0-8:2."""
     found: list[int] = []
     for part in text.split(","):
         span, _, step = part.partition(":")

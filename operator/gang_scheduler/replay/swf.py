@@ -17,13 +17,13 @@ _SUBMIT, _WAIT, _RUN, _ALLOCATED, _ASKED, _LIMIT, _STATUS, _USER, _GROUP, _QUEUE
 )
 CANCELLED: Final = 5
 PARTS: Final = (2, 3, 4)
-"""Statuses of lines that are a part of a job whose whole has a line of its own."""
+"""Statuses of lines about a part of a job; the whole job has a line of its own."""
 _HEADER: Final = re.compile(r";\s*(\w+)\s*:\s*(.*?)\s*$")
 _MILLI: Final = 1000
 
 
 def is_first(line: str) -> bool:
-    """Return whether a first line is that of a file of this form."""
+    """Return whether a first line belongs to a file in this format."""
     return line.lstrip().startswith(";") or len(line.split()) == len(FIELDS)
 
 

@@ -103,7 +103,7 @@ def _by_group(policies: Sequence[Json]) -> Iterator[str]:
 
 
 def unit(policy: Json) -> str:
-    """Return what is counted: GPUs, or CPUs where no job has any."""
+    """Return the unit of the figures: GPUs, or CPUs if no job has GPUs."""
     return "GPUs" if policy["resource"] == "gpu" else "CPUs"
 
 

@@ -59,8 +59,8 @@ class Identified(Wire, frozen=True):
 def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -> Mapping[str, Any]:
     """Return the object with name, namespace and uid.
 
-    `sequence` is the place of the object among those of known kinds. Raises InvalidField for
-    metadata that cannot be read.
+    `sequence` is the place of the object among objects of known kinds. Raises InvalidField for
+    unreadable metadata.
     """
     given = fields.read(body, Identified).metadata
     for key, text in (
@@ -200,7 +200,8 @@ def served(gvrs: Iterable[GVR]) -> frozenset[Product]:
 def kind_named(bodies: Iterable[Mapping[str, Any]]) -> frozenset[Product]:
     """Return the products whose queue names count, given these objects.
 
-    Without any queue, a name of a product without an object here may be a label that is not read.
+    While no queue exists, a name of a product without an object here may be a label that is not
+    read.
     """
     gvrs = {each.gvr for each in map(_known, bodies) if each is not None}
     return frozenset(Product) if gvrs & _DECLARING else served(gvrs)
@@ -210,7 +211,7 @@ def _known(body: Mapping[str, Any]) -> Kind | None:
     try:
         return kind_of(body)
     except InvalidField:
-        return None  # What is wrong is told where the object is read.
+        return None  # The fault is reported where the object is read.
 
 
 def is_builtin(group: str) -> bool:
@@ -269,13 +270,13 @@ class _ClusterNetworkTopology(Wire, frozen=True):
 
 
 def cluster_network_topology(body: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a ClusterNetworkTopology declares. Raises InvalidField for a wrong type."""
+    """Return the declaration of a ClusterNetworkTopology. Raises InvalidField for a wrong type."""
     fields.read(body, _ClusterNetworkTopology)
     return topology.read(body)
 
 
 def kueue_topology(body: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a Topology of Kueue declares. Raises InvalidField for a wrong type."""
+    """Return the declaration of a Kueue Topology. Raises InvalidField for a wrong type."""
     fields.read(body, topology.Topology)
     return topology.read_kueue_topology(body)
 
@@ -297,7 +298,7 @@ Body = Mapping[str, Any]
 
 
 def volume_fillers(classes: Iterable[Body]) -> Mapping[GVR, Callable[[Body], Body]]:
-    """Return what controllers would fill into claims and volumes, by these StorageClasses."""
+    """Return functions that fill claims and volumes as controllers would, by StorageClass."""
     default = _default_class(classes)
     return {
         PERSISTENT_VOLUME_CLAIMS: lambda body: _settled_claim(body, default),

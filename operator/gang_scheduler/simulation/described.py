@@ -13,7 +13,7 @@ from gang_scheduler.workloads import table
 
 
 def described(cache: Cache) -> Iterator[GangInfo]:
-    """Yield all gangs, without workloads whose pods name other gangs."""
+    """Yield all gangs, except workloads whose pods name other gangs."""
     infos = cache.gang_queue.infos
     # Only gangs without members need a look at pods, and they are few.
     bare = {key for key, info in infos.items() if not info.observed.members}

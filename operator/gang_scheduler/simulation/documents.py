@@ -23,8 +23,8 @@ class Document:
     """An object of the input. `number` counts from 1 in its file; `path` leads into a List.
 
     `made_by` is the document of the workload whose controller creates the object. With a `header`
-    it is of a snapshot of manifests, which has what controllers would create already. In a file of
-    lines `line` is the one where it stands.
+    it comes from a snapshot of manifests, which already contains the objects that controllers would
+    create. `line` is its line in a file of lines.
     """
 
     file: str

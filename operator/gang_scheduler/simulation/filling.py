@@ -1,4 +1,4 @@
-"""Fills a cache from manifests, as the watches fill that of `run`."""
+"""Fills a cache from manifests, with the same result as the watches of `run`."""
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
@@ -28,7 +28,8 @@ def filled(objects: Objects, decides: Policy) -> Cache:
         if header is not None and header.source == LIVE:
             served = named.name in header.counts
         cache.serve_queues(product, served=served)
-    # Of a cluster without the kind nothing can be asked; a file need not have any request.
+    # A snapshot of a cluster without the kind cannot request nodes. For other files, no request
+    # need be in the input.
     counts = header.counts if header is not None and header.source == LIVE else None
     served = counts is None or PROVISIONING_REQUESTS[0].name in counts
     cache.serve_provisioning(served=served)

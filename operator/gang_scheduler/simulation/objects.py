@@ -16,12 +16,11 @@ from gang_scheduler.workloads.table import MEMBERSHIP
 class Objects:
     """The objects of the input, in its order.
 
-    `read_at` is the time that was asked for, else a second after the latest time in the input, in
-    seconds since the epoch, however many objects there are. `notes` are lines for users on what was
-    left out. `assumed_ours` is how many pods have no schedulerName and were given ours;
-    `not_expanded`, how many workloads of manifests are of kinds whose pods are not made
-    here; `unknown_fields`, how many fields an API server would drop. `header` is that of a snapshot
-    among the input.
+    `read_at`, in seconds since the epoch, is the requested time, or one second after the latest
+    time in the input. `notes` are lines for users about parts that were left out. `assumed_ours` is
+    how many pods have no schedulerName and were given ours; `not_expanded`, how many workloads of
+    manifests are of kinds whose pods are not made here; `unknown_fields`, how many fields an API
+    server would drop. `header` comes from a snapshot in the input, if there is one.
     """
 
     loaded: tuple[Loaded, ...]
@@ -33,7 +32,7 @@ class Objects:
     header: Header | None = None
 
 
-class UnreadableInput(Exception):  # noqa: N818 - names what is wrong, like InvalidField
+class UnreadableInput(Exception):  # noqa: N818 - named after the problem, like InvalidField
     """The input has problems; nothing was decided."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -54,13 +53,13 @@ def load(
     membership: Membership = MEMBERSHIP,
     strict: bool = False,
 ) -> Objects:
-    """Return the objects of the documents. Raises UnreadableInput with everything found wrong.
+    """Return the objects of the documents. Raises UnreadableInput with all faults found.
 
-    `scheduler` is the schedulerName of pods that have none, if `assume_ours`, else these are
-    default-scheduler's; by default those of manifests are ours, and those from a cluster are not.
-    `at` is when the input is read, in seconds since the epoch; by default when its snapshot was
-    taken, else after all times in it. `membership` tells the gangs of pods. `strict`: what the API
-    server would refuse of a manifest is wrong, and what it would drop is noted.
+    `scheduler` is the schedulerName for pods that have none, if `assume_ours`; otherwise they
+    belong to default-scheduler. By default, pods of manifests are ours, and pods from a cluster are
+    not. `at` is when the input is read, in seconds since the epoch; by default when its snapshot
+    was taken, else after all times in it. `membership` finds the gangs of pods. `strict`: a
+    manifest that the API server would refuse is a fault, and fields that it would drop are noted.
     """
     found = list(documents)
     header = snapshot_files.header_among(found)

@@ -112,7 +112,7 @@ class SchedulerNames:
 
 
 def with_age(noun: object, body: Body, created_at: float) -> object:
-    """Return the object with an age: one without a time is younger than all that have one.
+    """Return the object with an age: an object without a time is younger than all others.
 
     All such objects are created within one second, in their order, so their age only breaks ties.
     """
@@ -126,7 +126,7 @@ def with_age(noun: object, body: Body, created_at: float) -> object:
 
 
 def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
-    """Return a suspended workload whose templates all have a schedulerName."""
+    """Return a suspended workload after giving each of its templates a schedulerName."""
     if not isinstance(noun, GangObject):
         return noun
     name = scheduler_names.of(noun.uid)
@@ -171,7 +171,7 @@ def _aged(pod: Pod, created_at: float) -> Pod:
 def fillers(
     scheduler_names: SchedulerNames, known: Priorities
 ) -> dict[GVR, Callable[[Body], Body]]:
-    """Return what an API server would fill in before an object is read."""
+    """Return functions that fill in an object, before it is read, as an API server would."""
     return {
         PODS: lambda body: _filled_pod(body, scheduler_names, known),
         NATIVE_POD_GROUPS[0]: lambda body: _filled_native_pod_group(body, known),
@@ -179,9 +179,9 @@ def fillers(
 
 
 def readers(membership: Membership) -> dict[GVR, Callable[[Body], object]]:
-    """Return how objects are read: as on a cluster, apart from what its API server would do.
+    """Return the readers of objects: the ones for a cluster, with the checks of an API server.
 
-    An API server refuses wrong types, and counts for budgets.
+    An API server refuses wrong types, and counts pods for budgets.
     """
     return {each.reader.gvr: each.reader.read for each in KINDS} | {
         PODS: lambda body: pod.pod(body, membership),
@@ -195,13 +195,13 @@ def readers(membership: Membership) -> dict[GVR, Callable[[Body], object]]:
 
 
 def _filled_pod(body: Body, scheduler_names: SchedulerNames, known: Priorities) -> Body:
-    fields.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
+    fields.read(body, pod_wire.Pod)  # The code below relies on the types.
     filled = defaults.with_pod_defaults(body, scheduler_names.of(body["metadata"]["uid"]))
     return {**filled, "spec": known.spec(filled["spec"])}
 
 
 def _filled_native_pod_group(body: Body, known: Priorities) -> Body:
-    fields.read(body, NativePodGroup)  # What is filled in next relies on the types.
+    fields.read(body, NativePodGroup)  # The code below relies on the types.
     return {**body, "spec": known.with_priority(body.get("spec", {}))}
 
 
@@ -235,7 +235,7 @@ T = TypeVar("T")
 class Reading:
     """The objects found so far, in order, and the problems of documents.
 
-    `named` are the products whose names of queues mean something beside these objects.
+    `named` are the products whose queue names count among these objects.
     """
 
     def __init__(
@@ -290,10 +290,10 @@ class Reading:
             self.problems.append(document.problem(error))
 
     def _validate(self, document: Document) -> None:
-        """Record the fields that an API server drops. Raises InvalidField for what it refuses.
+        """Note the fields that an API server drops. Raises InvalidField for faults that it refuses.
 
-        An API server has seen all that is from one. Of what is made of a manifest it is enough that
-        its template was seen.
+        An object from an API server needs no check. For an object made from a manifest, checking
+        the manifest's template is enough.
         """
         if not self._strict or document.is_from_cluster or document.header:
             return

@@ -15,7 +15,7 @@ from gang_scheduler.state.cache import Cache
 
 
 def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
-    """Yield what was left out, what was assumed, and what is missing."""
+    """Yield remarks on objects that were left out, assumed, or missing."""
     yield from found.notes
     if found.assumed_ours:
         yield (

@@ -50,11 +50,11 @@ class Options:
 class Outcome:
     """The decisions of all cycles in order, the gangs that still wait, and the final cluster.
 
-    `nominated` are the decided nominations that still stand in the end. `refused` are the gangs
-    with members that wait without a nomination. `asked` are the trees of topology requests.
-    `queues` are the figures in the end, and `reservations` those that stand then; none without
-    queues. `evictions` are how often each gang was evicted, None where victims do not come back.
-    Not `settled`: something would have changed still after the last cycle.
+    `nominated` are the nominations still in force at the end. `refused` are the gangs with waiting
+    members and no nomination. `asked` are the trees of topology requests. `queues` are the final
+    figures, and `reservations` the final reservations; none without queues. `evictions` are how
+    often each gang was evicted, None if victims do not come back. Not `settled`: another cycle
+    would still have changed something.
     """
 
     placed: tuple[Placed, ...]
@@ -174,9 +174,9 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
 def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
     """Return when the next cycle is.
 
-    Every backoff has ended by then, so every waiting gang is tried. Where victims come back, a gang
-    may preempt in every cycle, too. If nothing has changed, only gangs are tried again for which
-    victims were not looked for to the end, and once room is given up that is held.
+    Every backoff has ended by then, so every waiting gang is tried. If victims come back, a gang
+    may preempt in every cycle, too. If nothing has changed, only some gangs are tried again: those
+    whose search for victims was cut off, and those that get room once another gang gives it up.
     """
     if not changed and (retry := cache.next_retry()) is not None:
         return max(retry, now + 1, _held_until(cache) or 0)
@@ -209,7 +209,7 @@ def _victims(preemptions: Iterable[Preemption]) -> dict[str, GangKey]:
 def let_pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
     """Delete victims and pods that are leaving already; return whether there were any.
 
-    With `recreate`, what creates the victims does so again.
+    With `recreate`, the controllers of the victims create them again.
     """
     leaving = {pod.uid for pod in cache.pods() if pod.deleting and pod.node}
     victims = [each.pod for made in plan.preemptions for each in made.victims]

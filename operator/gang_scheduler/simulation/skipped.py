@@ -55,10 +55,10 @@ class _Alike:
 
 
 class Skipped:
-    """What was skipped, by file and kind.
+    """Counts skipped objects, by file and kind.
 
-    A workload of a manifest would have pods that are missing here; the pods of one from a cluster
-    are in the input themselves.
+    A workload of a manifest would have pods that are missing here; the pods of a workload from a
+    cluster are in the input themselves.
     """
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ def note_in_vain(document: Document) -> str:
     try:
         metadata = fields.read(body, MetadataOnly).metadata
     except InvalidField:
-        return ""  # What is wrong is told where the workload is read.
+        return ""  # The fault is reported where the workload is read.
     found = [misplaced_requests.beside_template(metadata)]
     if body["kind"] not in {each.name for each in table.WATCHED}:
         found += (
@@ -143,10 +143,10 @@ def note_in_vain(document: Document) -> str:
 
 
 def apart(document: Document) -> str:
-    """Return that the pods of a Job start one by one, which Kueue would admit whole; "" for others.
+    """Return a note on a Job whose pods start one by one here, but whole in Kueue; "" for others.
 
-    Kueue does so for the label of its queue, which says nothing of gangs here: of a pod alone it
-    cannot be told how many there are to be.
+    Kueue does so because of its queue label. That label does not make a gang here: a single pod
+    does not show how many pods there will be.
     """
     body = document.body
     if (body["kind"], body["apiVersion"]) != ("Job", "batch/v1"):
@@ -154,7 +154,7 @@ def apart(document: Document) -> str:
     try:
         job = fields.read(body, Job)
     except InvalidField:
-        return ""  # What is wrong is told where the workload is read.
+        return ""  # The fault is reported where the workload is read.
     template = job.spec.template
     is_one = job.spec.at_once <= 1 or job.spec.suspend or job.left <= 0
     if is_one or annotations.KUEUE_QUEUE not in job.metadata.labels or _says(template):

@@ -50,11 +50,11 @@ class Told(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """The first line of a snapshot.
 
-    `version` is the version of the program that wrote it, `kubernetes` that of the API server.
-    `source` is `live`, or `files` if the objects were manifests. `profile` has the settings that
-    decisions depend on; `profileOf` says where they are from. `counts` has the number of objects of
-    each served kind; `notReadable` are the kinds that could not be read. `events` are the Events of
-    the scheduler, null if they are not known. With a `namespace`, other namespaces appear only as
+    `version` is the version of the program that wrote it, `kubernetes` the API server's. `source`
+    is `live`, or `files` if the objects were manifests. `profile` has the settings that decisions
+    depend on; `profileOf` says where they are from. `counts` has the number of objects of each
+    served kind; `notReadable` are the kinds that could not be read. `events` are the Events of the
+    scheduler, null if they are not known. With a `namespace`, other namespaces appear only as
     anonymous usage of nodes.
     """
 
@@ -93,7 +93,7 @@ class Stored:
         return f"{self.file}: line {self.number}"
 
 
-class UnreadableLine(ValueError):  # noqa: N818 - names what is wrong, like InvalidField
+class UnreadableLine(ValueError):  # noqa: N818 - named after the problem, like InvalidField
     """A line that cannot be read; the message says which line, and why."""
 
 
@@ -239,7 +239,7 @@ def key_of(stored: Stored) -> tuple[str, str, str, str]:
 
 
 def load_stored(objects: Iterable[Stored], membership: Membership) -> Iterator[Found]:
-    """Yield what is found, an object at a time. Costs what `run` pays for its first lists."""
+    """Yield the decoded objects one at a time. Costs as much as the first lists of `run`."""
     readers = {
         (row.reader.kind, gvr.api_version): row.reader
         for row in kinds.rows(membership)
@@ -264,7 +264,7 @@ def _read(stored: Stored, reader: Reader[Any]) -> Found:
         try:
             return Found(reader.gvr, reader.direct.read(reader.direct.decoder.decode(stored.raw)))
         except (*_UNREADABLE, InvalidField):
-            pass  # What is wrong is told below, unless it is only a null.
+            pass  # The fault is reported below, unless it is only a null.
     body = msgspec.json.decode(stored.raw)
     try:
         fields.read(body, Identified)

@@ -37,7 +37,7 @@ _SCALARS = (
 )
 
 
-class UnreadableText(ValueError):  # noqa: N818 - names what is wrong, like InvalidField
+class UnreadableText(ValueError):  # noqa: N818 - named after the problem, like InvalidField
     """The text is neither YAML nor JSON; the message says where and why, in one line."""
 
 

@@ -270,7 +270,7 @@ def of_others(cache: Cache) -> Iterator[GangInfo]:
 
 
 def _foreign(info: GangInfo, cache: Cache, names: _Names) -> Json:
-    """Return that no member of a gang is ours."""
+    """Return the entry of a gang whose members all belong to other schedulers."""
     foreign = cache.foreign_members.of(info.key)
     return {
         **names.of(info.key),

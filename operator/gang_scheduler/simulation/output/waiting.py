@@ -1,4 +1,4 @@
-"""What waits in the end, and why. Every pending pod is reported once."""
+"""The pods that wait in the end, and why. Every pending pod is reported once."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -123,7 +123,7 @@ def _of_exit_codes(asked: Body, containers: set[str], where: str) -> Iterator[In
 
 
 def _of_apps(body: Body) -> Iterator[InvalidField]:
-    """Yield the faults of a workload whose pods never end."""
+    """Yield the faults of a StatefulSet, Deployment or similar, whose pods never end."""
     spec = body.get("spec", {})
     pod = spec.get("template", {}).get("spec", {})
     claims = spec.get("volumeClaimTemplates", ())
@@ -174,8 +174,8 @@ def is_known(body: Mapping[str, Any]) -> bool:
 def unknown_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the fields that an API server drops, each with the field that may be meant.
 
-    Raises InvalidField for an object that it refuses, with all that is wrong. An object of a kind
-    whose schema is not known is not looked at.
+    Raises InvalidField with all faults if it would refuse the object. An object without a known
+    schema is not checked.
     """
     found = schemas.findings(body)
     if found is None:

@@ -101,7 +101,7 @@ def _milli(amount: str | float) -> int | None:
         return None
 
 
-# The input must have the types of the schema already: only such specs are checked here.
+# Only specs are checked here that have the types of the schema already.
 
 CONTAINERS: Final = ("initContainers", "containers")
 GREATEST_PORT: Final = 65535

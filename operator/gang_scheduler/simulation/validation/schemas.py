@@ -1,6 +1,6 @@
 """The fields of kinds with their types, from the schemas that API servers publish.
 
-pydantic's core does the work. It is given what a schema says, as if there were a model of it.
+pydantic's core does the work. Each schema is translated for it, as if it were a model.
 """
 
 import functools
@@ -70,7 +70,7 @@ class _Schema:
         self._validator = SchemaValidator(_Translation(types).whole(root))
 
     def findings(self, body: Mapping[str, Any]) -> Findings:
-        """Return what it says of an object."""
+        """Return the findings on an object."""
         try:
             self._validator.validate_python(body)
         except ValidationError as error:
@@ -144,7 +144,7 @@ class _Translation:
 
 
 def _dotted(location: Sequence[int | str]) -> str:
-    """Return the path of an unknown field as an API server writes it, whatever its name is."""
+    """Return the path of an unknown field as an API server writes it."""
     steps = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in location)
     return "".join(steps).removeprefix(".")
 
