@@ -1,6 +1,6 @@
-"""The auditor: watches a cluster, and reports what the scheduler must not have done.
+"""The auditor: watches a cluster, and reports forbidden actions of the scheduler.
 
-It reads raw objects and counts quantities on its own: by a contract in pyproject.toml it shares
-nothing with `gang_scheduler` but the names of labels, annotations and kinds (`api`) and the
-connection to the API server (`client`). Open `auditor` first.
+It reads raw objects and counts quantities on its own. By a contract in pyproject.toml, the only
+code that it shares with `gang_scheduler` are the names of labels, annotations and kinds (`api`) and
+the connection to the API server (`client`). Open `auditor` first.
 """

@@ -29,12 +29,13 @@ ON_THE_WAY: Final = 2
 
 @dataclass(frozen=True)
 class Limits:
-    """How patient the auditor is, and which scheduler it judges; all times in seconds.
+    """The time limits of the auditor, in seconds, and the scheduler that it judges.
 
-    `skew`: so far the watches of two kinds may be apart, and what another scheduler binds at the
-    same time is not held against this one; a request may be on its way for twice as long.
-    `partial`: so long a gang may be bound in part. `leftover`: so long a nomination or mark may
-    stay that nothing follows from. `queue_grace`: so long a Queue counts after it was deleted.
+    `skew`: the watches of two kinds may be this far apart. A binding that another scheduler makes
+    within it is not held against this one. A request may be on its way for twice as long.
+    `partial`: a gang may be bound in part for so long. `leftover`: a nomination or mark without
+    consequences may stay for so long. `queue_grace`: a Queue counts for so long after it was
+    deleted.
     """
 
     scheduler_names: frozenset[str] = frozenset({"py-gang-scheduler"})
@@ -62,7 +63,7 @@ class Limits:
 class Rule(Protocol):
     """A rule. It gets every change of a pod and every moment, and reports what is wrong.
 
-    Several changes come at once where a list has found them: the world is as after all of them.
+    Changes found by a list come together: the world then has all of them already.
     """
 
     @property
@@ -73,7 +74,7 @@ class Rule(Protocol):
         """Judge changes of pods, or note them."""
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge what has become due by a time."""
+        """Yield findings on cases that are due by this time."""
 
 
 @dataclass
@@ -85,9 +86,10 @@ class _Break:
 
 
 class Auditor:
-    """Takes events in the order in which they were received, and returns what must not be.
+    """Takes events in the order in which they were received, and returns violations of the rules.
 
-    Objects of the first list of a kind are taken as they are: what was done before is not judged.
+    Objects of the first list of a kind are not judged, because nothing is known of what came
+    before.
     """
 
     def __init__(self, rules: Sequence[Rule], skew: float = Limits.skew) -> None:
@@ -100,19 +102,19 @@ class Auditor:
         self._now = 0.0
 
     def observe(self, event: Event) -> list[Finding]:
-        """Take an event in; return what is wrong with it, and what has become due by its time."""
+        """Take in an event; return violations by it, and by cases that are due at its time."""
         found = self.tick(event.at)
         if event.type != PASSED:
             found += self._taken(Kind.of(event.object), event)
         return found
 
     def tick(self, now: float) -> list[Finding]:
-        """Return what has become due by a time. Time does not go back."""
+        """Return findings on cases that are due by this time. Time does not go back."""
         self._now = max(self._now, now)
         return [each for rule in self._rules for each in rule.passed(self._now, self.world)]
 
     def finish(self) -> list[Finding]:
-        """Return what is due soon after the last event: nothing follows it."""
+        """Return findings on cases that become due soon after the last event."""
         return self.tick(self._now + self._skew)
 
     def _taken(self, kind: Kind, event: Event) -> list[Finding]:
@@ -142,7 +144,7 @@ class Auditor:
         return broken.since
 
     def _listed(self, kind: Kind, at: float) -> list[Finding]:
-        """Take a whole list in: what it does not name is gone."""
+        """Take in a whole list: known objects that it does not contain are gone."""
         events = self._listing.pop(kind, [])
         is_first = kind not in self._in_step
         broken = self._broken.pop(kind, None)

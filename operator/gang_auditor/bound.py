@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Binding(NamedTuple):
-    """A pod with `beside` it on its node what counted then; seen `at`, and not before `since`."""
+    """A bound pod, and the pods `beside` it on its node; seen `at`, bound not before `since`."""
 
     pod: Pod
     at: float
@@ -19,7 +19,7 @@ class Binding(NamedTuple):
     beside: Sequence[Pod]
 
     def about(self, limits: "Limits") -> tuple[float, float]:
-        """Return the begin and the end of the time whose states it may rest on."""
+        """Return the begin and the end of the time in which the decision may have been made."""
         return limits.decided(self.since), self.at + limits.skew
 
 
@@ -32,7 +32,7 @@ def binding_of(pod: Pod, change: "Change", world: "World", limits: "Limits") -> 
 def counted(pod: Pod, change: "Change", world: "World", limits: "Limits") -> list[Pod]:
     """Return the other pods on the node that the scheduler knew of when it bound a pod.
 
-    These are its own, and those of others that were there for longer than the skew.
+    These are its own pods, and other pods that were there for longer than the skew.
     """
     known_by = change.since - limits.skew
     return [

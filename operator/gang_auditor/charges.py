@@ -1,4 +1,4 @@
-"""What queues are charged: the pods on nodes, by the queue that their binding names."""
+"""The charges of queues: the pods on nodes, by the queue that their binding names."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,10 @@ class Charge(NamedTuple):
 
 
 class Charges:
-    """The sum of what pods are charged, kept up to date pod by pod.
+    """The sum of the charges of pods, kept up to date pod by pod.
 
-    A pod that was bound by a scheduler of ours is charged to the queue that its binding names, else
-    to `none`, until it ends or is deleted: what is being deleted counts no more.
+    A pod that was bound by one of our schedulers is charged until it ends or is deleted: to the
+    queue that its binding names, else to `none`. A pod that is being deleted no longer counts.
     """
 
     def __init__(self) -> None:
@@ -39,19 +39,19 @@ class Charges:
                 del self.used[charge]
 
     def copy(self) -> Mapping[Charge, int]:
-        """Return what is charged now."""
+        """Return the current charges."""
         return dict(self.used)
 
 
 def charges_of(pod: Pod) -> Iterator[tuple[Charge, int]]:
-    """Yield what a pod is charged; nothing if it is no pod that was bound by a plan."""
+    """Yield the charges of a pod; nothing if it was not bound by a plan."""
     if pod.plan and pod.holds_its_node and not pod.is_deleted:
         queue = pod.annotations.get(keys.QUEUE) or NO_QUEUE
         yield from amounts_of(pod, queue)
 
 
 def amounts_of(pod: Pod, queue: str) -> Iterator[tuple[Charge, int]]:
-    """Yield what a pod uses, as charges to a queue."""
+    """Yield the resources that a pod uses, as charges to a queue."""
     flavors = flavors_of(pod)
     for resource, count in pod.requests.items():
         yield Charge(queue, flavors.get(resource, DEFAULT_FLAVOR), resource), count

@@ -23,7 +23,7 @@ KUBEFLOW: Final = tuple(
     for name in ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
 )
 BY_DEFAULT: Final = frozenset({LEADER_WORKER_SET, KUEUE_GROUP, *KUBEFLOW})
-"""Kinds whose pods are gangs unless a label or a setting says otherwise: bindings tell."""
+"""Kinds whose pods are gangs by default. A label or setting can change that; bindings tell."""
 
 _SET: Final = "leaderworkerset.sigs.k8s.io/"
 _REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
@@ -38,7 +38,7 @@ _REPLICAS: Final = {
 
 
 def named(pod: Pod) -> tuple[Kind, str] | None:
-    """Return kind and name of the gang of a pod; None if it is of no such workload."""
+    """Return kind and name of the gang that a pod's workload makes; None if it makes none."""
     if pod.labels.get(keys.JOB_GANG_LABEL) == "false":
         return None
     group, index = pod.labels.get(f"{_SET}name"), pod.labels.get(f"{_SET}group-index")
@@ -94,7 +94,10 @@ ANNOTATED: Final = Kind("", "annotations")
 
 
 class GangName(NamedTuple):
-    """A gang, and the kind of what describes it. `part` is the replicatedJob of a JobSet."""
+    """A gang, and the kind of the object that describes it.
+
+    `part` is the replicatedJob of a JobSet.
+    """
 
     kind: Kind
     namespace: str

@@ -1,4 +1,4 @@
-"""The kinds that the auditor looks at: what a Role for it must let it list and watch."""
+"""The kinds that the auditor reads: a Role for it must let it list and watch them."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -12,9 +12,9 @@ LEASES: Final = GVR("coordination.k8s.io", "v1", "leases")
 
 
 class Watched(NamedTuple):
-    """A kind, in the versions in which it may be served, the best one first.
+    """A kind, in the API versions in which it may be served, best first.
 
-    Without a needed kind nothing can be judged. `selector` is one of fields.
+    Without a needed kind nothing can be judged. `selector` is a field selector.
     """
 
     kind: str
@@ -24,7 +24,7 @@ class Watched(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the kind, as that of a CRD."""
+        """The CRD name of the kind."""
         return self.versions[0].name
 
     @property
@@ -56,6 +56,6 @@ WATCHED: Final = (
     Watched("Queue", (kinds.QUEUES,)),
     Watched("ResourceFlavor", (kinds.RESOURCE_FLAVORS,)),
     Watched("Lease", (LEASES,), selector=f"metadata.name={LEASE_NAME}"),
-    # Last: what they refer to is known then.
+    # Pods come last: then the objects that they refer to are known.
     Watched("Pod", (kinds.PODS,), needed=True),
 )

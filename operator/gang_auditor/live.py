@@ -37,9 +37,10 @@ Tell = Callable[[str], None]
 
 
 class Live:
-    """The events of a cluster, handed to `take` one by one; `tell` hears of kinds without rights.
+    """The events of a cluster, handed to `take` one by one.
 
-    What a list has found is handed on at once, without an event of another kind between.
+    `tell` gets messages on unreadable kinds. All objects of a list are handed on at once, without
+    an event of another kind between them.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Live:
         self._take(Event(now, LISTED, kind))
 
     def note(self, watched: Watched, kind: str) -> None:
-        """Hand on that a watch broke, or goes on."""
+        """Hand on that a watch broke, or continues."""
         self._take(Event(time.time(), kind, _kind(watched)))
 
     def changed(self, watched: Watched, gvr: GVR, event: dict[str, Any]) -> None:
@@ -100,7 +101,7 @@ class Live:
         self._take(Event(time.time(), event["type"], _whole(watched, gvr, event["object"])))
 
     def say(self, words: str) -> None:
-        """Tell of a kind that is not judged."""
+        """Report that a kind is not judged."""
         self._tell(words)
 
     def stream(self, path: str) -> Any:  # noqa: ANN401 - a context of chunks.
@@ -224,7 +225,7 @@ def _kind(watched: Watched) -> dict[str, Any]:
 
 
 def _whole(watched: Watched, gvr: GVR, found: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with what lists leave out, and without what nothing is judged by."""
+    """Return an object with the fields that lists leave out, and without managedFields."""
     (found.get("metadata") or {}).pop("managedFields", None)
     return {**found, "apiVersion": gvr.api_version, "kind": watched.kind}
 

@@ -1,4 +1,4 @@
-"""Network domains of nodes, read from their labels, and what gangs ask of them."""
+"""Network domains of nodes, read from their labels, and the topology requests of gangs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,7 +20,7 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 MUST: Final = "MustGather"
 
 Domain = tuple[str, ...]
-"""The names of a domain and of those above it, the highest first."""
+"""The names of a domain and of the domains above it, highest first."""
 
 
 class Request(NamedTuple):
@@ -43,7 +43,7 @@ class Layer(NamedTuple):
 
 
 def request_of(pod: Pod, gang: GangName | None, world: "World") -> Request | None:
-    """Return what the gang of a pod must gather in; None if it need not, or it cannot be read."""
+    """Return the topology request of a pod's gang; None if it has none or it is unreadable."""
     if any(key.startswith("kueue.x-k8s.io/podset-slice-") for key in pod.annotations):
         return None
     label = pod.annotations.get(keys.PODSET_REQUIRED)
@@ -124,7 +124,7 @@ def _path(node: Node, layers: Sequence[Layer], wanted: int) -> Domain | None:
 
 
 def _tree(world: "World") -> list[Layer]:
-    """Return the layers of the ClusterNetworkTopology, the highest first, without that of nodes."""
+    """Return the layers of the ClusterNetworkTopology, highest first, without the nodes' layer."""
     found = world.objects(NETWORK).latest("default")
     listed = rows(mapping(found, "spec"), "networkTopologySpec") if found is not None else ()
     by_name = {str(each.get("topologyLayer")): each for each in listed}

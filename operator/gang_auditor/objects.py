@@ -25,7 +25,7 @@ SUFFIXES: Final[Mapping[str, Decimal]] = {
     "m": Decimal("1e-3"),
 }
 MOST: Final = Decimal(2**63 - 1)
-"""The largest number of a quantity: an API server caps those that are larger."""
+"""The largest number of a quantity: an API server reduces larger ones to it."""
 
 
 @lru_cache(maxsize=4096)
@@ -77,7 +77,7 @@ def shown(resource: str, count: int) -> str:
 
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
-ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - what a manifest says, nothing is listened on.
+ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - a value in manifests, nothing is listened on.
 
 
 class HostPort(NamedTuple):
@@ -273,7 +273,7 @@ def _is_infeasible(pod: Pod) -> bool:
 
 
 def _during_a_resize(pod: Pod, wanted: dict[str, int]) -> dict[str, int]:
-    """Return the most of what containers want, were given, and use."""
+    """Return the largest of the amounts that containers request, were given, and use."""
     infeasible = _is_infeasible(pod)
     said = {
         each.get("name"): each
@@ -323,7 +323,7 @@ class Kind(NamedTuple):
 
 
 def group_of(found: Object) -> str:
-    """Return the group of an object's kind, "" for that of pods."""
+    """Return the API group of an object; "" for the core group."""
     group, _, version = str(found.get("apiVersion") or "").partition("/")
     return group if version else ""
 
@@ -447,7 +447,7 @@ def node_selector_matches(selector: Object, node: Node) -> bool:
 
 
 def wants(pod: Pod, node: Node) -> bool:
-    """Return whether a node has what the nodeSelector and the required affinity of a pod ask."""
+    """Return whether a node matches the nodeSelector and required node affinity of a pod."""
     selector = mapping(pod.spec, "nodeSelector")
     if any(node.labels.get(key) != value for key, value in selector.items()):
         return False

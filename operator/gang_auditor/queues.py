@@ -1,4 +1,4 @@
-"""The tree of our Queues, as docs/queues.md defines it: what each is promised, lends and may use.
+"""The tree of our Queues, as docs/queues.md defines it: promises, lending and limits.
 
 Amounts are those of one flavor and resource. Kueue's and Volcano's queues are not read here.
 """
@@ -22,14 +22,15 @@ FLAVOR: Final = Kind("py-gang-scheduler.io", "ResourceFlavor")
 ROOT: Final = "root"
 GPU: Final = "gpu"
 GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu")
-"""What `gpu` stands for in a quota, unless a setting says otherwise."""
+"""The resources that `gpu` stands for in a quota, unless a setting says otherwise."""
 
 
 @dataclass
 class Account:
-    """A queue for one flavor and resource. `total` is what its leaves are charged.
+    """A queue for one flavor and resource.
 
-    `used` is what of that counts against what is lent, `promised` all that is promised below it.
+    `total` is the charge of all its leaves, `used` the part of it that counts against its own
+    quota, and `promised` the sum of the promises below it.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Account:
 
     @property
     def soft(self) -> int | None:
-        """What it is promised, as far as its object says; a limit or guarantee may stand in."""
+        """The promise in its object; a limit or guarantee may stand in for it."""
         found = (self.quota.get(each) for each in ("soft", "hard", "guaranteed"))
         return next((each for each in found if each is not None), None)
 
@@ -68,9 +69,9 @@ class Account:
 
 
 class Tree:
-    """All queues for one flavor and resource, with what is charged to them.
+    """All queues for one flavor and resource, with their charges.
 
-    `capacity` is what the nodes have: what of it was promised to no queue is lent to all.
+    `capacity` is what the nodes have; the part promised to no queue is lent to all.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Tree:
         return Account(name, quota=quota_of(spec, self._key), ratio=_ratio(spec))
 
     def _count(self, account: Account, charged: Mapping[str, int], capacity: int) -> None:
-        """Work out the figures of a queue, those below it first."""
+        """Compute the figures of a queue, after the figures of the queues below it."""
         for each in account.children:
             self._count(each, charged, capacity)
         below = sum(each.promised for each in account.children)
@@ -124,10 +125,10 @@ class Tree:
         return None
 
     def overlent(self, name: str) -> Account | None:
-        """Return the queue above one that has lent more than may be lent, with what it borrows."""
+        """Return the ancestor of a queue that has lent too much, with the borrowed amount."""
         for each in self.accounts[name].path():
             if each.used <= each.guaranteed and each.parent is not None:
-                # What is guaranteed needs nothing from above.
+                # Guaranteed quota needs nothing from the queues above.
                 return None
             if each.parent is None and each.used > each.nominal:
                 return each
@@ -196,7 +197,7 @@ def meanings(resource: str) -> Sequence[str]:
 
 
 def charged_by_queue(used: Mapping[Charge, int], key: tuple[str, str]) -> dict[str, int]:
-    """Return what each queue is charged of a flavor and resource."""
+    """Return the charge of each queue for a flavor and resource."""
     flavor, resource = key
     found: dict[str, int] = {}
     for charge, count in used.items():

@@ -1,8 +1,8 @@
-"""What is wrong with a cluster as it is now, whatever has led to it: for `audit --once`.
+"""Violations in a cluster as it is now, however they came about: for `audit --once`.
 
 Without a history no binding is to blame: a node may have shrunk, or labels changed. So these
-findings say what is, and name the rules of bindings that would have kept it from being so. Only
-pods that were bound by the scheduler count as wrong; all count as there.
+findings describe the state, and name the rules of bindings that would have prevented it. Only pods
+that were bound by the scheduler can be wrong; all pods count as present.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from gang_auditor.world import World
 
 
 def findings(world: World, limits: Limits, now: float) -> Iterator[Finding]:
-    """Yield what is wrong at a time with what is there."""
+    """Yield the violations in the world at a time."""
     for node in world.nodes:
         pods = world.on_node(node.name)
         if any(limits.judges(each) for each in pods):

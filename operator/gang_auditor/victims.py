@@ -21,7 +21,7 @@ SINGLE: Final = Kind("", "Pod")
 
 
 class Mark(NamedTuple):
-    """What a victim was marked with: the preemptor, and one of its pods; by name or by uid."""
+    """The mark of a victim: the preemptor, and one of its pods; by name or by uid."""
 
     gang: str
     pod: str
@@ -35,7 +35,7 @@ def is_marked(pod: Pod) -> bool:
 
 
 def mark_of(pod: Pod) -> Mark | None:
-    """Return for which gang a pod was marked; None if it is no victim of a gang."""
+    """Return the gang for which a pod was marked; None if it is no victim of a gang."""
     if not is_marked(pod):
         return None
     found = MESSAGE.match(str(pod.condition(DISRUPTION_TARGET).get("message") or ""))

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Due(Generic[T]):
-    """Cases in the order in which they came up, each due `seconds` later."""
+    """Cases in their order, each of which is due `seconds` later."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -31,7 +31,7 @@ class Due(Generic[T]):
         self._cases.append((at + self._seconds, case))
 
     def take(self, now: float) -> Iterator[T]:
-        """Take those out that are due."""
+        """Take out the cases that are due."""
         while self._cases and self._cases[0][0] <= now:
             yield self._cases.popleft()[1]
 
@@ -40,10 +40,9 @@ class Due(Generic[T]):
 
 
 class Versions(Generic[T]):
-    """The versions of objects by key, each with the second from which on it was seen.
+    """The versions of objects by key, each with the second since which it was seen.
 
-    A version that was replaced is kept for `keep_seconds`, and so is what is known of an object
-    that is gone.
+    A replaced version is kept for `keep_seconds`, and so are versions of a deleted object.
     """
 
     def __init__(self, keep_seconds: float) -> None:
@@ -66,14 +65,14 @@ class Versions(Generic[T]):
         self._forget_before(at - self._keep_seconds)
 
     def latest(self, key: str) -> T | None:
-        """Return the newest version; None if there is no such object."""
+        """Return the newest version; None if the object does not exist."""
         kept = self._kept.get(key)
         return kept[-1][1] if kept else None
 
     def between(self, key: str, begin: float, end: float) -> list[T | None]:
-        """Return all versions that were the newest at some time between, the oldest first.
+        """Return all versions that were the newest at some time between, oldest first.
 
-        None stands for a time in which the object was not there.
+        None stands for a time in which the object did not exist.
         """
         found: list[T | None] = []
         kept = list(self._kept.get(key, ()))
@@ -86,7 +85,7 @@ class Versions(Generic[T]):
         return found
 
     def _forget_before(self, end: float) -> None:
-        """Forget what was replaced before, also of objects that have not changed since."""
+        """Forget versions replaced before a time, also of objects that have not changed since."""
         while self._puts and self._puts[0][0] < end:
             _, key = self._puts.popleft()
             kept = self._kept.get(key, deque())
@@ -148,9 +147,9 @@ class World:
         self._uids: dict[str, str] = {}
 
     def take(self, event: Event, since: float) -> list[Change]:
-        """Take an event in; return what it has changed of pods.
+        """Take in an event; return the changes of pods.
 
-        `since` is the time until which nothing of its kind was missed.
+        `since` is the time until which no event of its kind was missed.
         """
         kind = Kind.of(event.object)
         if kind == PODS:

@@ -39,7 +39,7 @@ UNKNOWN: Final = "?"
 
 
 class Evictions:
-    """Which gangs may be evicted for which."""
+    """Which gangs may be evicted for which other gangs."""
 
     name = "evictions"
 
@@ -148,7 +148,7 @@ def _in_queue(policy: Mapping[str, Any], mine: int, other: int) -> str:
 
 
 def _reclaimed(policy: Mapping[str, Any], mine: int, other: int) -> str:
-    """Judge by what the queue of the preemptor may take from others."""
+    """Judge an eviction by what the preemptor's queue may take from other queues."""
     reclaim = policy.get("reclaim") or "Any"
     borrowing = mapping(policy, "whileBorrowing")
     bounds = {"Any": other, "LowerPriority": mine - 1, "LowerOrNewerEqualPriority": mine}
@@ -195,10 +195,10 @@ def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World)
 
 
 def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
-    """Yield what may be charged to a queue beside its bound pods.
+    """Yield possible charges of a queue in addition to its bound pods.
 
-    That is what goes, what another hand has bound, what waits, since its binding may be on the way,
-    and the pods that Jobs will have which have just started or wait suspended.
+    These are pods that are leaving, pods bound by others, waiting pods, whose binding may be on the
+    way, and pods that Jobs will have which have just started or wait suspended.
     """
     for pod in world.pods.values():
         is_sure = bool(pod.plan) and not pod.is_deleted
@@ -221,7 +221,7 @@ def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
 
 
 def _path(specs: Mapping[str, Object], queue: str) -> list[str]:
-    """Return a queue and those above it."""
+    """Return a queue and the queues above it."""
     path = [queue]
     while path[-1] in specs and path[-1] != queues.ROOT and len(path) <= len(specs):
         path.append(str(specs[path[-1]].get("parent") or queues.ROOT))
@@ -229,7 +229,7 @@ def _path(specs: Mapping[str, Object], queue: str) -> list[str]:
 
 
 def _queue_of(gang: GangName, world: World) -> str:
-    """Return the queue of a gang: that of its bindings, else the one that it names."""
+    """Return the queue of a gang: from its bindings, else the queue that it names."""
     members = victims.members_of(gang, world)
     for pod in members:
         if pod.plan and pod.annotations.get(keys.QUEUE):
@@ -275,10 +275,10 @@ LONGEST: Final = 10
 
 @dataclass
 class _Plan:
-    """The victims of a preemptor, and what left meanwhile: the plan may not have known that.
+    """The victims of a preemptor, and pods that left meanwhile, which the plan may not have known.
 
-    `members`: the nodes of its members, by their uids, when the first victim was marked; "" where a
-    member had none, and was nominated to none.
+    `members` maps the uids of its members to their nodes when the first victim was marked; "" for a
+    member without a node or nomination.
     """
 
     preemptor: str
@@ -290,7 +290,7 @@ class _Plan:
 
 
 class Spared:
-    """Victims that would fit beside what they were evicted for."""
+    """Reports victims that would still fit next to the pods for which they were evicted."""
 
     name = "spared"
 
@@ -394,9 +394,9 @@ class Spared:
                 yield from each.marked.values()
 
     def _beside(self, plan: _Plan, world: World) -> Mapping[str, Mapping[str, Pod]]:
-        """Return the pods, by node and uid, whose room a plan could not give away.
+        """Return the pods, by node and uid, whose room was not available to a plan.
 
-        They left since, were marked for a later plan, or wait with a nomination.
+        They left later, were marked for a later plan, or wait with a nomination.
         """
         found: dict[str, dict[str, Pod]] = defaultdict(dict)
         waiting = (each for each in world.pods.values() if not each.node)
@@ -412,7 +412,7 @@ class Spared:
         world: World,
         beside: Mapping[str, Mapping[str, Pod]],
     ) -> bool:
-        """Return whether the nodes have room for pods beside all that is there or to come."""
+        """Return whether nodes have room for pods in addition to all present and expected pods."""
         nodes = {each.node for each in pods}
         for name in nodes:
             versions = world.nodes.between(name, plan.at - self._limits.skew, plan.at)

@@ -26,7 +26,7 @@ from gang_scheduler.api import annotations as keys
 
 
 class _Bound(NamedTuple):
-    """A member, what it asked for when it was bound, and with which others it must be."""
+    """A member, its request when it was bound, and the unit whose members must be together."""
 
     pod: Pod
     unit: tuple[object, ...]
@@ -52,7 +52,7 @@ class Gathering:
         self._units: dict[str, tuple[object, ...]] = {}
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Note members that are bound, with what they ask for, and those that are gone."""
+        """Note members that are bound, with their requests, and members that are gone."""
         for change in changes:
             if (left := change.left) is not None and (unit := self._units.pop(left.uid, None)):
                 self._bound[unit].pop(left.uid)
@@ -77,7 +77,7 @@ class Gathering:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Compare the domains of a member and of those that were bound before it."""
+        """Compare the domains of a member and of the members that were bound before it."""
         for case in self._due.take(now):
             begin, end = self._limits.decided(case.since), case.at + self._limits.skew
             pod, request = case.bound.pod, case.bound.request
@@ -103,7 +103,7 @@ class Gathering:
 
 
 def _unit(pod: Pod, world: World) -> tuple[object, ...] | None:
-    """Return what is placed together: a group of gangs, a gang, or a podset of it."""
+    """Return the unit that is placed together: a group of gangs, a gang, or a podset of it."""
     gang = gangs.gang_of(pod)
     if gang is None:
         return None
@@ -168,7 +168,7 @@ class Groups:
                     yield Finding(start.at, self.name, start.gang.about, message, details)
 
     def _forget_the_gone(self, now: float, world: World) -> None:
-        """Forget gangs of which nothing has been left since before the starts that are judged."""
+        """Forget gangs that have had no member or object since before the judged starts."""
         if len(self._started) > self._most:
             begin, groups = now - self._limits.partial - self._limits.skew, world.objects(OURS)
             self._started = {
@@ -198,7 +198,7 @@ def _that_name_others(gang: GangName, world: World) -> Iterator[GangName]:
 
 
 def _could_start(gang: GangName, now: float, world: World) -> bool:
-    """Return whether a gang waits with a quorum of members, none of which has a node."""
+    """Return whether a gang waits with a quorum of members, and none of them has a node."""
     members = [e for e in world.members(gang) if not e.has_ended and not e.is_deleted]
     waiting = [each for each in members if not each.node and not each.is_gated]
     quorum = min(quorums.quorums(gang, world, now, now), default=None)
@@ -212,7 +212,12 @@ def _is_non_strict(gang: GangName, world: World) -> bool:
     return annotations.get(keys.GANG_MODE) == NON_STRICT
 
 
-# Rule `leftovers`: no nomination and no mark stays from which nothing follows. Source:
+# Rule `leftovers`: no nomination or mark stays without consequences. Source: docs/preemption.md: a
+# nomination holds room until the pod is bound, and a mark announces a deletion; both are withdrawn
+# with their plan. A nomination of a gang is left over when none of its nodes has a pod that is
+# leaving, none of its members is bound meanwhile, and no victim was asked for a checkpoint. A mark
+# is left over when the pod is not deleted. Not flagged: nominated pods with claims, which wait for
+# volumes up to 10 minutes; anything for `leftover` seconds.
 # docs/preemption.md: a nomination holds room until the pod is bound, and a mark announces a
 # deletion; both are withdrawn with their plan. A nomination of a gang is left over when none of
 # its nodes has a pod that is going, none of its members is bound meanwhile, and no victim was
@@ -237,7 +242,7 @@ class Leftovers:
         self._looked_at = 0.0
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
-        """Note what came and what went."""
+        """Note nominations and marks that come and go."""
         for change in changes:
             pod = change.after or change.before
             if pod is None or not self._limits.schedules(pod):
@@ -257,7 +262,7 @@ class Leftovers:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Look at what has stayed, once a second."""
+        """Report nominations and marks that have stayed too long, once a second."""
         if now - self._looked_at < EVERY_SECONDS:
             return
         self._looked_at = now
@@ -322,8 +327,8 @@ class _QuorumStart:
     """A gang from its first binding on, until none of its members is bound.
 
     `bound` are the uids of all members that were bound since, `there` those that hold their node,
-    `seen` all members that there were, and `lost` those that were deleted before they were bound.
-    `roles` are those of members that are bound or lost.
+    `seen` all members, and `lost` members that were deleted before they were bound. `roles` are the
+    roles of members that are bound or lost.
     """
 
     gang: GangName
@@ -366,7 +371,7 @@ class Quorum:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge gangs that are bound in part, and those that just began."""
+        """Judge gangs that are bound in part, and gangs that just began."""
         while self._gone and self._gone[0][0] < now - self._limits.skew:
             self._gone.popleft()
         for start in self._due.take(now):
@@ -448,7 +453,10 @@ class Quorum:
 
 
 def _says_so(pod: Pod, gang: GangName) -> bool:
-    """Return whether a binding is one of a gang: by default a kind is one, but for a setting."""
+    """Return whether a binding says that the pod is in a gang.
+
+    For kinds that are gangs by default, a setting can change that, so the binding decides.
+    """
     told = pod.annotations.get(keys.PLAN_GANG, "")
     return gang.kind not in gangs.BY_DEFAULT or told == f"{gang.kind.name}/{gang.name}"
 

@@ -42,7 +42,7 @@ class Leader:
         self._due: Due[tuple[Pod, float, float]] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
-        """Look at the run of each binding. What a list has found has no order."""
+        """Check the run of each binding. Changes found by a list have no order."""
         for change in changes:
             pod = change.bound
             if pod is None or not self._limits.judges(pod):
@@ -62,7 +62,7 @@ class Leader:
                 yield Finding(change.at, self.name, pod.about, message, details)
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Compare with what the Lease was about that time."""
+        """Compare the time of a binding with the Lease about that time."""
         for pod, moment, at in self._due.take(now):
             begin, end = moment - self._limits.skew, at + self._limits.skew
             leases = [each for each in world.objects(LEASE) if _is_ours(each)]

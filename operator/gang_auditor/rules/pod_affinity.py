@@ -55,7 +55,7 @@ class PodAffinity:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge what the skew has shown."""
+        """Judge pods once the skew has passed."""
         for binding in self._due.take(now):
             for fault in self._faults(binding, world):
                 details = {"node": binding.pod.node}
@@ -90,7 +90,7 @@ class PodAffinity:
 
 
 def _repelled(pod: Pod, others: Sequence[Pod], nodes: "_Nodes") -> Iterator[str]:
-    """Yield the pods that must not be near, by their rules or those of the pod."""
+    """Yield the pods that must not be near, by their rules or the pod's."""
     for other in others:
         own, theirs = _terms(pod, "podAntiAffinity"), _terms(other, "podAntiAffinity")
         if any(_is_meant(e, pod, other) and nodes.share(e, pod, other) for e in own):
@@ -100,14 +100,14 @@ def _repelled(pod: Pod, others: Sequence[Pod], nodes: "_Nodes") -> Iterator[str]
 
 
 def _missed(pod: Pod, others: Sequence[Pod], nodes: "_Nodes") -> Iterator[str]:
-    """Yield the terms by which a pod needs others near that are not."""
+    """Yield the affinity terms of a pod for which no pod is near."""
     for term in _terms(pod, "podAffinity"):
         if not _is_near(term, pod, others, nodes):
             yield f"without the pods that its affinity for {term.get('topologyKey')} asks for"
 
 
 class _Nodes:
-    """The nodes as they are now. Those that came or went about the time in question are marked."""
+    """The nodes as they are now. Nodes that came or went about the time in question are marked."""
 
     def __init__(self, world: World, begin: float, end: float) -> None:
         self._nodes = {each.name: each for each in world.nodes}
@@ -194,7 +194,7 @@ def _over(
 
 
 def _domains(key: str, pod: Pod, nodes: _Nodes) -> set[str]:
-    """Return the domains that count: those with nodes that take the pod."""
+    """Return the domains that count: only domains with a node that takes the pod."""
     keys = [str(each.get("topologyKey")) for each in _spread(pod)]
     return {
         each.labels[key]

@@ -25,7 +25,7 @@ from gang_scheduler.api import annotations as keys
 
 
 class _Case(NamedTuple):
-    """A binding that is too much for a queue by what was known as it was made."""
+    """A binding that put a queue over its quota, as far as was known when it was made."""
 
     pod: Pod
     at: float
@@ -89,11 +89,11 @@ class _Quota(abc.ABC):
 
     @abc.abstractmethod
     def _words(self, case: _Case, account: Account) -> str:
-        """Return what is wrong with a binding."""
+        """Return the fault of a binding."""
 
 
 class Limit(_Quota):
-    """What queues may use at most."""
+    """No queue exceeds its limit."""
 
     name = "limit"
 
@@ -110,7 +110,7 @@ class Limit(_Quota):
 
 
 class Guarantee(_Quota):
-    """What queues are guaranteed."""
+    """No queue takes quota that is guaranteed to another one."""
 
     name = "guarantee"
 

@@ -18,7 +18,7 @@ from gang_auditor.world import Change, Due, World
 
 
 class Bindings:
-    """Bindings that must not be, whatever there is room for."""
+    """Bindings that are forbidden even if there is room."""
 
     name = "bindings"
 
@@ -65,7 +65,7 @@ class Bindings:
 
 
 class Capacity:
-    """What nodes offer, and what is on them."""
+    """The capacity of nodes, and the pods on them."""
 
     name = "capacity"
 
@@ -74,7 +74,7 @@ class Capacity:
         self._due: Due[Binding] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Note what is on a node as a pod is bound to it."""
+        """Note the pods on a node when a pod is bound to it."""
         for change in changes:
             pod = change.bound
             if pod is None or not self._limits.judges(pod) or pod.has_ended:
@@ -172,7 +172,7 @@ class Ports:
         self._limits = limits
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Compare the ports of a pod that was bound with those of the pods beside it."""
+        """Compare the ports of a bound pod with the ports of other pods on the node."""
         for change in changes:
             pod = change.bound
             if pod is None or not pod.host_ports or not self._limits.judges(pod):

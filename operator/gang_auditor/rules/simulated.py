@@ -34,7 +34,7 @@ class _Plan:
 
 
 class Simulated:
-    """Victims beside those of a simulation."""
+    """Compares victims with the victims of a simulation."""
 
     name = "simulated"
 
@@ -78,7 +78,7 @@ def _of(decided: Mapping[str, Any], name: str) -> Sequence[Object]:
 
 
 def _without(mark: victims.Mark, world: World) -> list[Object]:
-    """Return all objects, without what was written of the plan of a mark."""
+    """Return all objects, without the writes of the plan that made a mark."""
     preemptor = victims.preemptor_of(mark, world)
     members = victims.members_of(preemptor, world) if preemptor is not None else []
     uids = {each.uid for each in members}

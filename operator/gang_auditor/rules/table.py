@@ -1,4 +1,4 @@
-"""All rules, in the order in which they are told of an event. A new rule is a line here."""
+"""All rules, in the order in which they get an event. A new rule is a line here."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Protocol
@@ -33,5 +33,5 @@ RULES: Final[Mapping[str, Making]] = {
 
 
 def rules(limits: Limits, skipped: Collection[str] = ()) -> Sequence[Rule]:
-    """Return all rules but those that are skipped."""
+    """Return all rules except skipped ones."""
     return [make(limits) for name, make in RULES.items() if name not in skipped]

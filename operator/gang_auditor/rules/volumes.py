@@ -45,7 +45,7 @@ class Volumes:
                 yield Finding(change.at, self.name, pod.about, message, {"claim": other[1]})
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge by what claims, volumes and nodes were about that time."""
+        """Judge a pod by its claims, volumes and node as they were about that time."""
         for binding in self._due.take(now):
             pod = binding.pod
             about = _Moment(world, *binding.about(self._limits))
@@ -92,7 +92,7 @@ class _Moment:
         self._end = end
 
     def fault(self, claim: str, node: str) -> str:
-        """Return what is wrong with a claim for a pod on a node, "" if nothing is."""
+        """Return the fault of a claim for a pod on a node; "" if it has none."""
         claims = self._versions(CLAIM, claim)
         if not claims:
             return f"its claim {claim} does not exist"
@@ -112,7 +112,7 @@ class _Moment:
         return ""
 
     def over(self, pod: Pod, beside: Sequence[Pod]) -> Iterator[str]:
-        """Yield what a node has too many volumes of, with a pod that brings some."""
+        """Yield the drivers with too many volumes on a node, with a pod that brings some."""
         limits: dict[str, int] = {}
         for csi_node in self._versions(CSI_NODE, pod.node):
             for driver in rows(mapping(csi_node, "spec"), "drivers"):
