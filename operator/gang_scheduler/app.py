@@ -193,9 +193,9 @@ class App:
                 await self._parts.loop.run()
 
     async def _supervise_watches(self) -> None:
-        """End this process once it no longer sees a kind: another process sees what it misses.
+        """End this process if it no longer sees a kind, so that another replica takes over.
 
-        The Lease is released in order, and the next life of this replica begins with lists.
+        The Lease is released in order. When this replica starts again, it begins with lists.
         """
         try:
             await self._parts.watch_supervisor.run()

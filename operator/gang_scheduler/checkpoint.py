@@ -45,9 +45,9 @@ TERMINATION_LOG = "/dev/termination-log"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 PATH_CHARACTERS = 1024
-"""What the scheduler keeps of a path is this, or nothing."""
+"""The scheduler keeps a path of at most this many characters."""
 TERMINATION_MESSAGE_BYTES = 4096
-"""The kubelet cuts off what is beyond."""
+"""The kubelet cuts off a longer message."""
 ATTEMPTS = 3
 PAUSE_SECONDS = 1.0
 TIMEOUT_SECONDS = 5.0
@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 
 
 class Due(enum.IntEnum):
-    """What a step ends with. Where ranks differ, the greatest counts for all."""
+    """The result of a step. If ranks differ, the greatest value counts for all."""
 
     NOTHING = 0
     SAVE = 1
@@ -77,7 +77,7 @@ class Evicted(SystemExit):
 
 @dataclass(frozen=True)
 class Resume:
-    """Where a job goes on: `step` steps are done and saved at `path`. All empty for a new job.
+    """Where a job continues: `step` steps are done and saved at `path`. All empty for a new job.
 
     A step without a path cannot be resumed from: the job begins again.
     """
@@ -161,7 +161,7 @@ class Checkpoints:
                 raise Evicted
 
     def due(self) -> Due:
-        """Return what is due now on all ranks; each of them must call it at the same step."""
+        """Return what all ranks must do now; each of them must call it at the same step."""
         self._request = self._read_request()
         if self._terminating:
             own = Due.SAVE_AND_END
@@ -172,13 +172,12 @@ class Checkpoints:
         return Due(self.agree(own))
 
     def saved(self, step: int, path: str | os.PathLike[str] | None) -> None:
-        """Tell that `step` steps are done and saved at `path`; ranks but 0 tell nothing.
+        """Report that `step` steps are done and saved at `path`; only rank 0 reports.
 
-        A checkpoint that was just told is not told again. Without a path nothing is told, with a
-        warning: the job goes on from the checkpoint before.
-        Telling goes wrong without an exception, but with a warning: the checkpoint is there all
-        the same. Raises ValueError for a path that is too long to be told, and TypeError for what
-        is no path.
+        The last reported checkpoint is not reported again. Without a path nothing is reported, only
+        a warning logged: after an eviction, the job would continue from the checkpoint before. A
+        failed report is only a warning, too, because the checkpoint itself exists. Raises
+        ValueError for a path that is too long to be reported, and TypeError if it is no path.
         """
         self._met = self._request
         if self.rank != 0:
@@ -212,7 +211,7 @@ class Checkpoints:
             return ""
 
     def _leave(self, message: str) -> None:
-        # Outside of a container there is no such file, and none is made.
+        # Outside of a container the file does not exist, and is not created.
         if self._termination_log.exists():
             try:
                 self._termination_log.write_text(message)

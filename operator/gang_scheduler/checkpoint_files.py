@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 VERSION = 1
-"""Of manifests."""
+"""The version of manifests."""
 PUBLISHED = "published"
 NAME = re.compile(r"step-\d{12,}-[0-9a-f]{16}")
 ENTRY = re.compile(rf"(\d{{12,}})-({NAME.pattern})\.json")
@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class File:
-    """One file of a checkpoint: its name below the directory, and what was written."""
+    """One file of a checkpoint: its name below the directory, its size and its checksum."""
 
     name: str
     size: int
@@ -87,7 +87,7 @@ class Saved:
 
 
 def name_of(step: int, token: int) -> str:
-    """Return the name of a checkpoint, which is that of its directory."""
+    """Return the name of a checkpoint's directory."""
     return f"step-{step:012d}-{token:016x}"
 
 
@@ -187,7 +187,10 @@ class Place(Protocol):
 
 
 def at(url: str, options: Mapping[str, Any]) -> Place:
-    """Return the place of a URL; ImportError: a package for such a URL is missing."""
+    """Return the place of a URL.
+
+    Raises ImportError if the package for such URLs is missing.
+    """
     if "://" not in url:
         return _Directory(url)
     if url.startswith("file://"):
@@ -199,7 +202,7 @@ class _Directory:
     """Files in a directory that all nodes reach. Each is written aside, and then renamed."""
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.abspath(root)  # noqa: PTH100 - not what a link leads to.
+        self.root = os.path.abspath(root)  # noqa: PTH100 - resolve() would follow links.
 
     def local(self, name: str) -> Path | None:
         return self._at(name)
@@ -384,7 +387,7 @@ def _changed(info: Mapping[str, Any]) -> float:
 
 
 def _make(directory: Path) -> None:
-    """Make a directory whose parent another rank may remove at any moment, while it is empty."""
+    """Make a directory, even if another rank keeps removing its parent while that is empty."""
     for _ in range(100):
         with contextlib.suppress(FileNotFoundError):
             directory.mkdir(parents=True)

@@ -82,13 +82,13 @@ Which = Union[Saved, str, "os.PathLike[str]", int]
 class Store:
     """The checkpoints of one gang, at a URL: s3://, gs://, az://, file://, or a directory.
 
-    `checkpoints` is told each checkpoint, for the status of the PodGroup, and gives `rank` and
-    `agree`. `ranks` is how many ranks save, by default WORLD_SIZE, else 1; all of them call `save`
-    equally often. `gang` is by default GANG. `options` are those of the file system in fsspec, for
-    example `{"endpoint_url": "https://minio.example.com"}`.
+    Each checkpoint is reported to `checkpoints`, for the status of the PodGroup; `checkpoints` also
+    has `rank` and `agree`. `ranks` is how many ranks save, by default WORLD_SIZE, else 1; all of
+    them call `save` equally often. `gang` is by default GANG. `options` are options of the file
+    system in fsspec, for example `{"endpoint_url": "https://minio.example.com"}`.
 
-    Raises ValueError for a URL that is too long to be told, for a rank beyond `ranks`, and for
-    several ranks that cannot agree; ImportError where the packages for such a URL are missing.
+    Raises ValueError for a URL that is too long to be reported, for a rank beyond `ranks`, and for
+    several ranks that cannot agree; ImportError if the packages for such a URL are missing.
     """
 
     def __init__(
@@ -130,13 +130,14 @@ class Store:
         epoch: int | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Saved:
-        """Publish what `write` puts into an empty directory; return when that is done on all ranks.
+        """Publish the files that `write` puts into an empty directory; return when that is done.
 
-        Each rank calls it, and writes files of other names than the other ranks, or none. Rank 0
-        publishes when all files are there, and tells `checkpoints`. `metadata` of rank 0 counts; it
-        is what JSON can say, and numbers of NumPy and PyTorch.
+        Each rank calls it, and it returns when all ranks are done. No two ranks may write files of
+        the same name; a rank may write none. Rank 0 publishes when all files are there, and reports
+        to `checkpoints`. Only rank 0's `metadata` counts; it may have any JSON values, and numbers
+        of NumPy and PyTorch.
 
-        Raises what `write` raises, and NotSavedError where another rank failed. Then nothing is
+        Raises errors of `write`, and NotSavedError if another rank failed. Then nothing is
         published, unless the answer to the very last request was lost.
         """
         step = int(step)
@@ -235,12 +236,12 @@ class Store:
     ) -> Sequence[str]:
         """Delete all checkpoints but the `last` ones, one for each `every` steps, and the `best`.
 
-        `best` gives a number for a checkpoint, the least of which is kept, or None, for example
-        `lambda saved: saved.metadata.get("loss")`. The checkpoint from which the gang began, and
-        that of which the scheduler knows, always stay. Returns the paths that are gone. Only rank 0
-        deletes. What cannot be deleted is a warning.
+        `best` returns a number for a checkpoint, or None; the checkpoint with the least number is
+        kept. For example: `lambda saved: saved.metadata.get("loss")`. The checkpoint from which the
+        gang began, and the one that the scheduler knows, always stay.
 
-        Raises ValueError where `last` or `every` is not at least 1.
+        Returns the deleted paths. Only rank 0 deletes. If a deletion fails, there is a warning.
+        Raises ValueError if `last` or `every` is less than 1.
         """
         if last < 1 or (every is not None and every < 1):
             raise ValueError("`last` and `every` are at least 1")
@@ -261,16 +262,16 @@ class Store:
                 for rating, each in rated
                 if rating is not None and not math.isnan(rating)
             ]
-            # Of equals the newest.
+            # Among equal ones, the newest.
             kept.update(name for _, _, name in sorted(numbers)[:1])
         superseded = [each for each in published if each.name not in kept]
         return [each.path for each in superseded if self._delete(each)]
 
     def prune(self, older_than: float = DAY_SECONDS, *, dry_run: bool = False) -> Sequence[str]:
-        """Remove what killed writers left, if for `older_than` seconds nothing was added to it.
+        """Remove files of killed writers to which nothing was added for `older_than` seconds.
 
-        Returns the paths. A save that is under way all the same then fails, and is not published.
-        The clock is that of the storage.
+        Returns the paths. If a save to one of them is still running, it fails, and is not
+        published. The clock is the storage's.
         """
         published = {name for _, name in self._entries()}
         litter = {
@@ -350,10 +351,10 @@ class Store:
         return found
 
     def _publish(self, saved: Saved) -> None:
-        """Write the manifest, then look whether a prune took the files for litter meanwhile.
+        """Write the manifest, then check that no prune took the files for leftovers meanwhile.
 
-        A prune first marks a name, and then looks whether it is published: one of both sees the
-        other, whatever the order.
+        A prune first marks a name, and then checks whether it is published. So in any order, at
+        least one of the two sees the other.
         """
         self._write_small(files.entry_of(*saved.entry), files.sealed(saved), saved.name)
         if self._files.find(f"{PRUNED}/{saved.name}") or not self._is_whole(saved):
@@ -426,7 +427,7 @@ class Store:
         }
 
     def _superseded(self, last: int) -> tuple[Sequence[Saved], Sequence[Saved]]:
-        """Return what is published up to the last whole checkpoint, and the `last` whole ones."""
+        """Return the checkpoints published up to the last whole one, and the `last` whole ones."""
         entries = self._entries()
         whole = [*itertools.islice(self._newest_first(entries), last)]
         manifests = [self._manifest(*each) for each in entries if whole and each <= whole[0].entry]

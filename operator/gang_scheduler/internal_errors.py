@@ -1,7 +1,7 @@
-"""Internal errors, confined to the gang that met them: logged once, counted, shown by readiness.
+"""Internal errors are confined to one gang: logged once, counted, and shown by readiness.
 
-A gang, pod or object on which a part fails must not stop that part for all other gangs, pods and
-objects. So each is handled inside `confined`, and an error there is noted here and goes no further.
+If a part fails on a gang, pod or object, it must still work for all others. So each is handled
+inside `confined`, and an error there is noted here and not raised further.
 """
 
 import time

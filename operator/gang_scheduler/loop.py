@@ -30,7 +30,7 @@ from gang_scheduler.telemetry.logger import Logger
 RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that failed with an internal error."""
 PART_SECONDS = 0.05
-"""For how long the loop is held at a time by what can be done in parts."""
+"""Work that can be done in parts holds up the loop for at most this long at a time."""
 
 log = Logger()
 

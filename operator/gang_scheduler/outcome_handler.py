@@ -33,7 +33,7 @@ from gang_scheduler.state.cache import Cache
 class OutcomeHandler:
     """Takes outcomes from their queue: as they come, and all present ones before a snapshot.
 
-    Without the latter a cycle could decide on a gang whose failed binding is not counted yet.
+    Otherwise a cycle could decide on a gang whose failed binding is not counted yet.
     """
 
     def __init__(

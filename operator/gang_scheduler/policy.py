@@ -26,7 +26,7 @@ def profile(policy: Policy) -> Profile:
 
 
 def membership(policy: Policy) -> Membership:
-    """Return the rules by which pods are in gangs."""
+    """Return the rules that find the gang of a pod."""
     return table.membership(policy.rules.gangs.gang_kinds)
 
 

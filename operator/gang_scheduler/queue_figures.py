@@ -17,7 +17,7 @@ from gang_scheduler.state.gangs.phases import in_line, waits
 
 CHARGED: Final = those_with(lambda rule: Room.CHARGED in rule.room)
 WITHOUT_PODS: Final = 2
-"""Order in a line: gangs that have turns, then other gangs, then those without a pod."""
+"""The order in a line: gangs with a turn, then other gangs, then gangs without a pod."""
 MOST_LOOKED_AT: Final = 10
 """The number of first gangs of a queue that decide whether the queue starves."""
 

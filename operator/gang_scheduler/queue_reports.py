@@ -80,7 +80,7 @@ class QueueReports:
         gang_queue.changed |= told & gang_queue.infos.keys()
 
     def _misnamed(self) -> Iterator[GangKey]:
-        """Yield the gangs whose statuses name other queues than they are in."""
+        """Yield the gangs whose statuses name a queue other than their own."""
         for key, info in self._cache.gang_queue.infos.items():
             spec = info.observed.spec
             named = spec.status.get("queue") if spec is not None else None

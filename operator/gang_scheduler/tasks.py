@@ -68,9 +68,9 @@ async def every(
 
 
 class Workers(ABC, Generic[T]):
-    """A queue of items and the tasks that work on it, `number` at once. `name` is their part's.
+    """A queue of items, and `number` tasks that work on it. `name` is the name of their part.
 
-    A worker goes on after an item that raised: the error is noted as one of `step`.
+    If an item raises, the error is noted as one of `step`, and the worker continues.
     """
 
     def __init__(self, name: str, step: str, number: int = 1) -> None:
@@ -98,7 +98,7 @@ class Workers(ABC, Generic[T]):
         """Do the work on one item."""
 
     def about(self, item: T) -> object:
-        """Return what an error with an item is about."""
+        """Return the subject of an error with an item."""
         return item
 
     async def _take_items(self) -> None:

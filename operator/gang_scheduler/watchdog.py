@@ -1,8 +1,8 @@
-"""The watchdog of the event loop: reports from another thread what holds the loop up.
+"""The watchdog of the event loop: reports from another thread which code holds the loop up.
 
-A cycle or a handler that computes for long keeps all others waiting: watches, bindings, statuses.
-The cause can be reported only meanwhile: after a liveness probe has ended the process, no trace is
-left.
+A cycle or a handler that computes for long keeps everything else waiting: watches, bindings,
+statuses. The cause can be reported only while it lasts: once a liveness probe has ended the
+process, no trace is left.
 """
 
 import _thread
@@ -46,7 +46,7 @@ WORKS: Final = {
     "apply": Work.WRITE,
     "outcome_handler": Work.WRITE,
 }
-"""The kind of work of each part in which tasks of the event loop begin."""
+"""The kind of work, by the part of this package in which a task of the event loop begins."""
 
 log = Logger()
 
@@ -151,7 +151,7 @@ def _frames(frame: FrameType | None) -> list[tuple[FrameType, int]]:
 
 
 def _work(frames: list[tuple[FrameType, int]]) -> Work:
-    """Return the kind of work of a stack, by the part of ours in which it begins."""
+    """Return the kind of work of a stack, by the part of this package in which it begins."""
     for frame, _ in frames:
         path = frame.f_code.co_filename
         if path.startswith(PACKAGE):

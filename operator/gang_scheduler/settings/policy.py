@@ -57,7 +57,7 @@ def _json(text: str) -> object:
 
 
 class Policy(_Flags):
-    """The settings that decisions depend on: those of `run` that are flags of `simulate`, too."""
+    """The settings that decisions depend on. Their flags exist for `run` and for `simulate`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

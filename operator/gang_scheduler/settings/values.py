@@ -49,7 +49,7 @@ class LogFormat(enum.StrEnum):
 
 
 class LogLevel(enum.StrEnum):
-    """From which level on log lines are written."""
+    """The least level of log lines that are written."""
 
     DEBUG = "debug"
     INFO = "info"

@@ -1,8 +1,8 @@
-"""The text that a scrape reads, in the format of Prometheus.
+"""The metrics as text, in the format of Prometheus.
 
-prometheus_client writes the same; but most of its time goes into the labels of series, which are
-the same at each scrape, and here are written once. A scrape of 3,300 series takes 20 ms instead of
-33, in which the process does nothing else.
+prometheus_client would write the same text. It spends most of its time on the labels of series,
+which are the same at each scrape and are written only once here. A scrape blocks the process: with
+3,300 series for 20 ms here, instead of 33 ms.
 """
 
 from collections.abc import Iterator

@@ -41,7 +41,7 @@ def be_quiet() -> None:
 
 
 def _send_errors_only() -> None:
-    import structlog  # noqa: PLC0415 - for those that log.
+    import structlog  # noqa: PLC0415 - only if there is a log.
 
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
@@ -50,7 +50,7 @@ def _send_errors_only() -> None:
 
 
 def _structlog_logger() -> Any:  # noqa: ANN401 - structlog's.
-    import structlog  # noqa: PLC0415 - for those that log.
+    import structlog  # noqa: PLC0415 - only if there is a log.
 
     while _at_first:
         _at_first.pop()()
