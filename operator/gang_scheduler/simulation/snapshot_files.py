@@ -265,7 +265,11 @@ def _read(stored: Stored, reader: Reader[Any]) -> Found:
             return Found(reader.gvr, reader.direct.read(reader.direct.decoder.decode(stored.raw)))
         except (*_UNREADABLE, InvalidField):
             pass  # The fault is reported below, unless it is only a null.
-    body = msgspec.json.decode(stored.raw)
+    try:
+        body = msgspec.json.decode(stored.raw)
+    except _UNREADABLE as error:
+        # A field that no model names may hold a number that nothing can hold.
+        return Found(None, problem=f"{stored.place}: {error}")
     try:
         fields.read(body, Identified)
         decode_reader.check_readable(decode_reader.identity(body))

@@ -66,6 +66,13 @@ def test_what_is_no_object_is_a_problem() -> None:
     )
 
 
+def test_a_number_that_nothing_can_hold_is_a_problem() -> None:
+    number = "9" * 5000
+    text = json.dumps(pod(nodeName="n")).replace('"uid"', f'"labels": {{"x": {number}}}, "uid"')
+
+    assert of(text.encode()).problem.startswith("f: line 2: Integer value out of range")
+
+
 def test_the_key_of_an_object_is_its_kind_and_name() -> None:
     keys = [
         snapshot_files.key_of(Stored("f", 2, each, HEADER))
