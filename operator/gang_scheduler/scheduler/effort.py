@@ -128,6 +128,10 @@ class Effort:
         self.cut()
         return False
 
+    def affords(self, looks: int) -> bool:
+        """Return whether the search has more looks left than this."""
+        return looks < min(self._left[self._search], self._most() - self.spent)
+
     def extend(self) -> None:
         """Give the search some more looks, to carry out its result."""
         self._left[self._search] = max(self._left[self._search], LEAST)

@@ -5,6 +5,7 @@ placed in one vector operation, so the cost is per class and not per pod.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -130,10 +131,12 @@ def _arranged(
 
 
 def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
+    """Return how many members are of each class, in the order of the first ones."""
+    # A class is slow to look up, and nearly all that are equal are one object.
+    numbers = Counter(map(id, map(_class_of, members)))
     sizes: dict[PodClass, int] = {}
-    # Most neighbours are of one class, and a class is slow to look up.
-    for pod_class, run in itertools.groupby(members, key=_class_of):
-        sizes[pod_class] = sizes.get(pod_class, 0) + sum(1 for _ in run)
+    for pod_class in {id(each): each for each in map(_class_of, members)}.values():
+        sizes[pod_class] = sizes.get(pod_class, 0) + numbers[id(pod_class)]
     return sizes
 
 

@@ -178,13 +178,21 @@ class Preemptor:
     @functools.cached_property
     def is_plain(self) -> bool:
         """Counting says exactly whether all members fit: one class that asks for resources only."""
-        asks, unit = list(self.classes), self.units[0]
-        if len(asks) > 1 or len(self.units) > 1 or unit.bound_members or unit.sliced:
+        unit = self.units[0]
+        if len(self.classes) > 1 or len(self.units) > 1 or unit.bound_members or unit.sliced:
             return False
+        return self.asks_only_for_resources
+
+    @functools.cached_property
+    def asks_only_for_resources(self) -> bool:
+        """Whether no member asks for anything beside room that pods of others take or give."""
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
         # Spare nodes are no nodes for counting either: `open_rows` are without them.
-        concerned = [each for each in alone if each.concerns(asks[0], self.trial)]
-        return sum(each.obstacle != spare_nodes.obstacle for each in concerned) == 1
+        others = [each for each in alone if each.obstacle != spare_nodes.obstacle]
+        return all(
+            sum(each.concerns(pod_class, self.trial) for each in others) == 1
+            for pod_class in self.classes
+        )
 
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:
@@ -232,12 +240,18 @@ class Preemptor:
         """Return the free resources once this much more is freed, nodes by resources."""
         return self.trial.free + freed
 
+    @property
+    def looks_to_place(self) -> int:
+        """How many looks it takes to place all members once."""
+        return looks(len(self.trial.nodes), len(self.classes))
+
     def place(self, within: int | None) -> Placements | None:
         """Place all members on the trial, or none; in one domain where the units must gather.
 
         As in `quorums`, a unit that found no place beside the others is placed first next time.
         """
-        if self._is_counted and not self._has_places(()):
+        is_short = not self._has_enough(self.trial.free)
+        if is_short or (self.is_counted and not self._has_places(())):
             # What is short of room needs no diagnosis here.
             self.trial.effort.spend(looks(len(self.trial.nodes)))
             return None
@@ -252,11 +266,24 @@ class Preemptor:
             units = [found, *(unit for unit in units if unit is not found)]
         return None
 
+    def _has_enough(self, free: IntArray) -> bool:
+        """Return whether as much is free on all nodes together as all members request."""
+        there = free[self.open_to.any(axis=0)].clip(min=0)
+        # Sums of what nodes claim to have may be beyond 64 bits.
+        sums = there.sum(axis=0, dtype=np.float64)
+        return bool((sums >= self._request * (1 - NONE)).all())
+
+    @functools.cached_property
+    def _request(self) -> Shares:
+        """What all members request together, by resource."""
+        found: Shares = self.floors.counts.astype(np.float64) @ self.floors.requests
+        return found
+
     def _place_in_order(
         self, units: Sequence[PlacementUnit], within: int | None
     ) -> Placements | PlacementUnit:
         """Place all units, or none and return the unit that found no place."""
-        self.trial.effort.spend(looks(len(self.trial.nodes), len(self.classes)))
+        self.trial.effort.spend(self.looks_to_place)
         placements = {}
         with self.trial.all_or_nothing() as attempt:
             for unit in units:
@@ -278,15 +305,29 @@ class Preemptor:
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
         """Return whether all members fit once this room is free, too. Changes nothing."""
-        if self._is_counted:
+        if self.is_counted:
             self.trial.effort.spend(looks(len(self.trial.nodes)))
             return self._has_places(room)
+        return self.placed(room, within) is not None
+
+    def placed(self, room: Iterable[Share], within: int | None) -> Placements | None:
+        """Return where all members fit once this room is free, too. Changes nothing."""
         with self.trial.all_or_nothing():
             self.free(room)
-            return self.place(within) is not None
+            return self.place(within)
+
+    def may_fit(self, freed: IntArray) -> bool:
+        """Return False if counting says that members lack room, wherever they must be.
+
+        `freed` is what will be free besides, nodes by resources.
+        """
+        free = self.free_without(freed)
+        self.trial.effort.spend(looks(len(self.trial.nodes)))
+        there = places(self.floors.least, free, self.open_to).sum(axis=1)
+        return self._has_enough(free) and bool((there >= self.floors.needed).all())
 
     @functools.cached_property
-    def _is_counted(self) -> bool:
+    def is_counted(self) -> bool:
         """Whether counting alone says what fits, wherever it is."""
         return self.is_plain and self.units[0].scope is None
 

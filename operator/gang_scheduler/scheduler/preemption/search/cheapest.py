@@ -39,7 +39,7 @@ from gang_scheduler.scheduler.preemption.preemptor import (
     usage_of,
 )
 from gang_scheduler.scheduler.preemption.queue_rules import Classes, Judge, victims_of
-from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, greedy
+from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, greedy, sparing
 from gang_scheduler.scheduler.preemption.search.candidates import Candidate, EvictableUnit
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
@@ -96,6 +96,8 @@ def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:
 ANY_PRIORITY: Final = 2**31
 VICTIMS_A_LOOK: Final = 10
 """How many victims are judged in the time of a look."""
+DEAR_PLACEMENTS: Final = 16
+"""Where the looks left are too few for so many placements, some are replaced by counting."""
 LACKS_QUOTA: Final = "quota"
 MOST_WITHIN_BUDGETS: Final = Cost(highest_class=ANY_PRIORITY, highest_priority=ANY_PRIORITY)
 NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
@@ -168,9 +170,7 @@ class _Best:
 def _found(preemptor: Preemptor, potential: PotentialVictims, best: _Best) -> Found | None:
     candidate, victims = best.domain.candidate, best.victims
     preemptor.trial.effort.extend()
-    with preemptor.trial.all_or_nothing():
-        preemptor.free(usage_of(victims.values(), preemptor.trial.nodes))
-        placements = preemptor.place(candidate.place)
+    placements = best.domain.placed(victims)
     if placements is None:
         # The looks left are too few to find these places again: no pod is evicted in vain.
         preemptor.trial.effort.cut()
@@ -196,6 +196,8 @@ class _Domain:
         self.candidate = candidate
         self._here = potential.on_nodes(candidate.rows)
         self._judge = potential.judge
+        self._latest: tuple[frozenset[str], Placements] | None = None
+        """The last victims without which all members fit, and where."""
 
     def likeness(self) -> Hashable | None:
         """Return a key that only domains share that are alike in all that counts."""
@@ -278,8 +280,20 @@ class _Domain:
         return Slots(preemptor.largest_class[0], open_rows, preemptor.trial)
 
     def _fits(self, victims: Victims) -> bool:
+        if self._preemptor.is_counted:
+            return self._preemptor.fits(usage_of(victims.values(), self._nodes), None)
+        return self.placed(victims) is not None
+
+    def placed(self, victims: Victims) -> Placements | None:
+        """Return where all members fit once these have left; None if they do not."""
+        uids = frozenset(victims)
+        if self._latest is not None and self._latest[0] == uids:
+            return self._latest[1]
         room = usage_of(victims.values(), self._nodes)
-        return self._preemptor.fits(room, self.candidate.place)
+        found = self._preemptor.placed(room, self.candidate.place)
+        if found is not None:
+            self._latest = uids, found
+        return found
 
     def _fits_counted(self, victims: Victims) -> bool:
         """Return the same, and count it: it is asked often, of many victims."""
@@ -329,7 +343,7 @@ class _Domain:
         for pool in self._pools():
             found = self._from(pool)
             if found is not None:
-                return self._reprieved(found)
+                return self._reprieved_in_time(found)
         return None
 
     def _pools(self) -> Iterator[Pool]:
@@ -353,23 +367,69 @@ class _Domain:
         yield from pools[low:]
 
     def _fits_if(self, chosen: BoolArray) -> bool:
-        return self._preemptor.fits(self._potential.shares(chosen), self.candidate.place)
+        preemptor = self._preemptor
+        if not preemptor.trial.effort.affords(DEAR_PLACEMENTS * preemptor.looks_to_place):
+            return preemptor.may_fit(self._potential.freed(chosen))
+        return preemptor.fits(self._potential.shares(chosen), self.candidate.place)
 
     def _from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
         eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
         pod_class, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
-        while effort.may_begin() and eviction_sets.choose(
-            needed, (pod_class, self.candidate.place, pool)
-        ):
-            if self._fits(eviction_sets.victims):
-                return eviction_sets.victims
-            needed = slots.total + 1
+        question = pod_class, self.candidate.place, pool
+        tried, step, is_enough = 0, 1, True
+        while is_enough and effort.may_begin():
+            is_enough = eviction_sets.choose(needed, question)
+            if len(eviction_sets.numbers) > tried or tried == 0:
+                if self._fits(eviction_sets.victims):
+                    return self._fewest(eviction_sets, tried)
+                tried = len(eviction_sets.numbers)
+            # Members of other classes need room, too: how many slots that is only a placement says.
+            needed, step = slots.total + step, 2 * step
         all_gangs = self._costs.with_gangs(
             self._potential.victims(self._potential.of(pool, self._here))
         )
         return all_gangs if all_gangs is not None and self._fits(all_gangs) else None
+
+    def _fewest(self, eviction_sets: EvictionSets, tried: int) -> Victims:
+        """Return the victims of the fewest eviction sets that suffice, all of which do: bisected.
+
+        The first so many that were `tried` do not.
+        """
+        numbers, victims = eviction_sets.numbers, [*eviction_sets.victims.items()]
+        low, high = tried + 1, len(numbers)
+        while low < high and self._preemptor.trial.effort.may_go_on():
+            middle = (low + high) // 2
+            if self._fits(dict(victims[: numbers[middle - 1]])):
+                high = middle
+            else:
+                low = middle + 1
+        return dict(victims[: numbers[high - 1]]) if numbers else {}
+
+    def _reprieved_in_time(self, victims: Victims) -> Victims:
+        """Put victims back one by one, each with a placement, or before looks run out by counting.
+
+        With placements fewer go in the end: members may be placed around those that stay.
+        """
+        preemptor = self._preemptor
+        if preemptor.is_plain:
+            return self._reprieved(victims)
+        if not preemptor.trial.effort.affords(len(victims) * preemptor.looks_to_place):
+            victims = self._beside_members(victims)
+        return self._beside_members(self._reprieved(victims))
+
+    def _beside_members(self, victims: Victims) -> Victims:
+        """Put victims back beside the members that are placed without them, by counting."""
+        preemptor = self._preemptor
+        placements = self.placed(victims)
+        if placements is None:
+            return victims
+        fewer = sparing.beside(placements.values(), victims, self._costs, preemptor.trial)
+        if preemptor.asks_only_for_resources:
+            self._latest = frozenset(fewer), placements
+            return fewer
+        return fewer if self._fits(fewer) else victims
 
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back the victims that are not needed, the most valuable first."""

@@ -1,0 +1,43 @@
+"""Victims that can stay beside the members that are placed without them."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.placement.anywhere import Placement
+from gang_scheduler.scheduler.preemption.eviction_units import usage_of
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.trial import Trial
+
+
+def beside(
+    placements: Iterable[Placement], victims: Victims, costs: VictimCosts, trial: Trial
+) -> Victims:
+    """Return the victims without those that fit beside the members, the most valuable first.
+
+    Only requests count. The trial is that without the placements, on which no victim has left.
+    """
+    nodes, left = trial.nodes, trial.free.copy()
+    units = costs.units(victims)
+    rows, used = usage_of(units, nodes)
+    left[rows] += used
+    taken = np.zeros(len(nodes), dtype=np.bool_)
+    for share in (share for placement in placements for share in placement.shares):
+        left[share.rows] -= share.counts[:, np.newaxis] * nodes.vector(share.pod_class.requests)
+        taken[share.rows] = True
+    # A node may have had less than nothing free before: that concerns no member elsewhere.
+    left[~taken] = np.iinfo(np.int64).max
+    spared: set[str] = set()
+    kept: set[GangKey] = set()
+    for unit in costs.most_valuable_first(units):
+        usage = unit.usage(nodes)
+        if unit.gang in kept:
+            continue
+        if (left[usage.rows] >= usage.used).all():
+            left[usage.rows] -= usage.used
+            spared |= unit.uids
+        elif unit.gang in costs.steps:
+            # A step stays only if all that go after it do.
+            kept.add(unit.gang)
+    return {uid: each for uid, each in victims.items() if uid not in spared}
