@@ -47,6 +47,7 @@ async def test_the_list_of_a_kind_that_is_not_served_is_gone(server: Server) -> 
     listings = (
         server.api.uids(UNSERVED),
         server.api.names(UNSERVED, server.namespace, LABEL, "a"),
+        server.api.objects(UNSERVED, server.namespace),
     )
     for listing in listings:
         with pytest.raises(ApiError) as gone:
@@ -64,3 +65,16 @@ async def test_objects_are_found_by_a_label_in_a_namespace(server: Server) -> No
 
     assert [["w-0", "w-2"], ["w-1"], []] == [sorted(each) for each in found]
     assert [] == await server.api.names(PODS, "another", LABEL, "a")
+
+
+async def test_objects_are_listed_in_a_namespace(server: Server) -> None:
+    await pod(server, "w-0", labels={LABEL: "a"})
+
+    found = [
+        each
+        for each in await server.api.objects(PODS, server.namespace)
+        if LABEL in (each["metadata"].get("labels") or {})
+    ]
+
+    assert ["w-0"] == [each["metadata"]["name"] for each in found]
+    assert [] == await server.api.objects(PODS, "example-other")

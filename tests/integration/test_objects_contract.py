@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.client.errors import ApiError, Kind
 from integration.support.contract_objects import UNSERVED
-from integration.support.contract_servers import Server
+from integration.support.contract_servers import EmbeddedServer, Server
 
 TOLERATIONS = [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}]
 
@@ -124,3 +124,15 @@ async def test_a_patch_of_what_is_not_there_is_gone(server: Server, gvr: Any) ->
         await server.api.patch(gvr, server.namespace, "train", {"spec": {"suspend": False}})
 
     assert Kind.GONE is gone.value.kind
+
+
+async def test_an_object_names_the_manager_of_a_patch(server: Server) -> None:
+    if isinstance(server, EmbeddedServer):
+        pytest.skip("the embedded server keeps no managedFields")
+    await job(server)
+    patch = {"metadata": {"annotations": {"example.com/new": "comes"}}}
+
+    await server.api.patch(JOBS, server.namespace, "train", patch, manager="example-manager")
+
+    notes = (await server.get(JOBS, "train"))["metadata"]["managedFields"]
+    assert "example-manager" in {each["manager"] for each in notes}

@@ -195,6 +195,11 @@ class KubernetesApi:
         answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
         return [each.metadata.name for each in _decoded(answer, IdentityList).items or ()]
 
+    async def objects(self, gvr: GVR, namespace: str) -> list[Body]:
+        """List the objects of a kind in a namespace. GONE if it is not served."""
+        answer = await self._connection.request("GET", _path(gvr, namespace))
+        return list(_document(answer).get("items") or ())
+
     async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
         return _document(await self._connection.request("GET", _path(gvr, namespace, name)))
@@ -216,15 +221,19 @@ class KubernetesApi:
         path = _path(gvr, namespace, name)
         await self._connection.request("DELETE", path, body, timeout_seconds=BIND_SECONDS)
 
-    async def patch(self, gvr: GVR, namespace: str, name: str, patch: Body) -> Body:
+    async def patch(
+        self, gvr: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
+    ) -> Body:
         """Merge into an object of any kind, and return it as it is then.
 
-        With `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
+        The object names the `manager` of the fields that are changed, by default our client. With
+        `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
         `metadata.uid`: REFUSED if the uid is another.
         """
         path, body = _path(gvr, namespace, name), msgspec.json.encode(patch)
+        query = f"?fieldManager={manager}" if manager else ""
         answer = await self._connection.request(
-            "PATCH", path, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
+            "PATCH", path + query, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
         )
         return _document(answer)
 

@@ -101,6 +101,9 @@ class Api(Protocol):
     async def names(self, resource: GVR, namespace: str, label: str, value: str) -> list[str]:
         """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
 
+    async def objects(self, resource: GVR, namespace: str) -> list[Body]:
+        """List the objects of a kind in a namespace. GONE if it is not served."""
+
     async def get(self, resource: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
 
@@ -113,10 +116,13 @@ class Api(Protocol):
     async def delete(self, resource: GVR, namespace: str, name: str, uid: str = "") -> None:
         """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
 
-    async def patch(self, resource: GVR, namespace: str, name: str, patch: Body) -> Body:
+    async def patch(
+        self, resource: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
+    ) -> Body:
         """Merge into an object of any kind, and return it as it is then.
 
-        With `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
+        The object names the `manager` of the fields that are changed, by default our client. With
+        `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
         `metadata.uid`: REFUSED if the uid is another.
         """
 

@@ -235,6 +235,12 @@ class FakeApi:
                 and (each.get("labels") or {}).get(label) == value
             ]
 
+    async def objects(self, gvr: GVR, namespace: str) -> list[Body]:
+        """List the objects of a kind in a namespace. GONE if it is not served."""
+        async with self._call("objects", namespace, arguments={"resource": gvr}):
+            found = self.cluster.all(gvr)
+            return [each for each in found if each["metadata"].get("namespace") == namespace]
+
     async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
         async with self._call("get", namespace, name, {"resource": gvr}):
@@ -258,18 +264,26 @@ class FakeApi:
                 require_uid(found, uid)
             self.cluster.delete(gvr, namespace, name)
 
-    async def patch(self, gvr: GVR, namespace: str, name: str, patch: Body) -> Body:
+    async def patch(
+        self, gvr: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
+    ) -> Body:
         """Merge into an object of any kind, and return it as it is then.
 
-        With `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
+        The object names the `manager` of the fields that are changed, by default our client. With
+        `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
         `metadata.uid`: REFUSED if the uid is another.
         """
-        seen = {"resource": gvr, "patch": copy.deepcopy(dict(patch))}
+        seen = {"resource": gvr, "patch": copy.deepcopy(dict(patch)), "manager": manager}
         async with self._call("patch", namespace, name, seen):
             with self.cluster.changing(gvr, namespace, name) as found:
                 require_unchanged(found, patch.get("metadata", {}))
                 before = copy.deepcopy(found.get("spec"))
                 found.update(cast("Document", merge(found, patch)))
+                if manager:
+                    notes = found["metadata"].get("managedFields") or []
+                    others = [each for each in notes if each["manager"] != manager]
+                    note = {"manager": manager, "operation": "Update"}
+                    found["metadata"]["managedFields"] = [*others, note]
                 if before != found.get("spec"):
                     found["metadata"]["generation"] += 1
             # As it is stored; it may be gone with its last finalizer.
