@@ -18,6 +18,7 @@ from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.provisioning import Provisioner
 from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.apply.workloads.replicas import Resizer, Shrinking
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
@@ -29,6 +30,7 @@ from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.queue_reports import QueueReports, UsageSweep
+from gang_scheduler.replica_scaler import ReplicaScaler
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
 from gang_scheduler.report.events import Backpressure, Events
 from gang_scheduler.report.gang_events import GangEvents
@@ -87,6 +89,7 @@ class Shared:
     outcomes: Outcomes
     lost_nominations: LostNominations
     partial_gangs: PartialGangs | None
+    resizer: Resizer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +121,7 @@ def shared_by_all(settings: Settings, api: KubernetesApi, writes: Writes) -> Sha
         outcomes=Outcomes(),
         lost_nominations=LostNominations(cache, naming),
         partial_gangs=PartialGangs(api, cache, writes) if releases else None,
+        resizer=Resizer(api, writes=writes),
     )
 
 
@@ -174,6 +178,7 @@ def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
         use_eviction_api=settings.rules.preemption.use_eviction_api,
         managed=shared.cache.suspended,
         suspend=suspender.suspend,
+        shrinking=Shrinking(shared.cache, shared.resizer, settings.rules.workloads.elastic_kinds),
         remember=EvictionWriter(
             *(shared.api, shared.cache, eviction_texts(shared), shared.writes)
         ).write,
@@ -276,6 +281,12 @@ def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
     yield from (reports.gang_events.decision_log, reports.events, reports.pod_events)
     if shared.partial_gangs is not None:
         yield shared.partial_gangs
+    if shared.settings.rules.workloads.elastic_kinds:
+        yield ReplicaScaler(
+            *(shared.cache, shared.resizer, reports.events, policy.profile(shared.settings)),
+            kinds=shared.settings.rules.workloads.elastic_kinds,
+            writes=shared.writes,
+        )
     if shared.settings.volcano_jobs:
         yield VolcanoJobs(shared.api, shared.cache, reports.events, writes=shared.writes)
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from gang_scheduler.model.values import GangKind, ManagedKind
+from gang_scheduler.model.values import ELASTIC_KINDS, GangKind, ManagedKind
 from gang_scheduler.workloads import table
 from lint import trees
 
@@ -55,6 +55,7 @@ def test_a_kind_of_job_is_named_in_its_own_file_alone() -> None:
 def test_settings_name_the_kinds_that_their_rows_say() -> None:
     assert set(table.BY_DEFAULT) == set(GangKind)
     assert set(table.SUSPENDABLE) == set(ManagedKind)
+    assert set(table.BY_REPLICAS) == set(ELASTIC_KINDS)
 
 
 def test_each_kind_has_one_row_and_each_watched_one_what_a_snapshot_needs() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.model.plan import Placed, Plan, Refused
-from gang_scheduler.model.rules import GangRules, Rules
+from gang_scheduler.model.rules import NO_SETTINGS, GangRules, Rules, WorkloadRules
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -26,8 +26,14 @@ class InMemoryCluster:
     There is one node with room for `cpu` pods, since pods ask for one CPU each.
     """
 
-    def __init__(self, cpu: int = 100, timeout_seconds: int = 600) -> None:
-        rules = Rules(gangs=GangRules(schedule_timeout_seconds=timeout_seconds))
+    def __init__(
+        self,
+        cpu: int = 100,
+        timeout_seconds: int = 600,
+        workloads: WorkloadRules = NO_SETTINGS.workloads,
+    ) -> None:
+        gangs = GangRules(schedule_timeout_seconds=timeout_seconds)
+        rules = Rules(gangs=gangs, workloads=workloads)
         self.cache = Cache([builders.SCHEDULER], Changes(), rules)
         self._left_out = LeftOutObjects()
         self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)

@@ -8,11 +8,15 @@ from typing import Any, Self
 
 import anyio
 
-from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS
+from gang_scheduler.apply.workloads.replicas import Resizer, Shrinking
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.loop import always_fresh
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.rules import Rules, WorkloadRules
+from gang_scheduler.model.values import ElasticKind
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -108,12 +112,18 @@ class SchedulerProcess:
         backpressure: Backpressure = NO_BACKPRESSURE,
         echo_seconds: float = ECHO_SECONDS,
         fresh: Callable[[], Awaitable[None]] = always_fresh,
+        *,
+        elastic_kinds: tuple[ElasticKind, ...] = (),
         **how: Any,
     ) -> None:
         self.workloads = workloads
         self.api = FakeApi(workloads.cluster)
         self.changes = Changes()
-        self.cache = Cache([builders.SCHEDULER], self.changes)
+        rules = Rules(workloads=WorkloadRules(elastic_kinds=elastic_kinds))
+        self.cache = Cache([builders.SCHEDULER], self.changes, rules)
+        if elastic_kinds:
+            resizer = Resizer(self.api, writes=Writes(may_write), clock=_now)
+            how["shrinking"] = Shrinking(self.cache, resizer, elastic_kinds, _now)
         self._parts = Parts(
             *(self.api, self.cache, self.changes),
             clock=_now,
@@ -129,7 +139,9 @@ class SchedulerProcess:
         self.measures = self._parts.measures
         self.evictor = self._parts.evictor
         self._watch = DelayedWatch(
-            *(workloads.cluster, self.cache), echo_seconds=lambda: echo_seconds, kinds=SEEN
+            *(workloads.cluster, self.cache),
+            echo_seconds=lambda: echo_seconds,
+            kinds=(*SEEN, JOBS) if elastic_kinds else SEEN,
         )
         self._tasks: list[asyncio.Task[None]] = []
 

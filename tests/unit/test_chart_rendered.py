@@ -486,6 +486,22 @@ def test_rights_to_start_workloads_are_for_the_kinds_that_are_managed_alone() ->
     ] == [each for each in after if each not in before]
 
 
+def test_rights_to_change_replicas_are_for_the_kinds_that_the_setting_lists_alone() -> None:
+    before = scheduler_rules()
+    for kind in table.BY_REPLICAS:
+        gvr = table.SUSPENDABLE[kind].versions[0]
+        after = scheduler_rules(f"settings.elasticKinds={{{kind}}}")
+
+        assert [
+            {"apiGroups": [gvr.group], "resources": [gvr.plural], "verbs": ["patch"]},
+            {
+                "apiGroups": ["autoscaling"],
+                "resources": ["horizontalpodautoscalers"],
+                "verbs": ["list"],
+            },
+        ] == [each for each in after if each not in before]
+
+
 def test_every_kind_that_can_be_managed_has_its_rights_by_its_own_name() -> None:
     for kind, row in table.SUSPENDABLE.items():
         gvr = row.versions[0]

@@ -83,7 +83,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
   "lostWorkCapSeconds" "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
-  "manageJobs" "podsTimeoutSeconds"
+  "manageJobs" "elasticKinds" "podsTimeoutSeconds"
   "provisioningRequests" "provisioningRetries" "provisioningBackoffSeconds"
 }}
 {{- $found := dict }}

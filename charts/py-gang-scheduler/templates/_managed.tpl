@@ -39,6 +39,17 @@ Kubernetes 1.36: there, the template of one that has run can be changed only if 
 {{- end }}
 {{- end }}
 
+{{/* What the scheduler may do with the kinds in settings.elasticKinds: they are read anyway. */}}
+{{- define "py-gang-scheduler.elasticRules" -}}
+{{- $kinds := include "py-gang-scheduler.managedKinds" . | fromJson }}
+{{- range .Values.settings.elasticKinds }}
+{{- $kind := get $kinds . }}
+- apiGroups: [{{ $kind.group }}]
+  resources: [{{ $kind.resource }}]
+  verbs: [patch]
+{{- end }}
+{{- end }}
+
 {{/* The version in which the cluster serves MutatingAdmissionPolicies; nothing where it does not. */}}
 {{- define "py-gang-scheduler.mutatingVersion" -}}
 {{- $group := "admissionregistration.k8s.io" }}

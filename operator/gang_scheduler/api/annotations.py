@@ -108,6 +108,10 @@ ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
 # The nodes with room kept for its pods. After a restart it is still kept for missing pods.
 ADMITTED_TO: Final = "py-gang-scheduler.io/admitted-to"
 
+# Written by the scheduler with each change of the number of replicas of a workload, as JSON: the
+# new number of workers, when and why it was written, and how often in a row more did not help.
+ELASTIC_STATE: Final = "py-gang-scheduler.io/elastic-state"
+
 # How nodes are bought for a gang: the class of its ProvisioningRequest. On a PodGroup, a Job or
 # pods.
 PROVISIONING_CLASS: Final = "py-gang-scheduler.io/provisioning-class"

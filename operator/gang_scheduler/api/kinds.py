@@ -52,6 +52,8 @@ JOBS = GVR("batch", "v1", "jobs")
 JOB_SETS = GVR("jobset.x-k8s.io", "v1alpha2", "jobsets")
 DEVICE_CLASSES = GVR("resource.k8s.io", "v1", "deviceclasses")
 STATEFUL_SETS = GVR("apps", "v1", "statefulsets")
+AUTOSCALERS = GVR("autoscaling", "v2", "horizontalpodautoscalers")
+"""HorizontalPodAutoscalers: what one of them scales is not scaled by us."""
 DEPLOYMENTS = GVR("apps", "v1", "deployments")
 
 

@@ -24,6 +24,7 @@ from gang_scheduler.apply.leftovers import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.apply.workloads import whole_workloads
+from gang_scheduler.apply.workloads.replicas import Shrinking
 from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
@@ -60,10 +61,12 @@ class Stages:
         use_eviction_api: bool,
         managed: ManagedPods,
         suspend: Suspend,
+        shrinking: Shrinking | None,
         clock: Callable[[], float],
     ) -> None:
         self._api = api
         self._cache = cache
+        self._shrinking = shrinking
         self._naming = naming
         self._outcomes = outcomes
         self._grace_periods = grace_periods
@@ -134,12 +137,18 @@ class Stages:
                 metrics.PREEMPTIONS.labels("carried_out").inc()
                 metrics.VICTIMS.inc(len(victims))
             self._outcomes.put(EvictionBegun(current.preemption))
-        suspended: set[str] = set()
+        # All that go without being deleted.
+        along: set[str] = set()
         for step in self._whole_workloads.suspensions(victims, current.evicted):
-            suspended |= {step.pod.uid, *step.along}
+            along |= {step.pod.uid, *step.along}
             yield step
-        for pod in victims:
-            if pod.uid not in suspended:
+        left = [pod for pod in victims if pod.uid not in along]
+        if self._shrinking is not None:
+            for step in self._shrinking.steps(left, current.evicted, self._eviction):
+                along |= {step.pod.uid, *step.along}
+                yield step
+        for pod in left:
+            if pod.uid not in along:
                 yield self._eviction(pod, begun=current.evicted, final=True)
 
     def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.
@@ -230,7 +239,8 @@ class Evictor:
     A preemption goes to `outcomes` when all its victims are marked, and when it was given up and
     taken back. Before any pod of a gang is deleted, `remember` writes to which gang it yields. If
     all `managed` pods of a workload are victims, `suspend` suspends the workload and returns
-    whether that ends the pods; if not, they are deleted.
+    whether that ends the pods; if not, they are deleted. `shrinking` lowers the numbers of replicas
+    of workloads that lose only some of their pods.
     """
 
     def __init__(
@@ -247,6 +257,7 @@ class Evictor:
         remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
         managed: ManagedPods = whole_workloads.NONE_MANAGED,
         suspend: Suspend = whole_workloads.suspend_nothing,
+        shrinking: Shrinking | None = None,
         writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -262,6 +273,7 @@ class Evictor:
             use_eviction_api=use_eviction_api,
             managed=managed,
             suspend=suspend,
+            shrinking=shrinking,
             clock=clock,
         )
         self._remember = remember

@@ -15,9 +15,12 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import field
 
 BIND, REPLICAS = "Bind", "Replicas"
+BY_REPLICAS: Final = frozenset[str](ELASTIC_KINDS)
+"""The kinds that can have the mode Replicas."""
 LONGEST_COOLDOWN_SECONDS: Final = 86_400
 WHERE: Final = field(annotations.ELASTIC)
 _FIELDS: Final = ("minWorkers", "maxWorkers", "scalePolicy", "role", "mode")
@@ -27,7 +30,7 @@ _POLICY: Final = ("scaleUpCooldown", "scaleDownCooldown", "scaleUpStep", "scaleD
 def elastic_of(present: Mapping[str, str]) -> Elastic | None:
     """Return how the annotations let a gang grow and shrink; None without such annotations.
 
-    Raises InvalidField with all faults. A known but unsupported mode is accepted here: see
+    Raises InvalidField with all faults. A known mode is accepted here, whatever says it: see
     `unsupported`.
     """
     text = present.get(annotations.ELASTIC)
@@ -51,8 +54,13 @@ def of_member(pod: str, present: Mapping[str, str]) -> tuple[Elastic | None, Pro
     return elastic, Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod {pod}: {wrong}"))
 
 
-def unsupported(present: Mapping[str, str]) -> InvalidField | None:
-    """Return the mode in the annotations if it is unsupported."""
+def unsupported(present: Mapping[str, str], kind: str = "") -> InvalidField | None:
+    """Return the mode in the annotations if a workload of this kind cannot have it.
+
+    Without a kind: of a PodGroup or a pod, which have no number of replicas.
+    """
+    if kind in BY_REPLICAS:
+        return None
     try:
         text = present.get(annotations.ELASTIC)
         mode = None if text is None else _fields(text, Faults())["mode"]
@@ -60,7 +68,10 @@ def unsupported(present: Mapping[str, str]) -> InvalidField | None:
         return None
     if mode is None or mode.value != REPLICAS:
         return None
-    return InvalidField(mode.path, REPLICAS, f"is not supported: must be {BIND}")
+    on = " or ".join(sorted(BY_REPLICAS))
+    here = f" for {kind}" if kind else " here"
+    what = f"is not supported{here}, only in the annotations of a {on}: must be {BIND}"
+    return InvalidField(mode.path, REPLICAS, what)
 
 
 def contradiction(
@@ -98,13 +109,14 @@ def _read(text: str) -> Elastic:
     """Return the parsed text. Remembered, as all members of a gang have the same one."""
     faults = Faults()
     fields = _fields(text, faults)
-    faults.read(partial(_mode, fields["mode"]), BIND)
+    mode = faults.read(partial(_mode, fields["mode"]), BIND)
     found = Elastic(
         min_workers=faults.read(partial(_at_least_1, fields["minWorkers"]), 1),
         max_workers=faults.read(
             partial(_at_least_1, fields["maxWorkers"]), decode_fields.GREATEST_INTEGER
         ),
         role=faults.read(partial(_text, fields["role"], ""), ""),
+        by_replicas=mode == REPLICAS,
     )
     if found.max_workers < found.min_workers:
         least = f"must be at least minWorkers {found.min_workers}"

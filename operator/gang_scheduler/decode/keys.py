@@ -57,6 +57,7 @@ ANNOTATIONS: Final = frozenset(
         annotations.ADMITTED_TO,
         annotations.ROLES,
         annotations.ELASTIC,
+        annotations.ELASTIC_STATE,
         annotations.QUEUE,
         annotations.FLAVORS,
         annotations.CHECKPOINT,

@@ -120,6 +120,62 @@ class Pace(NamedTuple):
     changed_at: int | None = None
 
 
+# The number of replicas of a workload, for elastic gangs in mode `Replicas`. One field is changed,
+# together with the annotation `elastic-state`, which says what was written. So nothing about a
+# change is lost in a restart, and a change by another writer shows: the field then is not what the
+# annotation says.
+
+APART_SECONDS: Final = 30
+"""How long a workload is left alone after each change."""
+
+
+class Why(enum.StrEnum):
+    """Why a number of replicas was changed."""
+
+    ROOM_FREE = "RoomFree"
+    NO_ROOM = "NoRoom"
+    PREEMPTED = "Preempted"
+
+
+class Written(NamedTuple):
+    """The last change, as the object says: when in seconds, and how often more was in vain."""
+
+    workers: int
+    at: int
+    why: str = ""
+    vain: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """The number of replicas in the spec of a workload.
+
+    `drops_highest`: if it is lowered, the members with the highest ranks end. `edited_at` is when
+    another writer changed it since the change that was `written`, in seconds; None if none did.
+    `editor` is the field manager of that change, "" if it is not known.
+    """
+
+    number: int
+    drops_highest: bool = False
+    written: Written | None = None
+    edited_at: int | None = None
+    editor: str = ""
+
+    def is_fresh(self, now: int) -> bool:
+        """Return whether the last change was so lately that the object is left alone."""
+        written = self.written
+        return written is not None and now - min(written.at, now) < APART_SECONDS
+
+
+class Change(NamedTuple):
+    """A change of the number of replicas. `vain`: how often in a row more of them found no room."""
+
+    before: int
+    after: int
+    why: Why
+    vain: int = 0
+
+
 @record
 class Gang:
     """A gang as one cycle sees it. Times are in seconds since the epoch.

@@ -94,7 +94,8 @@ class Elastic(NamedTuple):
     """The limits between which the number of workers may change, and the pace of changes.
 
     The cooldowns are in seconds since the last change, the steps are in workers. `role` is the role
-    of the workers, "" if all members are workers.
+    of the workers, "" if all members are workers. `by_replicas`: the mode is `Replicas`, in which
+    the scheduler changes how many pods the workload has.
     """
 
     min_workers: int
@@ -104,6 +105,7 @@ class Elastic(NamedTuple):
     up_step: int = 1
     down_step: int = 1
     role: str = ""
+    by_replicas: bool = False
 
     def counts(self, pod: "Pod") -> bool:
         """Return whether a member is one of the workers."""

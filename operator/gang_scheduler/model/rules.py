@@ -15,6 +15,7 @@ from annotated_types import Ge, Gt, Le, MinLen, doc
 from gang_scheduler.model.resources import RequestRules, Transformation, amount_of, parse_quantity
 from gang_scheduler.model.values import (
     CountOtherSchedulers,
+    ElasticKind,
     Fairness,
     FairStrategy,
     GangKind,
@@ -388,6 +389,14 @@ class WorkloadRules:
             "Workload kinds that wait suspended, without pods, and are started by the "
             "scheduler when their gang fits (a JSON list in the environment). A workload "
             "takes part if it names a queue and has this scheduler's schedulerName."
+        ),
+    ] = ()
+    elastic_kinds: Annotated[
+        tuple[ElasticKind, ...],
+        doc(
+            "Workload kinds whose number of replicas the scheduler may change, for workloads that "
+            "ask for it by the mode Replicas of their elastic annotation (a JSON list in the "
+            "environment)."
         ),
     ] = ()
     pods_timeout_seconds: Annotated[

@@ -5,7 +5,7 @@ without knowing about decisions.
 """
 
 import enum
-from typing import Final
+from typing import Final, Literal, get_args
 
 # Values of queues.
 
@@ -137,6 +137,11 @@ class ManagedKind(enum.StrEnum):
     RAY_CLUSTER = "RayCluster"
     RAY_JOB = "RayJob"
     TRAIN_JOB = "TrainJob"
+
+
+ElasticKind = Literal["Job"]
+ELASTIC_KINDS: Final[tuple[ElasticKind, ...]] = get_args(ElasticKind)
+"""Kinds of workloads whose number of replicas the scheduler can change (mode `Replicas`)."""
 
 
 class CountOtherSchedulers(enum.StrEnum):

@@ -19,7 +19,7 @@ from gang_scheduler.model import topology
 from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import ABSENT, IntArray, NodeTable
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.reasons import NOT_IN_LINE, RULES, Reason, Result
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
@@ -206,8 +206,11 @@ SCHEDULED: Final = "scheduled"
 LATE, ON_TIME = "true", "false"
 """Whether a decision comes after the schedule timeout of the gang."""
 UP, DOWN = "up", "down"
-MODE: Final = "Bind"
-"""How the scheduler changes the size of gangs: it binds more members, or evicts some."""
+
+
+def mode_of(elastic: Elastic | None) -> str:
+    """Return how the scheduler changes the size of a gang, as its annotation says."""
+    return "Replicas" if elastic is not None and elastic.by_replicas else "Bind"
 
 
 class Decisions:
@@ -253,7 +256,8 @@ class Decisions:
             self._refuse(info, Result.UNSCHEDULABLE)
             return
         if messages.scaled_up(binding.gang, binding.placed.binds):
-            metrics.ELASTIC_CHANGES.labels(self._queue_of(info.key), UP, MODE).inc()
+            mode = mode_of(info.observed.elastic)
+            metrics.ELASTIC_CHANGES.labels(self._queue_of(info.key), UP, mode).inc()
         since = info.attempt.quorum_since
         if since is None or (binding.joins and not self._is_start_of_one(binding, since)):
             return
@@ -327,7 +331,7 @@ class Decisions:
         seconds = (now - max(pod.started_at, since) for pod in pods if pod.started_at)
         metrics.LOST_SECONDS.labels(queue).inc(sum(max(0, each) for each in seconds))
         if info is not None and messages.scaled_down(info, pods, ""):
-            metrics.ELASTIC_CHANGES.labels(queue, DOWN, MODE).inc()
+            metrics.ELASTIC_CHANGES.labels(queue, DOWN, mode_of(info.observed.elastic)).inc()
 
     def _queue_of(self, key: GangKey) -> str:
         ref = self._cache.queue_of(key)

@@ -3,14 +3,33 @@
 A gang starts with as many workers as fit. From then on it grows when the cooldown since its last
 change has passed, by whole steps, or by fewer to reach its maximum. Losses that were no decision
 of the scheduler are replaced at any time.
+
+A gang in mode `Replicas` has as many members as the pace allows: they are bound as they come, up to
+its maximum. `desired` says how many there should be.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from gang_scheduler.model.causes.gangs import BeyondMaxWorkers, CoolingDown, StepIncomplete
-from gang_scheduler.model.gangs import GangGroup, Pace
+from gang_scheduler.model.causes.gangs import (
+    BeyondMaxWorkers,
+    CoolingDown,
+    ReplicasContested,
+    ReplicasOutside,
+    StepIncomplete,
+)
+from gang_scheduler.model.gangs import (
+    APART_SECONDS,
+    Change,
+    GangGroup,
+    Pace,
+    Replicas,
+    Why,
+    Written,
+)
 from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
@@ -27,7 +46,7 @@ def cools_until(pace: Pace, now: int) -> int | None:
 def most_members(pace: Pace, now: int) -> int:
     """Return how many more workers may be bound now; less may be, by `whole`."""
     limit = pace.elastic.max_workers
-    if cools_until(pace, now) is not None:
+    if cools_until(pace, now) is not None and not pace.elastic.by_replicas:
         limit = min(limit, _replaced(pace))
     return max(0, limit - pace.bound)
 
@@ -36,6 +55,8 @@ def whole(pace: Pace, number: int) -> int:
     """Return the most workers, of a number that could be bound, that are whole steps."""
     elastic = pace.elastic
     number = min(number, max(0, elastic.max_workers - pace.bound))
+    if elastic.by_replicas:
+        return number
     after = pace.bound + number
     if pace.changed_at is None or after == elastic.max_workers or after <= _replaced(pace):
         return number
@@ -98,7 +119,8 @@ def _cause(key: GangKey, pace: Pace, now: int, *, is_step: bool) -> Cause:
     if is_step:
         return StepIncomplete(key, pace.elastic.up_step)
     until = cools_until(pace, now)
-    if until is not None and pace.bound < pace.elastic.max_workers:
+    grows_on = pace.bound < pace.elastic.max_workers and not pace.elastic.by_replicas
+    if until is not None and grows_on:
         return CoolingDown(key, until)
     return BeyondMaxWorkers(key, pace.elastic.max_workers)
 
@@ -119,3 +141,98 @@ def _reduced(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
         left = tuple(pod for pod in gang.pending if pod.uid not in gone)
         gangs.append(replace(gang, pending=left) if gone else gang)
     return replace(group, gangs=tuple(gangs))
+
+
+# How many replicas a workload has in mode `Replicas`. It starts at its own number. From then on it
+# gets more when a trial finds room for them, by steps and after the cooldown, and loses those that
+# wait in vain or that a preemption has taken. A number from another writer is the new base; outside
+# of the bounds, or twice in a short time, it ends all changes.
+
+VAIN_SECONDS: Final = 120
+"""How long members may wait before the workload loses them again."""
+LONGEST_WAIT_SECONDS: Final = 3600
+CONTEST_SECONDS: Final = 600
+"""Another writer that changes the number twice in this time is to have it alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The members of a gang: those at the `pace` have a node, the others wait for one.
+
+    The oldest of these was created at `waiting_since`. `preempted`: the last change of the pace was
+    a preemption.
+    """
+
+    pace: Pace
+    waiting: int = 0
+    waiting_since: float = 0
+    preempted: bool = False
+
+
+def desired(
+    size: Size, found: Replicas, now: int, *, edited_at: int | None = None, fits: int = 0
+) -> Change | None:
+    """Return the change that is due; None for no change.
+
+    `edited_at` is when another writer has changed the number. `fits` is the step for which a trial
+    has found room, 0 without one. Never goes below the
+    minimum, never beyond the maximum, and never within APART_SECONDS of the last change.
+    """
+    elastic, written = size.pace.elastic, found.written
+    if found.is_fresh(now):
+        return None
+    vain = 0 if written is None else written.vain
+    why = loses(size, now)
+    if why is not None:
+        left = found.number - size.waiting if found.drops_highest else size.pace.bound
+        after = max(elastic.min_workers, left)
+        failed = why is Why.NO_ROOM and written is not None and written.why == Why.ROOM_FREE
+        made = Change(found.number, after, why, vain + 1 if failed else vain)
+        return made if after < found.number else None
+    step = min(fits, grows_by(size, found.written, edited_at, now))
+    if not step or size.pace.bound != found.number:
+        return None
+    if written is not None and written.why == Why.ROOM_FREE:
+        vain = 0
+    return Change(found.number, found.number + step, Why.ROOM_FREE, vain)
+
+
+def loses(size: Size, now: int) -> Why | None:
+    """Return why a workload loses the members that wait; None if it keeps them."""
+    if not size.waiting:
+        return None
+    pace = size.pace
+    lately = pace.changed_at is not None and now - pace.changed_at < VAIN_SECONDS
+    if size.preempted and lately and pace.bound <= pace.size:
+        # The others were created in place of the victims, and there is no room for them.
+        return Why.PREEMPTED
+    return Why.NO_ROOM if now - size.waiting_since >= VAIN_SECONDS else None
+
+
+def grows_by(size: Size, written: Written | None, edited_at: int | None, now: int) -> int:
+    """Return by how many workers a gang may grow now, if there is room; 0 if it may not."""
+    pace = size.pace
+    if size.waiting or pace.changed_at is None:
+        return 0
+    wait, since = pace.elastic.up_cooldown, max(pace.changed_at, edited_at or 0)
+    if written is not None:
+        since = max(since, written.at)
+        if written.vain and written.why == Why.NO_ROOM:
+            doubled = max(wait, APART_SECONDS) * 2 ** min(written.vain, 12)
+            wait = max(wait, min(doubled, LONGEST_WAIT_SECONDS))
+    if now < min(since, now) + wait:
+        return 0
+    return max(0, min(pace.elastic.up_step, pace.elastic.max_workers - pace.bound))
+
+
+def stopped_by(elastic: Elastic, found: Replicas, edits: Sequence[int], now: int) -> Cause | None:
+    """Return why the number is not changed any more, though the gang asks for it; None if it is.
+
+    `edits` are when other writers have changed it, in seconds.
+    """
+    least, most = elastic.min_workers, elastic.max_workers
+    if not least <= found.number <= most:
+        return ReplicasOutside(found.number, least, most, found.editor)
+    if sum(now - at < CONTEST_SECONDS for at in edits) > 1:
+        return ReplicasContested(CONTEST_SECONDS // 60, found.editor)
+    return None

@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import Bind, Plan
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.provisioning import ProvisioningRequest
 from gang_scheduler.model.queues import Product, ProvisioningRules, QueueRef, QueueState
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import NO_SETTINGS, Rules
 from gang_scheduler.model.selectors import AffinityCounts
@@ -116,6 +117,7 @@ class Cache:
                 rules.queues,
             ),
             promises=rules.promises,
+            elastic_kinds=rules.workloads.elastic_kinds,
             most_checkpoints=most_checkpoints,
         )
         self.decisions = Decisions(self.gang_queue)
@@ -348,6 +350,35 @@ class Cache:
             nominated=self._nominator.all(self.gang_queue.infos),
             pinned=self.node_usage.pinned(),
             failed_nodes=self.failed_nodes.names,
+        )
+
+    def with_more(self, key: GangKey, number: int, now: int) -> Snapshot | None:
+        """Return the nodes, and a gang that runs with so many more workers to place.
+
+        None if no worker of it tells what these would be like. For a plan that is never carried
+        out, but says whether they would find room.
+        """
+        info = self.gang_queue.infos.get(key)
+        elastic = None if info is None else info.observed.elastic
+        if info is None or elastic is None:
+            return None
+        workers = [pod for pod in info.observed.bound() if elastic.counts(pod)]
+        if not workers:
+            return None
+        like = revised(workers[-1], node="", nominated="", assumed=False, charged_to=None)
+        pods = tuple(
+            revised(like, uid=f"{like.uid}+{each}", name=f"{like.name}+{each}")
+            for each in range(1, number + 1)
+        )
+        queues, nominated = self.queue_state(now), self._nominator.all(self.gang_queue.infos)
+        groups = (self.gang_queue.grouping.with_more(key, pods, now),)
+        return replace(
+            self.room(now),
+            host_ports=self.node_usage.host_ports(),
+            affinity_counts=self._selector_matches(groups, nominated),
+            volumes=self._volumes(groups),
+            groups=groups,
+            queues=queues,
         )
 
     def running(self, now: int) -> BoundPods:

@@ -268,7 +268,7 @@ SPARE_NODES = Gauge(
 ELASTIC_CHANGES = Counter(
     "pgs_elastic_changes_total",
     "Times that a gang grew or shrank by a decision of the scheduler.",
-    *(QUEUE, Label("direction", _one_of("up", "down")), Label("mode", _one_of("Bind"))),
+    *(QUEUE, Label("direction", _one_of("up", "down")), Label("mode", _one_of("Bind", "Replicas"))),
 )
 ELASTIC_MEMBERS = Gauge(
     "pgs_elastic_members",

@@ -267,7 +267,8 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
     spec = with_topology_request(spec, of_template)
     spec = with_run_time(spec, source.metadata)
     spec = with_foreign_marks(spec, source.metadata)
-    spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
+    present = {**of_template, **source.metadata.annotations}
+    spec = with_elastic(spec, present, refs.JOB_SET.name)
     place = exclusive_topology.said_by(source.metadata, each.template.metadata)
     layer = exclusive_topology.layer_of(place)
     return _holding_back(spec, each, layer) if layer else spec

@@ -45,7 +45,7 @@ from gang_scheduler.workloads.controllers import (
     part,
     phase,
 )
-from gang_scheduler.workloads.kind import Body, Kind, Suspend, served
+from gang_scheduler.workloads.kind import Body, Kind, Path, ReplicaField, Suspend, served
 
 # The effect of evictions on a Job: whether it survives them. An evicted pod counts as failed,
 # unless `podFailurePolicy` ignores DisruptionTarget. More failures than `backoffLimit` end the Job
@@ -166,7 +166,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     spec = with_topology_request(spec, of_template)
     spec = with_checkpoint(spec, source.metadata.annotations)
     spec = replace(spec, checkpoints=checkpoints.of_latest(source.metadata.annotations))
-    spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
+    spec = with_elastic(spec, {**of_template, **source.metadata.annotations}, refs.JOB.name)
     spec = _with_force_delete(spec, source.metadata)
     spec = with_foreign_marks(spec, source.metadata)
     # A Job may have fewer completions left than its minimum.
@@ -391,6 +391,18 @@ def _indexes(text: str) -> Iterator[int]:
         yield from range(_number(first), min(_number(last or first), controllers.MOST_PODS) + 1)
 
 
+def _completions_along(job: Body) -> Path | None:
+    """Return the completions of an Indexed Job that has as many pods at once.
+
+    The API server lets them change together with the parallelism, and with nothing else.
+    """
+    spec = job.get("spec") or {}
+    completions = spec.get("completions")
+    is_same = completions is not None and completions == spec.get("parallelism", 1)
+    is_indexed = spec.get("completionMode") == INDEXED
+    return ("spec", "completions") if is_indexed and is_same else None
+
+
 JOB: Final = Kind(
     name=refs.JOB.name,
     versions=(JOBS,),
@@ -400,6 +412,7 @@ JOB: Final = Kind(
     creates=job,
     number=lambda body: fields.read(body, Job).spec.at_once,
     suspend=Suspend(thaws=False),
+    replicas=ReplicaField(("spec", "parallelism"), _completions_along),
     controller="kubernetes.io/job-controller",
     plain_keys=frozenset({JOB_NAMES[-1], JOB_UIDS[-1]}),
 )

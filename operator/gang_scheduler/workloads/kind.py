@@ -42,6 +42,17 @@ class Suspend(NamedTuple):
     thaws: bool = True
 
 
+class ReplicaField(NamedTuple):
+    """The field at a path that says how many pods a workload has at once.
+
+    `along` returns a second field of an object that is always the same, None for an object without
+    one. With it, the pods with the highest indexes end if both are lowered.
+    """
+
+    path: Path
+    along: Callable[[Body], Path | None]
+
+
 class Owns(NamedTuple):
     """A kind of workload that the controller of an owner creates, starts and suspends.
 
@@ -75,9 +86,10 @@ class Kind:
 
     `suspend` is set if a workload can wait suspended, and `owns` if its controller creates a
     workload that can. `starts_owned` is False if its controller creates that workload suspended and
-    leaves it so. `controller` is the name of its own controller in the field `managedBy`. `words`
-    are texts that its controller chooses: names of roles and values of labels. Like `plain_keys`,
-    keys without a domain, they are the same in every cluster.
+    leaves it so. `replicas` is set if the scheduler can change how many pods an elastic workload
+    has. `controller` is the name of its own controller in the field `managedBy`. `words` are texts
+    that its controller chooses: names of roles and values of labels. Like `plain_keys`, keys
+    without a domain, they are the same in every cluster.
     """
 
     name: str
@@ -96,6 +108,7 @@ class Kind:
     phase: Phase = NO_PHASE
     suspend: Suspend | None = None
     owns: Owns | None = None
+    replicas: ReplicaField | None = None
     starts_owned: bool = True
     controller: str = ""
     words: tuple[str, ...] = ()
@@ -148,8 +161,6 @@ def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Met
         lambda: fields.expected_duration(workload.labels, workload.annotations), None
     )
     found = faults.read(lambda: elastic.elastic_of(present), None)
-    if wrong := elastic.unsupported(present):
-        faults.add(wrong)
     if found is not None and found.role and found.role not in {each.name for each in spec.roles}:
         known = " or ".join(each.name for each in spec.roles)
         faults.add(InvalidField(f"{elastic.WHERE}.role", found.role, f"must be {known}"))
@@ -159,6 +170,9 @@ def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Met
         faults.check()
     except InvalidField as error:
         return replace(spec, problem=Problem(Reason.INVALID_SPEC, InvalidInput(str(error))))
+    if mode := elastic.unsupported(present, spec.key.source):
+        problem = Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(str(mode)))
+        return replace(spec, problem=spec.problem or problem)
     timeout = options.timeout_seconds or spec.options.timeout_seconds
     return replace(
         _elastic(spec, found),

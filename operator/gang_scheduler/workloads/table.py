@@ -27,7 +27,7 @@ from gang_scheduler.workloads import (
     wrappers,
 )
 from gang_scheduler.workloads.controllers import Source, controller
-from gang_scheduler.workloads.kind import ByMembers, Kind, Suspend
+from gang_scheduler.workloads.kind import ByMembers, Kind, ReplicaField, Suspend
 
 Body = Mapping[str, Any]
 
@@ -102,6 +102,10 @@ SUSPENSIONS: Final[Mapping[str, Suspend]] = {
     each.name: each.suspend for each in KINDS if each.suspend is not None
 }
 """How each of these is suspended."""
+BY_REPLICAS: Final[Mapping[str, ReplicaField]] = {
+    each.name: each.replicas for each in KINDS if each.replicas is not None
+}
+"""The kinds whose number of replicas can be changed, and by which field."""
 LEAVING_SUSPENDED: Final = frozenset(each.name for each in KINDS if not each.starts_owned)
 """The kinds whose controllers create workloads suspended and leave them so.
 

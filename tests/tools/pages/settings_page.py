@@ -50,6 +50,7 @@ MORE: Final = {
     "yieldMemorySeconds": "queue-rules.md#why-nothing-goes-in-circles",
     "reservations": "queues.md#a-promise-to-the-big-gang",
     "manageJobs": "suspended-jobs.md",
+    "elasticKinds": "gangs.md#mode-replicas",
     "provisioningRequests": "provisioning.md",
     "volcanoJobs": "kinds/volcano.md#jobs-of-volcano",
     "podEvents": "troubleshooting.md#what-kubectl-describe-pod-shows",

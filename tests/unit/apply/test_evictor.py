@@ -31,6 +31,7 @@ def test_pods_that_are_gone_take_no_memory() -> None:
         use_eviction_api=False,
         managed=whole_workloads.NONE_MANAGED,
         suspend=whole_workloads.suspend_nothing,
+        shrinking=None,
         clock=lambda: 0.0,
     )
     victims = [builders.pod(f"v-{number}", node="n1", marked=True) for number in range(50)]

@@ -46,10 +46,13 @@ class WorkloadObjects:
             workload, lambda gvr: self._api.get(gvr, workload.namespace, workload.name)
         )
 
-    async def patch(self, workload: ManagedWorkload, patch: Body) -> None:
+    async def patch(self, workload: ManagedWorkload, patch: Body, *, manager: str = "") -> None:
         """Merge into the object of this name, with the preconditions of the patch. See the port."""
         await self._of_served_version(
-            workload, lambda gvr: self._api.patch(gvr, workload.namespace, workload.name, patch)
+            workload,
+            lambda gvr: self._api.patch(
+                gvr, workload.namespace, workload.name, patch, manager=manager
+            ),
         )
 
     async def forget_start(self, workload: ManagedWorkload) -> None:

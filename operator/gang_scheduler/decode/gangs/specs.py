@@ -138,8 +138,11 @@ def with_run_time(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
     return gang_spec if lasts is None else replace(gang_spec, run_time=RunTime(expected=lasts))
 
 
-def with_elastic(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
-    """Return the gang spec with the minimum and the pace of annotations, or with their problem."""
+def with_elastic(gang_spec: GangSpec, present: Mapping[str, str], kind: str = "") -> GangSpec:
+    """Return the gang spec with the minimum and the pace of annotations, or with their problem.
+
+    `kind` is that of the workload that has the annotations.
+    """
     try:
         elastic = elastic_annotation.elastic_of(present)
     except InvalidField as error:
@@ -149,7 +152,7 @@ def with_elastic(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
     least = gang_spec.min_member if elastic.role else elastic.min_workers
     if gang_spec.completions is not None:
         least = min(least, gang_spec.completions)
-    problem = gang_spec.problem or unsupported_inputs(unsupported_mode(present))
+    problem = gang_spec.problem or unsupported_inputs(unsupported_mode(present, kind))
     return replace(gang_spec, elastic=elastic, min_member=least, problem=problem)
 
 
@@ -200,9 +203,9 @@ def invalid_spec(error: InvalidField) -> Problem:
     return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
 
 
-def unsupported_mode(present: Mapping[str, str]) -> tuple[InvalidField, ...]:
+def unsupported_mode(present: Mapping[str, str], kind: str = "") -> tuple[InvalidField, ...]:
     """Return the mode of an elastic gang if it is unsupported."""
-    wrong = elastic_annotation.unsupported(present)
+    wrong = elastic_annotation.unsupported(present, kind)
     return () if wrong is None else (wrong,)
 
 

@@ -301,6 +301,56 @@ class StepIncomplete(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicasOutside(Cause):
+    """A number of replicas that is beyond the bounds of an elastic gang; `editor` wrote it."""
+
+    number: int
+    least: int
+    most: int
+    editor: str = ""
+
+    def text(self) -> str:
+        bounds = f"minWorkers {self.least} and maxWorkers {self.most}"
+        return f"it is {self.number}, not between {bounds}{_last_by(self.editor)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasContested(Cause):
+    """Other writers changed a number of replicas twice in so many minutes, last `editor`."""
+
+    minutes: int
+    editor: str = ""
+
+    def text(self) -> str:
+        return f"others changed it twice in {self.minutes} minutes{_last_by(self.editor)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalerTargets(Cause):
+    """A HorizontalPodAutoscaler changes a number of replicas."""
+
+    name: str
+
+    def text(self) -> str:
+        return f"HorizontalPodAutoscaler {self.name} scales it"
+
+
+def _last_by(editor: str) -> str:
+    return f", last by {editor}" if editor else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeNotAllowed(Cause):
+    """The scheduler may not change the numbers of replicas of this kind of workloads."""
+
+    kind: str
+
+    def text(self) -> str:
+        setting = "needs the setting elasticKinds of the scheduler"
+        return f"mode Replicas of the annotation elastic {setting} to list {self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
 class CoolingDown(Cause):
     """The gang has changed its size not long ago; it may grow again from `until` on, in seconds."""
 

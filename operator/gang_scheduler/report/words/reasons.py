@@ -308,6 +308,22 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     "ScaledDown": passing(
         "An elastic gang has shrunk; the Event names the gang that it made room for."
     ),
+    "ReplicasChanged": passing(
+        "The scheduler has changed the number of replicas of an [elastic workload]"
+        "(gangs.md#mode-replicas); the Event says from what to what, and why."
+    ),
+    "ElasticStopped": Entry(
+        "The scheduler no longer changes the number of replicas of this workload, because "
+        "another writer does; the Event says why.",
+        _SUBMITTER,
+        "Change the annotation `elastic` of the workload once its number is the scheduler's again.",
+    ),
+    "ElasticFailed": Entry(
+        "The API server refuses a change of the number of replicas; the Event has its answer.",
+        (Turn.PLATFORM,),
+        "The usual cause is a missing right, or a webhook that refuses the change. The scheduler "
+        "tries again, each time after twice as long, up to an hour.",
+    ),
     "UnprotectedJob": Entry(
         "A single eviction would make this Job fail for good, because it counts evictions as "
         "failures.",

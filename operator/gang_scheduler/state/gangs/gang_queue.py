@@ -56,6 +56,7 @@ class GangQueue:
         queue_names: QueueNames | None = None,
         *,
         promises: PromiseRules = NO_PROMISES,
+        elastic_kinds: Collection[str] = (),
         most_checkpoints: int = MOST_CHECKPOINTS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
@@ -96,6 +97,7 @@ class GangQueue:
             layers=layers,
             changed=self.changed,
             queues=self.queues,
+            elastic_kinds=elastic_kinds,
         )
         self.vain_rounds = VainRounds()
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import InternalError
+from gang_scheduler.model.causes.gangs import InternalError, ModeNotAllowed
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
-from gang_scheduler.model.pods import one_of_each, rank_key
+from gang_scheduler.model.pods import Pod, one_of_each, rank_key
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import revised
@@ -171,8 +171,9 @@ class Grouping:
     """Makes groups out of infos. A group that would be the same as the last time is kept.
 
     Gangs whose status changes by that are added to `changed`, and gangs to try at a certain moment
-    to `retries`. `layers` are the names of the topology layers that
-    there are. `patience` may be changed before the first use.
+    to `retries`. `layers` are the names of the topology layers that there are. The number of
+    replicas is changed of workloads of `elastic_kinds`. `patience` may be changed before the first
+    use.
     """
 
     def __init__(
@@ -187,9 +188,11 @@ class Grouping:
         layers: Callable[[], Collection[str]],
         changed: set[GangKey],
         queues: GangQueues,
+        elastic_kinds: Collection[str] = (),
     ) -> None:
         self._infos = infos
         self._schedulers = schedulers
+        self._elastic_kinds = elastic_kinds
         self._job_sizes = job_sizes
         self._misplaced_requests = misplaced_requests
         self._preemption_eligibility = preemption_eligibility
@@ -288,6 +291,12 @@ class Grouping:
                     seen.add(gang.key)
             if group is not None:
                 yield group
+
+    def with_more(self, key: GangKey, pods: tuple[Pod, ...], now: int) -> GangGroup:
+        """Return the group of a gang that runs, as if these of its members waited."""
+        group = self._as_group(self._group_of(key, now), now)
+        gangs = (revised(gang, pending=pods) if gang.key == key else gang for gang in group.gangs)
+        return replace(group, gangs=tuple(gangs))
 
     def _guarded(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
         """Return the group of a gang, if it is due; set the gang aside if that fails."""
@@ -504,6 +513,8 @@ class Grouping:
         misplaced = self._misplaced_requests.problem(gang)
         if gang.problem is None and misplaced is not None:
             return replace(gang, problem=misplaced)
+        if gang.problem is None and (unlisted := self._unlisted(gang)):
+            return replace(gang, problem=unlisted)
         if gang.problem is not None or gang.complete:
             return gang
         problem = self._job_sizes.problem(gang)
@@ -516,3 +527,15 @@ class Grouping:
             self._retries.at(gang.key, until)
             return gang
         return replace(gang, problem=problem)
+
+    def _unlisted(self, gang: Gang) -> Problem | None:
+        """Return a problem of a gang that would start in a mode that the settings do not allow.
+
+        A gang that runs keeps running, and gets its losses replaced.
+        """
+        pace = gang.pace
+        if pace is None or not pace.elastic.by_replicas or gang.was_whole:
+            return None
+        if gang.key.source in self._elastic_kinds:
+            return None
+        return Problem(Reason.UNSUPPORTED_FEATURE, ModeNotAllowed(gang.key.source))

@@ -102,14 +102,18 @@ def test_what_is_no_object_is_refused(text: str) -> None:
         elastic.elastic_of({annotations.ELASTIC: text})
 
 
-def test_the_other_mode_is_known_and_not_supported() -> None:
+def test_the_other_mode_is_supported_on_the_workloads_that_have_it_alone() -> None:
     asked = present(mode="Replicas")
 
-    assert Elastic(2, 8) == elastic.elastic_of(asked)
-    text = f'{WHERE}.mode is not supported: must be Bind, not "Replicas"'
-    assert text == str(elastic.unsupported(asked))
+    assert Elastic(2, 8, by_replicas=True) == elastic.elastic_of(asked)
+    assert elastic.unsupported(asked, "Job") is None
+    assert elastic.unsupported(present(), "TrainJob") is None
+    only = "only in the annotations of a Job: must be Bind"
+    text = f'{WHERE}.mode is not supported for TrainJob, {only}, not "Replicas"'
+    assert text == str(elastic.unsupported(asked, "TrainJob"))
+    text = f'{WHERE}.mode is not supported here, {only}, not "Replicas"'
     expected = Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod ns/a: {text}"))
-    assert (Elastic(2, 8), expected) == elastic.of_member("ns/a", asked)
+    assert (Elastic(2, 8, by_replicas=True), expected) == elastic.of_member("ns/a", asked)
 
 
 def test_a_whole_gang_needs_as_many_as_its_workers_at_least_are() -> None:

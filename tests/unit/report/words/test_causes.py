@@ -9,6 +9,7 @@ from gang_scheduler.api.annotations import ROLE
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes.gangs import (
     ApiAnswer,
+    AutoscalerTargets,
     BeyondMaxWorkers,
     BindingFailed,
     ClaimFailed,
@@ -24,6 +25,7 @@ from gang_scheduler.model.causes.gangs import (
     InternalError,
     MemberGone,
     MembersMissing,
+    ModeNotAllowed,
     NodeFault,
     NominationExpired,
     NominationLost,
@@ -34,6 +36,8 @@ from gang_scheduler.model.causes.gangs import (
     OthersAwaitVolumes,
     PodsClaimFailed,
     PreemptionGivenUp,
+    ReplicasContested,
+    ReplicasOutside,
     ResourcesMissing,
     RoleFull,
     SavesAwaited,
@@ -224,6 +228,19 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         CoolingDown(A, 60),
         "gang default/a may grow again at 1970-01-01T00:01:00Z (scaleUpCooldown)",
+    ),
+    (
+        ReplicasOutside(9, 2, 8, "helm"),
+        "it is 9, not between minWorkers 2 and maxWorkers 8, last by helm",
+    ),
+    (ReplicasContested(10), "others changed it twice in 10 minutes"),
+    (AutoscalerTargets("load"), "HorizontalPodAutoscaler load scales it"),
+    (
+        ModeNotAllowed("Job"),
+        (
+            "mode Replicas of the annotation elastic needs the setting elasticKinds of the "
+            "scheduler to list Job"
+        ),
     ),
     (OthersAwaitVolumes(A), "gang default/a waits for the claims of other members"),
     (

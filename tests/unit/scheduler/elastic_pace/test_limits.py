@@ -116,3 +116,16 @@ def test_a_gang_with_a_problem_is_told_of_that() -> None:
     taken = snapshot([node("n")], [invalid], taken_at=NOW)
 
     assert not at_pace(taken).held
+
+
+def test_in_mode_replicas_all_members_up_to_the_maximum_are_bound_as_they_come() -> None:
+    elastic = ELASTIC._replace(up_step=2, by_replicas=True)
+    pace = Pace(elastic, 2, 2, NOW - 10)
+    taken = snapshot([node("n")], [paced("a", 1, pace), paced("b", 4, pace)], taken_at=NOW)
+
+    found = at_pace(taken)
+
+    gangs = [gang for each in found.snapshot.groups for gang in each.gangs]
+    assert {"a": ["a-0"], "b": ["b-0", "b-1"]} == names(tuple(gangs))
+    (refused,) = found.told(Plan()).refused
+    assert BeyondMaxWorkers(gang_key("b"), 4) == refused.cause

@@ -1,0 +1,362 @@
+"""Numbers of replicas: read from workloads, changed by one patch, and lowered for preemptions.
+
+A patch has the resourceVersion and uid of the object that was read, so that it overwrites no other
+change. It changes the field, and the annotation `elastic-state` that says so.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from gang_scheduler.api.annotations import ELASTIC_STATE
+from gang_scheduler.api.kinds import AUTOSCALERS
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.apply.preemption_run import Step
+from gang_scheduler.apply.workloads.patches import annotations_of
+from gang_scheduler.apply.workloads.starts import WorkloadObjects
+from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Refusal, Writes
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import GREATEST_INTEGER
+from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.workloads import table
+from gang_scheduler.workloads.kind import Path
+
+FIELD_MANAGER: Final = "py-gang-scheduler-elastic"
+WRITE: Final = "replicas"
+MOST_A_MINUTE: Final = 20
+END_SECONDS: Final = 30.0
+"""How long a controller gets to end the members that a lower number leaves no room for."""
+LOOK_SECONDS: Final = 0.5
+MOST_IN_VAIN: Final = 64
+
+log = Logger()
+
+
+# From an object, and to a patch. Pure.
+
+
+def replicas_of(found: Body, kind: str, now: int) -> Replicas:
+    """Return the number of replicas of a workload of a kind, and what wrote it last.
+
+    It counts as edited if the field is not what our annotation says. The object notes the manager
+    of each field, and when; without such a note the edit has no time, and `edited_at` is 0.
+    `now` is in seconds: a change in the future was not written by us.
+    """
+    field = table.BY_REPLICAS[kind]
+    number = _number(_at(found, field.path))
+    number = 1 if number is None else number
+    written = _written(annotations_of(found).get(ELASTIC_STATE, ""), now)
+    along = field.along(found)
+    if written is None or written.workers == number:
+        return Replicas(number, along is not None, written)
+    editor, at = _last_manager(found, field.path)
+    return Replicas(number, along is not None, written, at, editor)
+
+
+def resizing(found: Body, kind: str, change: Change, now: int) -> Body:
+    """Return the patch that changes the number of replicas of this version of a workload."""
+    field, known = table.BY_REPLICAS[kind], found["metadata"]
+    state = {"workers": change.after, "at": rfc3339(now), "why": change.why.value}
+    if change.vain:
+        state["vain"] = change.vain
+    patch: dict[str, Any] = {
+        "metadata": {
+            "uid": known["uid"],
+            "resourceVersion": known["resourceVersion"],
+            "annotations": {ELASTIC_STATE: msgspec.json.encode(state).decode()},
+        }
+    }
+    _put(patch, field.path, change.after)
+    along = field.along(found)
+    if along is not None:
+        _put(patch, along, change.after)
+    return patch
+
+
+def is_stopped(found: Body) -> bool:
+    """Return whether a workload is suspended, is being deleted, or has ended."""
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    ended = any(
+        each.get("type") in ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
+        and each.get("status") == "True"
+        for each in conditions
+    )
+    is_suspended = (found.get("spec") or {}).get("suspend") is True
+    return ended or is_suspended or "deletionTimestamp" in found["metadata"]
+
+
+def _written(text: str, now: int) -> Written | None:
+    """Return what an annotation says; None without one, or if users have broken it."""
+    try:
+        state = fields.read_json("", text).value if text else None
+        if not isinstance(state, dict):
+            return None
+        at = fields.timestamp(str(state.get("at", "")))
+    except InvalidField:
+        return None
+    workers, vain = _number(state.get("workers")), _number(state.get("vain", 0))
+    if workers is None or vain is None or at > now + APART_SECONDS:
+        return None
+    return Written(workers, at, str(state.get("why", "")), min(vain, MOST_IN_VAIN))
+
+
+def _number(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= GREATEST_INTEGER else None
+
+
+def _last_manager(found: Body, path: Path) -> tuple[str, int]:
+    """Return the manager that changed a field last, and when in seconds; "" and 0 if unknown."""
+    last = ("", 0)
+    for each in found["metadata"].get("managedFields") or ():
+        if each.get("manager") == FIELD_MANAGER or not _has(each.get("fieldsV1"), path):
+            continue
+        try:
+            at = fields.timestamp(each.get("time") or "")
+        except InvalidField:
+            at = 0
+        if at >= last[1]:
+            last = (str(each.get("manager", "")), at)
+    return last
+
+
+def _has(owned: object, path: Path) -> bool:
+    for step in path:
+        owned = owned.get(f"f:{step}") if isinstance(owned, Mapping) else None
+    return owned is not None
+
+
+def _at(found: Body, path: Path) -> object:
+    value: Any = found
+    for step in path:
+        value = (value or {}).get(step)
+    return value
+
+
+def _put(patch: dict[str, Any], path: Path, value: int) -> None:
+    for step in path[:-1]:
+        patch = patch.setdefault(step, {})
+    patch[path[-1]] = value
+
+
+class Resizer:
+    """Reads workloads and changes their numbers of replicas, at most MOST_A_MINUTE in all."""
+
+    def __init__(self, api: Api, *, writes: Writes, clock: Callable[[], float] = time.time) -> None:
+        self._api = api
+        self._objects = WorkloadObjects(api)
+        self._writes = writes
+        self._clock = clock
+        self._lately: deque[float] = deque(maxlen=MOST_A_MINUTE)
+        self.hands_off: set[str] = set()
+        """The uids of workloads that others change: nothing is written to them."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether as many changes were made in the last minute as are allowed."""
+        full = len(self._lately) == MOST_A_MINUTE
+        return full and self._clock() - self._lately[0] < 60
+
+    async def read(self, workload: ManagedWorkload) -> Body:
+        """Return the object, if it is still the same workload. Raises ApiError, GONE if not."""
+        found = await self._objects.read(workload)
+        if found["metadata"]["uid"] != workload.uid:
+            raise ApiError(404, f"{workload.name} is another workload now")
+        return found
+
+    async def autoscaler_of(self, workload: ManagedWorkload) -> str:
+        """Return the name of a HorizontalPodAutoscaler that targets a workload; "" for none.
+
+        Raises ApiError, also if these may not be listed.
+        """
+        try:
+            found = await self._api.objects(AUTOSCALERS, workload.namespace)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return ""
+            raise
+        group = table.SUSPENDABLE[workload.kind].versions[0].group
+        names = (each["metadata"]["name"] for each in found if _targets(each, workload, group))
+        return min(names, default="")
+
+    async def resize(
+        self, workload: ManagedWorkload, found: Body, change: Change
+    ) -> Refusal | None:
+        """Write a change of the version that was read; return why that was not done.
+
+        A write without an answer is repeated. If it came through, the repetition is a conflict, and
+        the next reading shows the change.
+        """
+        return await self._writes.send(
+            *(WRITE, lambda: self.write(workload, found, change)),
+            about=workload.kind,
+            seconds=GIVE_UP_SECONDS,
+        )
+
+    async def write(self, workload: ManagedWorkload, found: Body, change: Change) -> None:
+        """Send the patch of a change once. Raises ApiError."""
+        now = self._clock()
+        self._lately.append(now)
+        patch = resizing(found, workload.kind, change, int(now))
+        await self._objects.patch(workload, patch, manager=FIELD_MANAGER)
+        log.info(
+            "replicas_changed",
+            workload=str(workload),
+            before=change.before,
+            after=change.after,
+            why=change.why.value,
+        )
+
+
+def _targets(autoscaler: Body, workload: ManagedWorkload, group: str) -> bool:
+    target = (autoscaler.get("spec") or {}).get("scaleTargetRef") or {}
+    there = str(target.get("apiVersion", "")).rpartition("/")[0]
+    return (target.get("kind"), target.get("name"), there) == (workload.kind, workload.name, group)
+
+
+def workload_of(info: GangInfo) -> ManagedWorkload | None:
+    """Return the workload whose replicas are changed for a gang; None for any other gang."""
+    spec, elastic = info.observed.spec, info.observed.elastic
+    if spec is None or elastic is None or not elastic.by_replicas:
+        return None
+    return ManagedWorkload(info.key.source, info.key.namespace, info.key.name, spec.uid)
+
+
+# Victims that a lower number of replicas ends: no pod of them is deleted, and its controller
+# creates none in their place and counts no failure.
+
+
+class Shrinking:
+    """Makes the steps that lower the numbers of replicas for preemptions.
+
+    Only if exactly the members with the highest ranks go, which are those that the controller ends.
+    Members that it has not ended after END_SECONDS are deleted, and so are all others. `kinds` are
+    those that the settings allow.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        resizer: Resizer,
+        kinds: Collection[str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._resizer = resizer
+        self._kinds = kinds
+        self._clock = clock
+        self._denials = Denials()
+
+    def steps(
+        self, victims: Sequence[Pod], begun: set[str], eviction: Callable[[Pod], Step]
+    ) -> Iterator[Step]:
+        """Yield a step for each gang that shrinks so, of its first victim; others go along.
+
+        `begun` gets the uids of all of them before the first request. `eviction` is the step that
+        deletes one pod.
+        """
+        by_gang: dict[GangKey, list[Pod]] = {}
+        for pod in victims if self._kinds else ():
+            by_gang.setdefault(pod.gang, []).append(pod)
+        for key, pods in by_gang.items():
+            info = self._cache.gang_queue.infos.get(key)
+            left = 0 if info is None else _left_of(info, pods)
+            workload = None if info is None else workload_of(info)
+            if workload is not None and left and workload.kind in self._kinds:
+                yield self._step(workload, tuple(pods), left, begun, eviction)
+
+    def _step(
+        self,
+        workload: ManagedWorkload,
+        pods: tuple[Pod, ...],
+        left: int,
+        begun: set[str],
+        eviction: Callable[[Pod], Step],
+    ) -> Step:
+        async def shrink(_: PodRef) -> None:
+            if await self._is_lowered(workload, left):
+                await self._end_of(pods)
+            for pod in filter(self._stays, pods):
+                await _delete(eviction(pod))
+
+        along = frozenset(pod.uid for pod in pods[1:])
+        return Step("shrink", pods[0], shrink, RACED, begun, final=True, along=along)
+
+    async def _is_lowered(self, workload: ManagedWorkload, left: int) -> bool:
+        """Lower the number of replicas; return whether that ends the victims. Raises ApiError."""
+        try:
+            found = await self._resizer.read(workload)
+            now = int(self._clock())
+            present = replicas_of(found, workload.kind, now)
+            written = present.written
+            if present.number <= left and written is not None and written.workers == present.number:
+                return True  # An earlier request came through.
+            if not self._may_lower(found, present, left, now):
+                return False
+            if await self._resizer.autoscaler_of(workload):
+                return False
+            vain = 0 if written is None else written.vain
+            change = Change(present.number, left, Why.PREEMPTED, vain)
+            await self._resizer.write(workload, found, change)
+        except ApiError as error:
+            refused = error.kind in (Kind.GONE, Kind.REFUSED, Kind.DENIED)
+            if not refused or self._denials.may_pass(error, workload.uid):
+                raise
+            log.warning("replicas_refused", workload=str(workload), error=str(error))
+            return False
+        return True
+
+    def _may_lower(self, found: Body, present: Replicas, left: int, now: int) -> bool:
+        """Return whether a lower number is ours to write, and ends the highest ranks."""
+        if found["metadata"]["uid"] in self._resizer.hands_off or is_stopped(found):
+            return False
+        lowers = present.drops_highest and left < present.number
+        return lowers and not present.is_fresh(now) and not self._resizer.is_busy
+
+    async def _end_of(self, pods: Sequence[Pod]) -> None:
+        """Return once the controller has ended all of the pods, or its time is over."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + END_SECONDS
+        # Pods leave the cache as the watch shows it: no event tells of one pod.
+        while any(map(self._stays, pods)) and clock() < until:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _stays(self, pod: Pod) -> bool:
+        found = self._cache.pod(pod.uid)
+        return found is not None and found.living
+
+
+async def _delete(step: Step) -> None:
+    """Delete a pod, unless it is gone or another one by now. Raises ApiError."""
+    pod = step.pod
+    try:
+        await step.request(PodRef(pod.namespace, pod.name, pod.uid))
+    except ApiError as error:
+        if error.kind not in (Kind.GONE, Kind.CONFLICT):
+            raise
+
+
+def _left_of(info: GangInfo, victims: Sequence[Pod]) -> int:
+    """Return the number of replicas that ends exactly these members of the gang that have a node.
+
+    0 if there is none: the rank of a member is its index, and its number is one more.
+    """
+    elastic = info.observed.elastic
+    ranks = [pod.rank[0] if len(pod.rank) == 1 else -1 for pod in victims]
+    left, going = min(ranks), {pod.uid for pod in victims}
+    if elastic is None or left < elastic.min_workers:
+        return 0
+    others = (pod for pod in info.observed.with_node() if pod.uid not in going)
+    return left if all(len(pod.rank) == 1 and pod.rank[0] < left for pod in others) else 0

@@ -1,0 +1,305 @@
+"""Gives elastic workloads in mode `Replicas` as many replicas as there is room for.
+
+It looks at the gangs now and then, and asks the API server only if a change may be due: nothing is
+read or written for a gang that keeps its size. Every change is of the version that was read.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gang_scheduler.api.pod_group import ScaleReason
+from gang_scheduler.apply.workloads import replicas
+from gang_scheduler.apply.workloads.replicas import Resizer
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Body
+from gang_scheduler.client.writing import Writes
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes.gangs import AutoscalerTargets
+from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written
+from gang_scheduler.model.pods import Elastic, PodClass, one_of_each
+from gang_scheduler.model.reasons import Cause
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.scheduler import elastic_pace
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.elastic_pace import Size
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.tasks import every
+from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.workloads import table
+
+LOOK_SECONDS: Final = 1.0
+PAUSE_SECONDS: Final = 10
+"""How long a gang is left alone for which no change was due after all, or no room was free."""
+LONGEST_PAUSE_SECONDS: Final = 3600
+IDLE_SECONDS: Final = 60
+"""How long no growth is tried after one that the object does not allow: some members have ended."""
+MOST_TRIALS: Final = 4
+"""How many trials are made in one look: they take time from the cycles."""
+MOST_SHAPES: Final = 64
+"""If pods of more classes than this wait, their gangs are not looked at one by one: none grows."""
+REASONS: Final = {
+    Why.ROOM_FREE: "there is room for more workers",
+    Why.NO_ROOM: "there is no room for the others",
+    Why.PREEMPTED: "a gang of higher priority took the room",
+}
+
+log = Logger()
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is remembered of a workload. Times are in seconds since the epoch.
+
+    `stopped` is the annotation under which other writers changed the number, None while none does.
+    `seen` is the number that another writer wrote last, at the last of `edits`.
+    """
+
+    not_before: float = 0
+    grow_after: float = 0
+    refusals: int = 0
+    written: Written | None = None
+    seen: int | None = None
+    edits: list[int] = field(default_factory=list)
+    stopped: Elastic | None = None
+
+    def note(self, found: Replicas, now: int) -> None:
+        """Take in what an object says of its last changes."""
+        self.written = found.written
+        if found.edited_at is None:
+            self.seen = None
+        elif found.number != self.seen:
+            self.seen = found.number
+            self.edits = [*self.edits[-1:], min(found.edited_at, now) or now]
+
+    @property
+    def edited_at(self) -> int | None:
+        """When another writer has changed the number that stands; None if none has."""
+        return self.edits[-1] if self.seen is not None and self.edits else None
+
+
+class ReplicaScaler:
+    """Changes the numbers of replicas of the `kinds` that the settings allow."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        resizer: Resizer,
+        events: Events,
+        profile: Profile,
+        *,
+        kinds: Collection[str],
+        writes: Writes,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._resizer = resizer
+        self._events = events
+        self._profile = profile
+        self._kinds = kinds
+        self._writes = writes
+        self._clock = clock
+        self._known: dict[str, _Known] = {}
+        self._trials = 0
+
+    async def run(self) -> None:
+        """Look now and then, until cancelled."""
+        when = self._writes.allowed
+        await every(LOOK_SECONDS, self.look, "write", "numbers of replicas", when=when)
+
+    async def look(self) -> None:
+        """Change what is due, gang by gang."""
+        found = dict(self._gangs())
+        self._known = {uid: each for uid, each in self._known.items() if uid in found}
+        self._resizer.hands_off &= found.keys()
+        self._trials = 0
+        for uid, key in found.items():
+            with confined("resize", key):
+                await self._consider(key, self._known.setdefault(uid, _Known()))
+
+    def _gangs(self) -> Iterator[tuple[str, GangKey]]:
+        """Yield the gangs in this mode, with the uids of their workloads."""
+        queue = self._cache.gang_queue
+        for kind in self._kinds:
+            name = table.SUSPENDABLE[kind].versions[0].name
+            for uid, keys in queue.objects(name).items():
+                for key in keys:
+                    elastic = queue.infos[key].observed.elastic
+                    if key.source == kind and elastic is not None and elastic.by_replicas:
+                        yield uid, key
+
+    async def _consider(self, key: GangKey, known: _Known) -> None:
+        """Read the workload of a gang if a change may be due."""
+        info, now = self._cache.gang_queue.infos[key], int(self._clock())
+        workload, size = replicas.workload_of(info), _size_of(info)
+        if workload is None or size is None or now < known.not_before:
+            return
+        elastic = size.pace.elastic
+        if known.stopped is not None:
+            if known.stopped == elastic:
+                return
+            known.stopped, known.edits = None, []
+            self._resizer.hands_off.discard(workload.uid)
+        if elastic_pace.loses(size, now) is not None:
+            step = 0
+            if size.pace.bound + size.waiting <= elastic.min_workers:
+                return
+        else:
+            step = elastic_pace.grows_by(size, known.written, known.edited_at, now)
+            if not step or now < known.grow_after or not self._has_room(key, known, step, now):
+                return
+        if not self._resizer.is_busy:
+            await self._change(info, workload, known, step)
+
+    async def _change(
+        self, info: GangInfo, workload: ManagedWorkload, known: _Known, fits: int
+    ) -> None:
+        """Read a workload, and write the change that is due, unless others change it."""
+        now = int(self._clock())
+        known.not_before = now + PAUSE_SECONDS
+        try:
+            found = await self._resizer.read(workload)
+            change = await self._due(info, workload, found, known, fits)
+        except ApiError as error:
+            if error.kind in (Kind.REFUSED, Kind.DENIED):
+                self._failed(info, known, error)
+            return
+        if change is None:
+            known.grow_after = now + IDLE_SECONDS if fits else 0
+            return
+        refusal = await self._resizer.resize(workload, found, change)
+        if refusal is None:
+            known.not_before, known.refusals = now + APART_SECONDS, 0
+            known.seen = None
+            known.written = Written(change.after, now, change.why.value, change.vain)
+            note = f"From {change.before} to {change.after} replicas: {REASONS[change.why]}"
+            self._events.record(About.of_gang(info), "ReplicasChanged", note)
+        elif refusal.error is not None and refusal.kind in (Kind.REFUSED, Kind.DENIED):
+            self._failed(info, known, refusal.error)
+
+    async def _due(
+        self, info: GangInfo, workload: ManagedWorkload, body: Body, known: _Known, fits: int
+    ) -> Change | None:
+        """Return the change that is due of a version of a workload. Raises ApiError."""
+        if replicas.is_stopped(body):
+            return None
+        now = int(self._clock())
+        found = replicas.replicas_of(body, workload.kind, now)
+        known.note(found, now)
+        size = _size_of(info)
+        if size is None:
+            return None
+        why = elastic_pace.stopped_by(size.pace.elastic, found, known.edits, now)
+        if why is None and (name := await self._resizer.autoscaler_of(workload)):
+            why = AutoscalerTargets(name)
+        if why is not None:
+            self._stop(info, workload, known, size.pace.elastic, why)
+            return None
+        return elastic_pace.desired(size, found, now, edited_at=known.edited_at, fits=fits)
+
+    def _stop(
+        self, info: GangInfo, workload: ManagedWorkload, known: _Known, elastic: Elastic, why: Cause
+    ) -> None:
+        known.stopped = elastic
+        self._resizer.hands_off.add(workload.uid)
+        where = ".".join(table.BY_REPLICAS[workload.kind].path)
+        note = f"{where} is not changed until the annotation elastic changes: {text_of(why)}"
+        log.warning("replicas_left_alone", workload=str(workload), why=text_of(why))
+        self._events.record(About.of_gang(info), "ElasticStopped", note, warning=True)
+
+    def _failed(self, info: GangInfo, known: _Known, error: ApiError) -> None:
+        """Tell that a request was refused, and wait longer each time before the next one."""
+        known.refusals += 1
+        pause = min(30 * 2 ** min(known.refusals, 12), LONGEST_PAUSE_SECONDS)
+        known.not_before = self._clock() + pause
+        note = f"the number of replicas cannot be changed: {error}; next try in {pause} s"
+        log.warning("replicas_not_changed", gang=str(info.key), error=str(error))
+        self._events.record(About.of_gang(info), "ElasticFailed", note, warning=True)
+
+    # Room.
+
+    def _has_room(self, key: GangKey, known: _Known, number: int, now: int) -> bool:
+        """Return whether a trial finds room for so many more workers; the next one comes later."""
+        if self._trials == MOST_TRIALS:
+            return False
+        self._trials += 1
+        if self._fits(key, number, now):
+            return True
+        known.not_before = now + PAUSE_SECONDS
+        return False
+
+    def _fits(self, key: GangKey, number: int, now: int) -> bool:
+        """Return whether so many more workers find room that no gang waits for."""
+        snapshot = self._cache.with_more(key, number, now)
+        if snapshot is None:
+            return False
+        nodes = nodes_for(snapshot, key, number, self._profile)
+        waiting = self._waiting(key) if nodes else ()
+        return bool(nodes) and not is_wanted(nodes, waiting, snapshot, self._profile)
+
+    def _waiting(self, key: GangKey) -> Iterator[PodClass]:
+        """Yield the classes of the members of gangs that are complete and have not started."""
+        for info in self._cache.gang_queue.infos.values():
+            observed = info.observed
+            if info.key == key or info.attempt.was_whole:
+                continue
+            is_sound = observed.spec is None or observed.spec.problem is None
+            if not is_sound or not info.has_pending(self._cache.schedulers):
+                continue
+            if observed.has_quorum(observed.living):
+                yield from {pod.pod_class for pod in one_of_each(observed.living) if not pod.node}
+
+
+def _size_of(info: GangInfo) -> Size | None:
+    """Return the members of a gang that runs; None for any other."""
+    pace, observed = info.scaling.pace, info.observed
+    if pace is None or pace.changed_at is None or not info.attempt.was_whole:
+        return None
+    workers = (pod for pod in observed.living if pace.elastic.counts(pod))
+    waiting = [pod.created_at for pod in workers if not pod.node]
+    preempted = info.scaling.reason is ScaleReason.PREEMPTED
+    return Size(pace, len(waiting), min(waiting, default=0), preempted)
+
+
+# Whether more members would find room, and whether another gang waits for that room.
+
+
+def nodes_for(snapshot: Snapshot, key: GangKey, number: int, profile: Profile) -> frozenset[str]:
+    """Return the nodes on which so many more members of a gang find room; empty if they do not.
+
+    The snapshot has them as waiting members. Nothing is evicted for them.
+    """
+    plan = schedule(snapshot, profile, to_the_end=True)
+    binds = [bind for placed in plan.placed if placed.gang.key == key for bind in placed.binds]
+    return frozenset(bind.node for bind in binds) if len(binds) == number else frozenset()
+
+
+def is_wanted(
+    nodes: frozenset[str], waiting: Iterable[PodClass], snapshot: Snapshot, profile: Profile
+) -> bool:
+    """Return whether a pod of a class that waits could use one of the nodes."""
+    asking = {_alone(each) for each in waiting if _is_known(each, snapshot)}
+    if len(asking) > MOST_SHAPES:
+        return True
+    trial = Trial(snapshot)
+    rows = [snapshot.nodes.rows[name] for name in sorted(nodes)]
+    return any((offer_slots(each, trial, profile)[rows] > 0).any() for each in asking)
+
+
+def _is_known(pod_class: PodClass, snapshot: Snapshot) -> bool:
+    """Return whether any node has what a class asks for."""
+    return all(name in snapshot.nodes.axis for name, _ in pod_class.requests)
+
+
+def _alone(pod_class: PodClass) -> PodClass:
+    """Return a class without what depends on other pods and on volumes: it fits more nodes."""
+    return replace(pod_class, pod_affinity=None, selected_by=frozenset(), storage=None)

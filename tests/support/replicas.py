@@ -1,0 +1,222 @@
+"""Jobs in mode `Replicas`: an API server in memory, a stand-in of their controller, and cycles."""
+
+import json
+from typing import Any
+
+from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS
+from gang_scheduler.apply.workloads.replicas import FIELD_MANAGER, Resizer
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import SERVED, Change, Document, FakeCluster
+from gang_scheduler.client.writing import Writes
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.rules import WorkloadRules
+from gang_scheduler.model.values import ELASTIC_KINDS
+from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.replica_scaler import ReplicaScaler
+from gang_scheduler.report.events import About
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from support import applying, builders
+from support.elastic_cluster import _Evicts
+from support.in_memory_cluster import InMemoryCluster
+
+ELASTIC, STATE = "py-gang-scheduler.io/elastic", "py-gang-scheduler.io/elastic-state"
+INDEX = "batch.kubernetes.io/job-completion-index"
+ALLOWED = WorkloadRules(elastic_kinds=ELASTIC_KINDS)
+
+
+class Said:
+    """Takes Events."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[str, str]] = []
+
+    def record(  # noqa: D102 - as in Events.
+        self, about: About, reason: str, note: str, *, warning: bool = False
+    ) -> None:
+        assert (about.kind, about.name) == ("Job", "train")
+        assert warning == (reason != "ReplicasChanged")
+        self.notes.append((reason, note))
+
+
+def asked(least: int, most: int, up: int = 0, step: int = 1, **others: Any) -> str:
+    """Return the annotation of an elastic workload in mode `Replicas`."""
+    policy = {"scaleUpCooldown": f"{up}s", "scaleUpStep": step, "scaleDownStep": step}
+    said = {"minWorkers": least, "maxWorkers": most, "scalePolicy": policy, "mode": "Replicas"}
+    return json.dumps({**said, **others})
+
+
+def job(
+    pods: int, annotation: str, *, indexed: bool = True, priority: int = 0, **metadata: Any
+) -> Document:
+    """Return a Job of our scheduler whose pods are a gang and ask for one CPU each."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {
+        "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
+        "spec": {
+            "schedulerName": builders.SCHEDULER,
+            "containers": [container],
+            "priority": priority,
+        },
+    }
+    mode = {"completionMode": "Indexed"} if indexed else {}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "train",
+            "namespace": "default",
+            "annotations": {ELASTIC: annotation},
+            **metadata,
+        },
+        "spec": {
+            "parallelism": pods,
+            "completions": pods if indexed else 100,
+            **mode,
+            "template": template,
+        },
+    }
+
+
+class ReplicasCluster(InMemoryCluster):
+    """One node. The Job `train`, and what the controller of Jobs does for it at once."""
+
+    def __init__(self, cpu: int, workloads: WorkloadRules = ALLOWED) -> None:
+        super().__init__(cpu, workloads=workloads)
+        self.api = FakeApi(FakeCluster(served=[*SERVED, AUTOSCALERS]))
+        self.said = Said()
+        self.controlled = True
+        self._made = 0
+        self.api.cluster.watchers.append(self._saw)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin another life of the part that changes replicas: it remembers nothing."""
+        writes = Writes()
+        self.resizer = Resizer(self.api, writes=writes, clock=lambda: self.now)
+        self.scaler = ReplicaScaler(
+            self.cache,
+            self.resizer,
+            self.said,  # type: ignore[arg-type]
+            PROFILES["binpack"],
+            kinds=ELASTIC_KINDS,
+            writes=writes,
+            clock=lambda: self.now,
+        )
+
+    def start(self, body: Document) -> None:
+        """Create the Job, and let its pods find nodes."""
+        self.api.cluster.put(JOBS, body)
+        self.cycle()
+        self.cycle(later=5)
+
+    async def look(self, later: int = 0) -> int:
+        """Look so many seconds later, with cycles around; return how many replicas there are."""
+        self.cycle(later)
+        await self.scaler.look()
+        self.cycle()
+        return self.replicas
+
+    def cycle(self, later: int = 0) -> Plan:
+        """Decide, so many seconds later, and carry it out: victims are deleted."""
+        self.now += later
+        plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
+        applying.take_in(self.cache, plan, self.now, _Evicts(self))
+        for victim in [each for made in plan.preemptions for each in made.victims]:
+            self.gone(victim.pod.name)
+        self.control()
+        return plan
+
+    @property
+    def now_of_job(self) -> Document:
+        """The Job as the API server has it."""
+        return self.api.cluster.get(JOBS, "default", "train")
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas the Job has by its spec."""
+        found: int = self.now_of_job["spec"]["parallelism"]
+        return found
+
+    @property
+    def running(self) -> list[int]:
+        """The indexes of the pods of the Job that have a node; -1 for each without an index."""
+        mine = [each for each in self.pods.values() if self._is_ours(each)]
+        return sorted(_index(each) for each in mine if each["spec"].get("nodeName"))
+
+    @property
+    def waiting(self) -> int:
+        """How many pods of the Job have no node."""
+        return sum(map(self._is_ours, self.pods.values())) - len(self.running)
+
+    def patches(self) -> list[dict[str, Any]]:
+        """Return the patches that were sent so far."""
+        calls = (each for each in self.api.calls if each.method == "patch")
+        found = [each.arguments for each in calls]
+        assert all(each["manager"] == FIELD_MANAGER for each in found)
+        return [each["patch"] for each in found]
+
+    def edit(self, by: str = "kubectl-edit", **spec: Any) -> None:
+        """Let a user change the spec of the Job, as the API server notes it."""
+        owned: Document = {"f:spec": {f"f:{each}": {} for each in spec}}
+        note = {"manager": by, "operation": "Update", "time": rfc3339(self.now)}
+        with self.api.cluster.changing(JOBS, "default", "train") as found:
+            found["spec"].update(spec)
+            found["metadata"]["managedFields"] = [{**note, "fieldsV1": owned}]
+
+    def annotate(self, annotation: str) -> None:
+        """Let a user change the annotation."""
+        with self.api.cluster.changing(JOBS, "default", "train") as found:
+            found["metadata"]["annotations"][ELASTIC] = annotation
+
+    def control(self) -> None:
+        """Do what the controller of Jobs does: it creates what lacks, and ends what is too much."""
+        if not self.controlled or not self.api.cluster.has(JOBS, "default", "train"):
+            return
+        spec = self.now_of_job["spec"]
+        mine = [each for each in self.pods.values() if self._is_ours(each)]
+        if spec.get("completionMode") == "Indexed":
+            mine.sort(key=_index)
+            most = min(spec["parallelism"], spec["completions"])
+            gone = [each for each in mine if _index(each) >= spec["completions"]]
+        else:
+            # Pods without a node end first, and then the youngest.
+            mine.sort(key=lambda each: (not each["spec"].get("nodeName"), each["metadata"]["name"]))
+            most, gone = spec["parallelism"], []
+        kept = [each for each in mine if each not in gone]
+        for each in [*gone, *kept[most:]]:
+            self.gone(each["metadata"]["name"])
+        taken = {_index(each) for each in kept}
+        free = (number for number in range(100) if number not in taken)
+        for _ in range(most - len(kept)):
+            self._create(next(free) if "completionMode" in spec else -1)
+
+    def _create(self, index: int) -> None:
+        body = self.now_of_job
+        self._made += 1
+        name = f"train-{index}-{self._made:03}" if index >= 0 else f"train-{self._made:03}"
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "controller": True}
+        owner |= {"name": "train", "uid": body["metadata"]["uid"]}
+        notes = {INDEX: str(index)} if index >= 0 else {}
+        self.pod(
+            name,
+            labels={**body["spec"]["template"]["metadata"]["labels"], **notes},
+            annotations=notes,
+            ownerReferences=[owner],
+            creationTimestamp=rfc3339(self.now),
+            spec=body["spec"]["template"]["spec"],
+        )
+
+    def _saw(self, gvr: GVR, change: Change, document: Document) -> None:
+        if gvr == JOBS:
+            self.put(document, change)
+            self.control()
+
+    @staticmethod
+    def _is_ours(body: Any) -> bool:
+        owners = body["metadata"].get("ownerReferences") or ()
+        return any(each["name"] == "train" for each in owners)
+
+
+def _index(body: Any) -> int:
+    return int(body["metadata"].get("annotations", {}).get(INDEX, -1))
