@@ -206,6 +206,19 @@ class Preemptor:
         spread = {each.selector for some in pod_affinity for each in some.spread if each.hard}
         return frozenset(wanted | spread)
 
+    def is_in_the_way(self, pod_class: PodClass) -> bool:
+        """Return whether pods of a class may keep members away by more than the room they take."""
+        pod_affinity = pod_class.pod_affinity
+        avoids = pod_affinity is not None and bool(pod_affinity.anti)
+        return avoids or bool(pod_class.host_ports) or bool(pod_class.selected_by & self._counted)
+
+    @functools.cached_property
+    def _counted(self) -> frozenset[PodSelector]:
+        """The selectors of pods that decide where members may be."""
+        asked = [each.pod_affinity for each in self.classes if each.pod_affinity is not None]
+        avoided = {term.selector for each in asked for term in each.anti}
+        return self.leans_on | avoided
+
     @functools.cached_property
     def open_rows(self) -> BoolArray:
         """The nodes that could take a member of the largest class if they were empty."""
@@ -315,6 +328,17 @@ class Preemptor:
         with self.trial.all_or_nothing():
             self.free(room)
             return self.place(within)
+
+    def stays(self, placements: Placements, room: Iterable[Share]) -> bool:
+        """Return whether members may be where they are placed once only this room is free, too."""
+        number = sum(len(each.shares) for each in placements.values())
+        self.trial.effort.spend(looks(len(self.trial.nodes), number))
+        with self.trial.all_or_nothing():
+            self.free(room)
+            return all(
+                anywhere.place_on(each.binds, self.trial, self.profile) is not None
+                for each in placements.values()
+            )
 
     def may_fit(self, freed: IntArray) -> bool:
         """Return False if counting says that members lack room, wherever they must be.

@@ -425,11 +425,17 @@ class _Domain:
         placements = self.placed(victims)
         if placements is None:
             return victims
-        fewer = sparing.beside(placements.values(), victims, self._costs, preemptor.trial)
-        if preemptor.asks_only_for_resources:
-            self._latest = frozenset(fewer), placements
-            return fewer
-        return fewer if self._fits(fewer) else victims
+        in_the_way = {
+            uid for uid, each in victims.items() if preemptor.is_in_the_way(each.pod.pod_class)
+        }
+        fewer = sparing.beside(
+            placements.values(), victims, self._costs, preemptor.trial, leaving=in_the_way
+        )
+        room = usage_of(fewer.values(), self._nodes)
+        if not preemptor.asks_only_for_resources and not preemptor.stays(placements, room):
+            return victims
+        self._latest = frozenset(fewer), placements
+        return fewer
 
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back the victims that are not needed, the most valuable first."""

@@ -1,6 +1,8 @@
 """Victims that can stay beside the members that are placed without them."""
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import numpy as np
 
@@ -11,12 +13,21 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victim
 from gang_scheduler.scheduler.trial import Trial
 
 
+NONE: Final[AbstractSet[str]] = frozenset()
+
+
 def beside(
-    placements: Iterable[Placement], victims: Victims, costs: VictimCosts, trial: Trial
+    placements: Iterable[Placement],
+    victims: Victims,
+    costs: VictimCosts,
+    trial: Trial,
+    *,
+    leaving: AbstractSet[str] = NONE,
 ) -> Victims:
     """Return the victims without those that fit beside the members, the most valuable first.
 
-    Only requests count. The trial is that without the placements, on which no victim has left.
+    Only requests count, and pods that are `leaving`, by their uids, are never put back. The trial
+    is that without the placements, on which no victim has left.
     """
     nodes, left = trial.nodes, trial.free.copy()
     units = costs.units(victims)
@@ -34,7 +45,7 @@ def beside(
         usage = unit.usage(nodes)
         if unit.gang in kept:
             continue
-        if (left[usage.rows] >= usage.used).all():
+        if unit.uids.isdisjoint(leaving) and (left[usage.rows] >= usage.used).all():
             left[usage.rows] -= usage.used
             spared |= unit.uids
         elif unit.gang in costs.steps:
