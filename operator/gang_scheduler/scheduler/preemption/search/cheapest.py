@@ -18,6 +18,7 @@ The search is bounded for the whole cycle (`effort`). At the bound it takes the 
 so far, and the outcome says that the search was cut off.
 """
 
+import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -332,8 +333,26 @@ class _Domain:
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
-        found = greedy.allowed(bound_pods, self._costs, judge, self._fits_counted)
-        return self._reprieved(found) if found is not None else None
+        found = greedy.allowed(
+            bound_pods, self._costs, judge, self._fits_counted, self._node_by_node()
+        )
+        return self._reprieved_in_time(found) if found is not None else None
+
+    def _node_by_node(self) -> Iterator[Sequence[EvictionUnit]]:
+        """Yield eviction sets: those that clear places for the members of the largest class first.
+
+        Then more of them, for members of other classes.
+        """
+        slots, pool = self._slots(), Pool(ANY_PRIORITY)
+        eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
+        pod_class, needed = self._preemptor.largest_class
+        told = 0
+        while self._preemptor.trial.effort.may_begin():
+            is_enough = eviction_sets.choose(needed, (pod_class, self.candidate.place, pool))
+            yield from eviction_sets.chosen[told:]
+            told, needed = len(eviction_sets.chosen), slots.total + 1
+            if not is_enough:
+                return
 
     def _by_eviction_sets(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if these are enough.
@@ -381,10 +400,10 @@ class _Domain:
         tried, step, is_enough = 0, 1, True
         while is_enough and effort.may_begin():
             is_enough = eviction_sets.choose(needed, question)
-            if len(eviction_sets.numbers) > tried or tried == 0:
+            if len(eviction_sets.chosen) > tried or tried == 0:
                 if self._fits(eviction_sets.victims):
                     return self._fewest(eviction_sets, tried)
-                tried = len(eviction_sets.numbers)
+                tried = len(eviction_sets.chosen)
             # Members of other classes need room, too: how many slots that is only a placement says.
             needed, step = slots.total + step, 2 * step
         all_gangs = self._costs.with_gangs(
@@ -397,15 +416,19 @@ class _Domain:
 
         The first so many that were `tried` do not.
         """
-        numbers, victims = eviction_sets.numbers, [*eviction_sets.victims.items()]
-        low, high = tried + 1, len(numbers)
+        chosen = eviction_sets.chosen
+
+        def first(number: int) -> Victims:
+            return victims_of(itertools.chain.from_iterable(chosen[:number]))
+
+        low, high = tried + 1, len(chosen)
         while low < high and self._preemptor.trial.effort.may_go_on():
             middle = (low + high) // 2
-            if self._fits(dict(victims[: numbers[middle - 1]])):
+            if self._fits(first(middle)):
                 high = middle
             else:
                 low = middle + 1
-        return dict(victims[: numbers[high - 1]]) if numbers else {}
+        return first(high)
 
     def _reprieved_in_time(self, victims: Victims) -> Victims:
         """Put victims back one by one, each with a placement, or before looks run out by counting.
@@ -431,11 +454,30 @@ class _Domain:
         fewer = sparing.beside(
             placements.values(), victims, self._costs, preemptor.trial, leaving=in_the_way
         )
+        if self._judge is not None:
+            fewer = self._with_quota(self._judge, victims, fewer)
         room = usage_of(fewer.values(), self._nodes)
         if not preemptor.asks_only_for_resources and not preemptor.stays(placements, room):
             return victims
         self._latest = frozenset(fewer), placements
         return fewer
+
+    def _with_quota(self, judge: Judge, victims: Victims, fewer: Victims) -> Victims:
+        """Return as few of the victims as queues allow, at least the fewer ones that free room."""
+        spared = [uid for uid in victims if uid not in fewer]
+        low, high = 0, len(spared)
+        while low < high:
+            middle = (low + high) // 2
+            some = {**fewer, **{uid: victims[uid] for uid in spared[:middle]}}
+            if judge.lacking(some):
+                low = middle + 1
+            else:
+                high = middle
+        found = {**fewer, **{uid: victims[uid] for uid in spared[:high]}}
+        whole = self._costs.with_gangs(found)
+        if whole is None or judge.classes(whole) is None or self._is_raised(victims, whole):
+            return victims
+        return whole
 
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back the victims that are not needed, the most valuable first."""

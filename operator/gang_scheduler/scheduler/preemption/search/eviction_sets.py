@@ -62,8 +62,8 @@ class EvictionSets:
         self._heap: list[tuple[Key, int, int]] = []
         self._alike: dict[tuple[EvictionUnit, ...], Weighed] = {}
         self.victims: Victims = {}
-        self.numbers: list[int] = []
-        """How many victims there were after each eviction set."""
+        self.chosen: list[Sequence[EvictionUnit]] = []
+        """The eviction sets that were evicted, one after another."""
         # Nodes where not even all of the pool free one more slot are left out.
         most = slots.with_more(potential.freed(potential.may_leave_with(pool, among)))
         self._gains: IntArray = (most - slots.slots).clip(min=0)
@@ -131,7 +131,7 @@ class EvictionSets:
         self.victims.update(
             (each.pod.uid, each) for unit in eviction_set for each in unit.bound_pods
         )
-        self.numbers.append(len(self.victims))
+        self.chosen.append(eviction_set)
         members = (each for unit in eviction_set for each in self._costs.members(unit.gang))
         rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
         for row in rows & self._version.keys():

@@ -6,14 +6,14 @@ gone. What must not go with the others is left out, and the next ones take its p
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import Cost, Portion
+from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Portion
 from gang_scheduler.scheduler.preemption.queue_rules import Judge, victims_of
 from gang_scheduler.scheduler.preemption.search import candidates
 from gang_scheduler.scheduler.preemption.search.candidates import EvictableUnit
@@ -22,7 +22,9 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victim
 MOST_ROUNDS: Final = 16
 """How often victims are left out, and others tried."""
 MOST_CHOICES: Final = 512
-"""How many units are evicted for one gang at most."""
+"""How many units are evicted for one gang at most, if they are of any nodes."""
+MOST_NODE_BY_NODE: Final = 8192
+"""The same for units that clear one node after another."""
 FIRST: Final = 16
 """How many units are put in order at first."""
 ANY_NUMBER: Final = 2**31
@@ -31,9 +33,17 @@ Fits = Callable[[Victims], bool]
 
 
 def allowed(
-    bound_pods: Iterable[BoundPod], costs: VictimCosts, judge: Judge, fits: Fits
+    bound_pods: Iterable[BoundPod],
+    costs: VictimCosts,
+    judge: Judge,
+    fits: Fits,
+    node_by_node: Iterable[Sequence[EvictionUnit]] = (),
 ) -> Victims | None:
-    """Return victims that are allowed, and leave room and quota enough; None if none are found."""
+    """Return victims that are allowed, and leave room and quota enough; None if none are found.
+
+    `node_by_node` are sets of units that clear one node after another: of units in any other order
+    there may be some of every node, and still no room for a large pod.
+    """
     there = candidates.evictable_units_of(bound_pods, costs, ANY_NUMBER) or []
     own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.request.ref]
     orders = [_Order([there], costs, judge)]
@@ -45,11 +55,18 @@ def allowed(
         orders.append(_Order(_by_priority(own, others), costs, judge))
     found = (_first_allowed(order, judge, fits) for order in orders)
     known = [each for each in found if each is not None]
-    return min(
-        known,
-        key=lambda each: judge.cost(costs.cost(each), each, judge.classes(each) or {}),
-        default=None,
-    )
+
+    def cost(victims: Victims) -> Cost:
+        return judge.cost(costs.cost(victims), victims, judge.classes(victims) or {})
+
+    best = min(known, key=cost, default=None)
+    if best is not None and len(best) == 1:
+        return best
+    other = _first_allowed(_NodeByNode(node_by_node), judge, fits)
+    if other is None or best is None:
+        return best or other
+    # Of victims that cost the same, those go that come first by turns.
+    return other if cost(other)._replace(ties=()) < cost(best)._replace(ties=()) else best
 
 
 def _by_priority(*parts: Iterable[EvictableUnit]) -> list[list[EvictableUnit]]:
@@ -70,6 +87,8 @@ class _Order:
 
     Those of one part before those of the next. As many are put in order as are asked for.
     """
+
+    most: Final = MOST_CHOICES
 
     def __init__(
         self, parts: Iterable[Iterable[EvictableUnit]], costs: VictimCosts, judge: Judge
@@ -93,6 +112,25 @@ class _Order:
             if len(found) < number:
                 found += _drained(lines, self._judge, number - len(found))
         return found
+
+
+class _NodeByNode:
+    """Choices that clear one node after another, made as they are asked for."""
+
+    most: Final = MOST_NODE_BY_NODE
+
+    def __init__(self, sets: Iterable[Sequence[EvictionUnit]]) -> None:
+        self._sets = iter(sets)
+        self._known: list[EvictableUnit] = []
+
+    def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
+        """Return this many of the first units that are not of these gangs, or all of them."""
+        found = [each for each in self._known if each.gang not in gone]
+        while len(found) < number and (more := next(self._sets, None)) is not None:
+            units = [EvictableUnit(unit) for unit in more]
+            self._known += units
+            found += [each for each in units if each.gang not in gone]
+        return found[:number]
 
 
 def _levels(
@@ -142,7 +180,7 @@ def _drained(lines: Iterable[_Line], judge: Judge, most: int) -> list[EvictableU
     return order
 
 
-def _first_allowed(order: _Order, judge: Judge, fits: Fits) -> Victims | None:
+def _first_allowed(order: _Order | _NodeByNode, judge: Judge, fits: Fits) -> Victims | None:
     gone: set[GangKey] = set()
     for _ in range(MOST_ROUNDS):
         victims = _first_enough(order, gone, judge, fits)
@@ -156,7 +194,7 @@ def _first_allowed(order: _Order, judge: Judge, fits: Fits) -> Victims | None:
 
 
 def _first_enough(
-    order: _Order, gone: Collection[GangKey], judge: Judge, fits: Fits
+    order: _Order | _NodeByNode, gone: Collection[GangKey], judge: Judge, fits: Fits
 ) -> Victims | None:
     """Return the fewest first units that leave room and quota enough: doubled, then bisected."""
 
@@ -169,9 +207,9 @@ def _first_enough(
 
     low, high = 0, 1
     while not suffice(high):
-        if high == MOST_CHOICES or len(order.without(gone, high)) < high:
+        if high == order.most or len(order.without(gone, high)) < high:
             return None
-        low, high = high + 1, min(2 * high, MOST_CHOICES)
+        low, high = high + 1, min(2 * high, order.most)
     while low < high:
         middle = (low + high) // 2
         if suffice(middle):

@@ -12,7 +12,6 @@ from gang_scheduler.scheduler.preemption.eviction_units import usage_of
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.trial import Trial
 
-
 NONE: Final[AbstractSet[str]] = frozenset()
 
 
