@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gang_scheduler.api.pod_group import ScaleReason
 from gang_scheduler.apply.workloads import replicas
 from gang_scheduler.apply.workloads.replicas import Resizer
 from gang_scheduler.client.errors import ApiError, Kind
@@ -266,8 +265,7 @@ def _size_of(info: GangInfo) -> Size | None:
         return None
     workers = (pod for pod in observed.living if pace.elastic.counts(pod))
     waiting = [pod.created_at for pod in workers if not pod.node]
-    preempted = info.scaling.reason is ScaleReason.PREEMPTED
-    return Size(pace, len(waiting), min(waiting, default=0), preempted)
+    return Size(pace, len(waiting), min(waiting, default=0))
 
 
 # Whether more members would find room, and whether another gang waits for that room.

@@ -111,13 +111,15 @@ class Pace(NamedTuple):
     """The current size of an elastic gang: `bound` of its workers have a node.
 
     It had `size` workers after its last change, `changed_at` in seconds since the epoch; None if it
-    has not started. Losses since then that the scheduler did not decide are replaced at any time.
+    has not started. `preempted`: that change was a preemption. Losses since then that the scheduler
+    did not decide are replaced at any time.
     """
 
     elastic: Elastic
     bound: int = 0
     size: int = 0
     changed_at: int | None = None
+    preempted: bool = False
 
 
 # The number of replicas of a workload, for elastic gangs in mode `Replicas`. One field is changed,

@@ -5,7 +5,7 @@ change has passed, by whole steps, or by fewer to reach its maximum. Losses that
 of the scheduler are replaced at any time.
 
 A gang in mode `Replicas` has as many members as the pace allows: they are bound as they come, up to
-its maximum. `desired` says how many there should be.
+its maximum, unless they replace victims. `desired` says how many there should be.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,19 +34,25 @@ from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 
+LOWERED_SECONDS: Final = 60
+"""How long members that replace victims wait in mode `Replicas`: the number is lowered by then."""
+
 
 def cools_until(pace: Pace, now: int) -> int | None:
     """Return when a gang may grow again, in seconds since the epoch; None if it may now."""
     if pace.changed_at is None:
         return None
-    until = pace.changed_at + pace.elastic.up_cooldown
+    wait = pace.elastic.up_cooldown
+    if pace.elastic.by_replicas:
+        wait = LOWERED_SECONDS if pace.preempted else 0
+    until = pace.changed_at + wait
     return until if now < until else None
 
 
 def most_members(pace: Pace, now: int) -> int:
     """Return how many more workers may be bound now; less may be, by `whole`."""
     limit = pace.elastic.max_workers
-    if cools_until(pace, now) is not None and not pace.elastic.by_replicas:
+    if cools_until(pace, now) is not None:
         limit = min(limit, _replaced(pace))
     return max(0, limit - pace.bound)
 
@@ -119,8 +125,7 @@ def _cause(key: GangKey, pace: Pace, now: int, *, is_step: bool) -> Cause:
     if is_step:
         return StepIncomplete(key, pace.elastic.up_step)
     until = cools_until(pace, now)
-    grows_on = pace.bound < pace.elastic.max_workers and not pace.elastic.by_replicas
-    if until is not None and grows_on:
+    if until is not None and pace.bound < pace.elastic.max_workers:
         return CoolingDown(key, until)
     return BeyondMaxWorkers(key, pace.elastic.max_workers)
 
@@ -159,14 +164,12 @@ CONTEST_SECONDS: Final = 600
 class Size:
     """The members of a gang: those at the `pace` have a node, the others wait for one.
 
-    The oldest of these was created at `waiting_since`. `preempted`: the last change of the pace was
-    a preemption.
+    The oldest of these was created at `waiting_since`.
     """
 
     pace: Pace
     waiting: int = 0
     waiting_since: float = 0
-    preempted: bool = False
 
 
 def desired(
@@ -203,7 +206,7 @@ def loses(size: Size, now: int) -> Why | None:
         return None
     pace = size.pace
     lately = pace.changed_at is not None and now - pace.changed_at < VAIN_SECONDS
-    if size.preempted and lately and pace.bound <= pace.size:
+    if pace.preempted and lately and pace.bound <= pace.size:
         # The others were created in place of the victims, and there is no room for them.
         return Why.PREEMPTED
     return Why.NO_ROOM if now - size.waiting_since >= VAIN_SECONDS else None

@@ -83,7 +83,8 @@ class Scaling:
         """The pace at which an elastic gang grows; None for a gang that is not elastic."""
         if self.elastic is None:
             return None
-        return Pace(self.elastic, len(self.workers()), self.size, self.changed_at)
+        preempted = self.reason is ScaleReason.PREEMPTED
+        return Pace(self.elastic, len(self.workers()), self.size, self.changed_at, preempted)
 
     @property
     def most_at_start(self) -> int | None:

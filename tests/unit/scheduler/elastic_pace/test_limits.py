@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import Gang, Pace
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.scheduler.elastic_pace import at_pace
+from gang_scheduler.scheduler.elastic_pace import LOWERED_SECONDS, at_pace
 from support.builders import gang, gang_key, group, node, pod, snapshot
 
 NOW = 1000
@@ -129,3 +129,16 @@ def test_in_mode_replicas_all_members_up_to_the_maximum_are_bound_as_they_come()
     assert {"a": ["a-0"], "b": ["b-0", "b-1"]} == names(tuple(gangs))
     (refused,) = found.told(Plan()).refused
     assert BeyondMaxWorkers(gang_key("b"), 4) == refused.cause
+
+
+def test_in_mode_replicas_those_that_replace_victims_wait_until_their_number_is_lowered() -> None:
+    elastic = ELASTIC._replace(up_cooldown=0, by_replicas=True)
+    pace = Pace(elastic, 2, 2, NOW - 10, preempted=True)
+
+    found = at_pace(snapshot([node("n")], [paced("a", 2, pace)], taken_at=NOW))
+
+    assert () == found.snapshot.groups
+    (refused,) = found.told(Plan()).refused
+    until = NOW - 10 + LOWERED_SECONDS
+    assert CoolingDown(gang_key("a"), until) == refused.cause
+    assert not at_pace(snapshot([node("n")], [paced("a", 2, pace)], taken_at=until)).held

@@ -61,11 +61,11 @@ def test_pods_that_wait_go_after_two_minutes() -> None:
 
 
 def test_pods_that_replace_victims_go_at_once_and_other_losses_are_replaced() -> None:
-    preempted = Size(Pace(ELASTIC, 4, 4, NOW - 10), 2, NOW - 5, preempted=True)
+    preempted = Size(Pace(ELASTIC, 4, 4, NOW - 10, preempted=True), 2, NOW - 5)
     assert Why.PREEMPTED is loses(preempted, NOW)
-    leaving = Size(Pace(ELASTIC, 6, 4, NOW - 10), 2, NOW - 5, preempted=True)
+    leaving = Size(Pace(ELASTIC, 6, 4, NOW - 10, preempted=True), 2, NOW - 5)
     assert loses(leaving, NOW) is None
-    long_ago = Size(Pace(ELASTIC, 3, 4, NOW - VAIN_SECONDS), 1, NOW - 5, preempted=True)
+    long_ago = Size(Pace(ELASTIC, 3, 4, NOW - VAIN_SECONDS, preempted=True), 1, NOW - 5)
     assert loses(long_ago, NOW) is None
 
 
