@@ -129,7 +129,7 @@ class ReplicaScaler:
         """Yield the gangs in this mode, with the uids of their workloads."""
         queue = self._cache.gang_queue
         for kind in self._kinds:
-            name = table.SUSPENDABLE[kind].versions[0].name
+            name = table.PATCHED[kind].versions[0].name
             for uid, keys in queue.objects(name).items():
                 for key in keys:
                     elastic = queue.infos[key].observed.elastic

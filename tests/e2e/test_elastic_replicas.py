@@ -34,7 +34,9 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 
 @pytest.fixture(scope="module")
 def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
-    with controlplane.Scheduler(plane, "--elastic-kind=Job") as started:
+    with controlplane.Scheduler(
+        plane, "--elastic-kind=Job", "--elastic-kind=StatefulSet"
+    ) as started:
         yield started
 
 
@@ -107,6 +109,45 @@ def test_a_kill_between_the_change_and_the_pods_heals(
 
     eventually([0, 1, 2, 3], lambda: indexes(home), PATIENCE)
     assert (4, 2) == (replicas(home), generation(home))
+
+
+def test_a_stateful_set_grows_into_room_and_gives_way(
+    namespace: Namespace, operator_process: controlplane.Scheduler
+) -> None:
+    with is_unharmed(operator_process):
+        namespace.own_nodes(4, cpu=1)
+        made = stateful_set(namespace, 2)
+        gang_manifests.create(namespace, made)
+        eventually(4, lambda: len(namespace.bound("train-")), PATIENCE)
+        time.sleep(APART + 1)
+        namespace.create(*high("urgent", 2, on=namespace.here))
+        eventually({"train-0", "train-1"}, lambda: set(namespace.bound("train-")), PATIENCE)
+        eventually(2, lambda: len(namespace.bound("urgent-")), PATIENCE)
+        time.sleep(3)
+        found = json.loads(namespace.kubectl("get", "statefulset", "train", "--output=json"))
+        assert (2, 3) == (found["spec"]["replicas"], found["metadata"]["generation"])
+        assert [] == waiting(namespace)
+        namespace.kubectl("delete", "statefulset", "train")
+
+
+def stateful_set(namespace: Namespace, pods: int) -> Manifest:
+    """Return an elastic StatefulSet of two to eight workers."""
+    made = job(namespace, pods)
+    template = made["spec"]["template"]
+    labels = {**template["metadata"]["labels"], "app": "train"}
+    spec = {each: value for each, value in template["spec"].items() if each != "restartPolicy"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": made["metadata"],
+        "spec": {
+            "replicas": pods,
+            "podManagementPolicy": "Parallel",
+            "serviceName": "train",
+            "selector": {"matchLabels": {"app": "train"}},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
 
 
 def job(namespace: Namespace, pods: int) -> Manifest:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS, PODS
+from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS, PODS, STATEFUL_SETS
 from gang_scheduler.apply.workloads.replicas import END_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
@@ -14,7 +14,7 @@ from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import rfc3339
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, is_bound
 from support import api_objects
-from support.replicas import INDEX, STATE, asked
+from support.replicas import INDEX, STATE, asked, stateful_set
 from support.replicas import job as job_of
 from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
 
@@ -28,6 +28,7 @@ WRITES = MEMBERS + MEMBERS + 1 + MEMBERS
 def with_job(*, controlled: bool = True, **spec: Any) -> FakeWorkloads:
     """Return a full node with a Job of 2 to 4 workers, and a gang that needs the room of two."""
     made = FakeWorkloads("n1")
+    made.cluster.serve(STATEFUL_SETS)
     body = job_of(WORKERS, asked(2, WORKERS), priority=1)
     body["spec"].update(spec)
     uid = made.cluster.put(JOBS, body)["metadata"]["uid"]
@@ -47,12 +48,35 @@ def with_job(*, controlled: bool = True, **spec: Any) -> FakeWorkloads:
     return made
 
 
-def worker(made: FakeWorkloads, index: int, uid: str) -> None:
+def with_stateful_set(**spec: Any) -> FakeWorkloads:
+    """Return the same with a StatefulSet, whose pods are numbered by their names alone."""
+    made = FakeWorkloads("n1")
+    made.cluster.serve(STATEFUL_SETS)
+    body = stateful_set(WORKERS, asked(2, WORKERS), priority=1, **spec)
+    uid = made.cluster.put(STATEFUL_SETS, body)["metadata"]["uid"]
+    first = spec.get("ordinals", {}).get("start", 0)
+    for ordinal in range(first, first + WORKERS):
+        worker(made, ordinal, uid, "StatefulSet")
+    made.gang("high", MEMBERS, priority=10)
+
+    def control(gvr: GVR, change: Change, document: Document) -> None:
+        """Do what the controller of StatefulSets does for one that has fewer replicas now."""
+        if gvr == STATEFUL_SETS and change == "MODIFIED":
+            for ordinal in range(first + document["spec"]["replicas"], first + WORKERS):
+                if made.cluster.has(PODS, NAMESPACE, f"train-{ordinal}"):
+                    made.cluster.delete(PODS, NAMESPACE, f"train-{ordinal}")
+
+    made.cluster.watchers.append(control)
+    return made
+
+
+def worker(made: FakeWorkloads, index: int, uid: str, kind: str = "Job") -> None:
     """Add the pod of an index, on the node."""
     requests = [api_objects.container(requests={"cpu": 1})]
     body = api_objects.pod_body(f"train-{index}", priority=1, containers=requests)
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": uid}
-    notes = {INDEX: str(index)}
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    owner = {"apiVersion": version, "kind": kind, "name": "train", "uid": uid}
+    notes = {INDEX: str(index)} if kind == "Job" else {}
     body["metadata"].update(
         labels={"py-gang-scheduler.io/gang": "true", **notes},
         annotations=notes,
@@ -201,3 +225,24 @@ async def test_a_change_without_an_answer_is_settled(*, after: bool) -> None:
 
         assert "delete_pod" not in methods(running)
     assert (2, ["train-0", "train-1"]) == (job(made)["spec"]["parallelism"], workers(made))
+
+
+async def test_the_replicas_of_a_stateful_set_are_lowered_and_no_pod_is_deleted() -> None:
+    made = with_stateful_set()
+    async with process(made) as running:
+        await running.until(lambda: is_bound(made))
+
+        assert (1, 0) == (methods(running).count("patch"), methods(running).count("delete_pod"))
+    assert ["train-0", "train-1"] == workers(made)
+    assert 2 == made.cluster.get(STATEFUL_SETS, NAMESPACE, "train")["spec"]["replicas"]
+
+
+async def test_a_stateful_set_whose_ordinals_are_no_indexes_loses_its_victims() -> None:
+    made = with_stateful_set(ordinals={"start": 5})
+    async with process(made) as running:
+        await running.until(lambda: is_bound(made))
+
+        assert (0, MEMBERS) == (
+            methods(running).count("patch"),
+            methods(running).count("delete_pod"),
+        )

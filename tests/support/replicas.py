@@ -1,9 +1,9 @@
-"""Jobs in mode `Replicas`: an API server in memory, a stand-in of their controller, and cycles."""
+"""Workloads in mode `Replicas`: an API server in memory, stand-ins of controllers, and cycles."""
 
 import json
 from typing import Any
 
-from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS
+from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS, STATEFUL_SETS
 from gang_scheduler.apply.workloads.replicas import FIELD_MANAGER, Resizer
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, Change, Document, FakeCluster
@@ -34,7 +34,8 @@ class Said:
     def record(  # noqa: D102 - as in Events.
         self, about: About, reason: str, note: str, *, warning: bool = False
     ) -> None:
-        assert (about.kind, about.name) == ("Job", "train")
+        assert about.kind in ELASTIC_KINDS
+        assert "train" == about.name
         assert warning == (reason != "ReplicasChanged")
         self.notes.append((reason, note))
 
@@ -78,14 +79,32 @@ def job(
     }
 
 
+def stateful_set(pods: int, annotation: str, *, priority: int = 0, **spec: Any) -> Document:
+    """Return a StatefulSet whose pods are a gang and ask for one CPU each."""
+    made = job(pods, annotation, priority=priority)
+    template = made["spec"]["template"]
+    return {
+        **made,
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "spec": {
+            "replicas": pods,
+            "podManagementPolicy": "Parallel",
+            "template": template,
+            **spec,
+        },
+    }
+
+
 class ReplicasCluster(InMemoryCluster):
-    """One node. The Job `train`, and what the controller of Jobs does for it at once."""
+    """One node. The workload `train`, and what its controller does for it at once."""
 
     def __init__(self, cpu: int, workloads: WorkloadRules = ALLOWED) -> None:
         super().__init__(cpu, workloads=workloads)
-        self.api = FakeApi(FakeCluster(served=[*SERVED, AUTOSCALERS]))
+        self.api = FakeApi(FakeCluster(served=[*SERVED, STATEFUL_SETS, AUTOSCALERS]))
         self.said = Said()
         self.controlled = True
+        self.gvr = JOBS
         self._made = 0
         self.api.cluster.watchers.append(self._saw)
         self.restart()
@@ -105,8 +124,9 @@ class ReplicasCluster(InMemoryCluster):
         )
 
     def start(self, body: Document) -> None:
-        """Create the Job, and let its pods find nodes."""
-        self.api.cluster.put(JOBS, body)
+        """Create the workload, and let its pods find nodes."""
+        self.gvr = STATEFUL_SETS if body["kind"] == "StatefulSet" else JOBS
+        self.api.cluster.put(self.gvr, body)
         self.cycle()
         self.cycle(later=5)
 
@@ -130,13 +150,18 @@ class ReplicasCluster(InMemoryCluster):
     @property
     def now_of_job(self) -> Document:
         """The Job as the API server has it."""
-        return self.api.cluster.get(JOBS, "default", "train")
+        return self.api.cluster.get(self.gvr, "default", "train")
 
     @property
     def replicas(self) -> int:
-        """How many replicas the Job has by its spec."""
-        found: int = self.now_of_job["spec"]["parallelism"]
+        """How many replicas the workload has by its spec."""
+        found: int = self.now_of_job["spec"][self.field]
         return found
+
+    @property
+    def field(self) -> str:
+        """The field with this number."""
+        return "replicas" if self.gvr == STATEFUL_SETS else "parallelism"
 
     @property
     def running(self) -> list[int]:
@@ -160,21 +185,27 @@ class ReplicasCluster(InMemoryCluster):
         """Let a user change the spec of the Job, as the API server notes it."""
         owned: Document = {"f:spec": {f"f:{each}": {} for each in spec}}
         note = {"manager": by, "operation": "Update", "time": rfc3339(self.now)}
-        with self.api.cluster.changing(JOBS, "default", "train") as found:
+        with self.api.cluster.changing(self.gvr, "default", "train") as found:
             found["spec"].update(spec)
             found["metadata"]["managedFields"] = [{**note, "fieldsV1": owned}]
 
     def annotate(self, annotation: str) -> None:
         """Let a user change the annotation."""
-        with self.api.cluster.changing(JOBS, "default", "train") as found:
+        with self.api.cluster.changing(self.gvr, "default", "train") as found:
             found["metadata"]["annotations"][ELASTIC] = annotation
 
     def control(self) -> None:
         """Do what the controller of Jobs does: it creates what lacks, and ends what is too much."""
-        if not self.controlled or not self.api.cluster.has(JOBS, "default", "train"):
+        if not self.controlled or not self.api.cluster.has(self.gvr, "default", "train"):
             return
         spec = self.now_of_job["spec"]
         mine = [each for each in self.pods.values() if self._is_ours(each)]
+        if self.gvr == STATEFUL_SETS:
+            spec = {
+                "parallelism": spec["replicas"],
+                "completions": spec["replicas"],
+                "completionMode": "Indexed",
+            }
         if spec.get("completionMode") == "Indexed":
             mine.sort(key=_index)
             most = min(spec["parallelism"], spec["completions"])
@@ -195,9 +226,11 @@ class ReplicasCluster(InMemoryCluster):
         body = self.now_of_job
         self._made += 1
         name = f"train-{index}-{self._made:03}" if index >= 0 else f"train-{self._made:03}"
-        owner = {"apiVersion": "batch/v1", "kind": "Job", "controller": True}
-        owner |= {"name": "train", "uid": body["metadata"]["uid"]}
         notes = {INDEX: str(index)} if index >= 0 else {}
+        if self.gvr == STATEFUL_SETS:
+            name, notes = f"train-{index}", {}
+        owner = {"apiVersion": body["apiVersion"], "kind": body["kind"], "controller": True}
+        owner |= {"name": "train", "uid": body["metadata"]["uid"]}
         self.pod(
             name,
             labels={**body["spec"]["template"]["metadata"]["labels"], **notes},
@@ -208,7 +241,7 @@ class ReplicasCluster(InMemoryCluster):
         )
 
     def _saw(self, gvr: GVR, change: Change, document: Document) -> None:
-        if gvr == JOBS:
+        if gvr == self.gvr:
             self.put(document, change)
             self.control()
 
@@ -219,4 +252,7 @@ class ReplicasCluster(InMemoryCluster):
 
 
 def _index(body: Any) -> int:
-    return int(body["metadata"].get("annotations", {}).get(INDEX, -1))
+    metadata = body["metadata"]
+    if metadata["ownerReferences"][0]["kind"] == "StatefulSet":
+        return int(metadata["name"].rpartition("-")[2])
+    return int(metadata.get("annotations", {}).get(INDEX, -1))

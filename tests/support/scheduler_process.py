@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import anyio
 
-from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS, STATEFUL_SETS
 from gang_scheduler.apply.workloads.replicas import Resizer, Shrinking
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
@@ -141,7 +141,7 @@ class SchedulerProcess:
         self._watch = DelayedWatch(
             *(workloads.cluster, self.cache),
             echo_seconds=lambda: echo_seconds,
-            kinds=(*SEEN, JOBS) if elastic_kinds else SEEN,
+            kinds=(*SEEN, JOBS, STATEFUL_SETS) if elastic_kinds else SEEN,
         )
         self._tasks: list[asyncio.Task[None]] = []
 

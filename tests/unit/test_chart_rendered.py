@@ -489,7 +489,7 @@ def test_rights_to_start_workloads_are_for_the_kinds_that_are_managed_alone() ->
 def test_rights_to_change_replicas_are_for_the_kinds_that_the_setting_lists_alone() -> None:
     before = scheduler_rules()
     for kind in table.BY_REPLICAS:
-        gvr = table.SUSPENDABLE[kind].versions[0]
+        gvr = table.PATCHED[kind].versions[0]
         after = scheduler_rules(f"settings.elasticKinds={{{kind}}}")
 
         assert [

@@ -11,7 +11,7 @@ from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.replica_scaler import MOST_TRIALS, _Known
 from gang_scheduler.scheduler.elastic_pace import VAIN_SECONDS
-from support.replicas import STATE, ReplicasCluster, asked, job
+from support.replicas import STATE, ReplicasCluster, asked, job, stateful_set
 from support.suspended_jobs import our_queue
 
 pytestmark = pytest.mark.looptime
@@ -316,6 +316,45 @@ async def test_within_thirty_seconds_nothing_is_changed_twice() -> None:
     town = cluster(annotation=asked(2, 8))
     assert 5 == await town.look(later=40)
     assert [5, 5, 6] == [await town.look(later=10) for _ in range(3)]
+
+
+def of_stateful_set(cpu: int = 8, pods: int = 4) -> ReplicasCluster:
+    """Return a StatefulSet of 2 to 8 workers that runs."""
+    made = ReplicasCluster(cpu)
+    made.start(stateful_set(pods, asked(2, 8, up=60, step=2)))
+    return made
+
+
+async def test_a_stateful_set_grows_by_its_replicas() -> None:
+    town = of_stateful_set()
+
+    assert 4 == await town.look(later=30)
+    assert 6 == await town.look(later=40)
+    assert [0, 1, 2, 3, 4, 5] == town.running
+    (patch,) = town.patches()
+    assert {"replicas": 6} == patch["spec"]
+
+
+async def test_a_stateful_set_loses_what_waits_in_vain_and_what_was_preempted() -> None:
+    town = of_stateful_set(cpu=6, pods=8)
+    assert 6 == await town.look(later=VAIN_SECONDS + 10)
+
+    town.cycle(later=60)
+    town.pod("urgent-0", spec={"priority": 10})
+    town.cycle()
+    assert ([0, 1, 2, 3], 2) == (town.running, town.waiting)
+    assert 4 == await town.look(later=5)
+    assert ([0, 1, 2, 3], 0) == (town.running, town.waiting)
+
+
+async def test_an_autoscaler_ends_the_changes_of_a_stateful_set() -> None:
+    town = of_stateful_set()
+    target = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "train"}
+    metadata = {"name": "load", "namespace": "default"}
+    town.api.cluster.put(AUTOSCALERS, {"metadata": metadata, "spec": {"scaleTargetRef": target}})
+
+    assert 4 == await town.look(later=70)
+    assert ["ElasticStopped"] == [reason for reason, _ in town.said.notes]
 
 
 async def test_without_the_setting_the_gang_does_not_start_and_says_why() -> None:

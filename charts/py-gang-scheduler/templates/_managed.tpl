@@ -42,6 +42,7 @@ Kubernetes 1.36: there, the template of one that has run can be changed only if 
 {{/* What the scheduler may do with the kinds in settings.elasticKinds: they are read anyway. */}}
 {{- define "py-gang-scheduler.elasticRules" -}}
 {{- $kinds := include "py-gang-scheduler.managedKinds" . | fromJson }}
+{{- $_ := set $kinds "StatefulSet" (dict "group" "apps" "resource" "statefulsets") }}
 {{- range .Values.settings.elasticKinds }}
 {{- $kind := get $kinds . }}
 - apiGroups: [{{ $kind.group }}]

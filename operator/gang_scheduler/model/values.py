@@ -139,7 +139,7 @@ class ManagedKind(enum.StrEnum):
     TRAIN_JOB = "TrainJob"
 
 
-ElasticKind = Literal["Job"]
+ElasticKind = Literal["Job", "StatefulSet"]
 ELASTIC_KINDS: Final[tuple[ElasticKind, ...]] = get_args(ElasticKind)
 """Kinds of workloads whose number of replicas the scheduler can change (mode `Replicas`)."""
 

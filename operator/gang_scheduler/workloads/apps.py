@@ -13,7 +13,7 @@ from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields, gang_annotations, topology
 from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec, with_foreign_marks
+from gang_scheduler.decode.gangs.specs import GangSpec, with_elastic, with_foreign_marks
 from gang_scheduler.decode.pods.membership import PodsOfKind, named_gang_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable
@@ -29,7 +29,7 @@ from gang_scheduler.workloads import (
     queue_namers,
 )
 from gang_scheduler.workloads.controllers import Source, is_active, is_ready, part
-from gang_scheduler.workloads.kind import Body, Kind, served
+from gang_scheduler.workloads.kind import Body, Kind, ReplicaField, served
 
 # Pods that the controllers of StatefulSets, ReplicaSets and Deployments would create.
 
@@ -244,6 +244,7 @@ def _gang_spec(source: StatefulSet) -> GangSpec:
     except InvalidField as error:
         return replace(spec, problem=Problem(Reason.INVALID_SPEC, InvalidInput(str(error))))
     spec = replace(spec, options=options, topology_request=request)
+    spec = with_elastic(spec, {**present, **metadata.annotations}, SOURCE.name)
     return with_foreign_marks(spec, metadata)
 
 
@@ -255,6 +256,11 @@ def _check_order(spec: StatefulSetSpec) -> None:
         raise InvalidField(where, policy, f"must be {PARALLEL} for a gang")
 
 
+def _starts_at_0(stateful_set: Body) -> bool:
+    """Return whether the ordinals are indexes, so that a number says which pods stay."""
+    return not part(part(stateful_set, "spec"), "ordinals").get("start")
+
+
 STATEFUL_SET: Final = Kind(
     name=SOURCE.name,
     versions=(STATEFUL_SETS,),
@@ -262,6 +268,7 @@ STATEFUL_SET: Final = Kind(
     read=read_stateful_set,
     pods=PodsOfKind(SOURCE, name_of, replacing=frozenset({SOURCE.name})),
     creates=stateful_set,
+    replicas=ReplicaField(("spec", "replicas"), drops_highest=_starts_at_0),
 )
 DEPLOYMENT: Final = Kind(
     name=queue_namers.DEPLOYMENT,

@@ -412,7 +412,11 @@ JOB: Final = Kind(
     creates=job,
     number=lambda body: fields.read(body, Job).spec.at_once,
     suspend=Suspend(thaws=False),
-    replicas=ReplicaField(("spec", "parallelism"), _completions_along),
+    replicas=ReplicaField(
+        ("spec", "parallelism"),
+        drops_highest=lambda job: _completions_along(job) is not None,
+        along=_completions_along,
+    ),
     controller="kubernetes.io/job-controller",
     plain_keys=frozenset({JOB_NAMES[-1], JOB_UIDS[-1]}),
 )

@@ -42,15 +42,20 @@ class Suspend(NamedTuple):
     thaws: bool = True
 
 
+def _none(_: Body) -> None:
+    """Return None: no other field goes along."""
+
+
 class ReplicaField(NamedTuple):
     """The field at a path that says how many pods a workload has at once.
 
-    `along` returns a second field of an object that is always the same, None for an object without
-    one. With it, the pods with the highest indexes end if both are lowered.
+    `drops_highest` tells of an object whether the pods with the highest indexes end if the field is
+    lowered. `along` returns a second field of an object that is always the same; None without one.
     """
 
     path: Path
-    along: Callable[[Body], Path | None]
+    drops_highest: Callable[[Body], bool]
+    along: Callable[[Body], Path | None] = _none
 
 
 class Owns(NamedTuple):

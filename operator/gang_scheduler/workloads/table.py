@@ -106,6 +106,10 @@ BY_REPLICAS: Final[Mapping[str, ReplicaField]] = {
     each.name: each.replicas for each in KINDS if each.replicas is not None
 }
 """The kinds whose number of replicas can be changed, and by which field."""
+PATCHED: Final[Mapping[str, Kind]] = {
+    each.name: each for each in KINDS if each.suspend is not None or each.replicas is not None
+}
+"""The kinds that the scheduler may patch."""
 LEAVING_SUSPENDED: Final = frozenset(each.name for each in KINDS if not each.starts_owned)
 """The kinds whose controllers create workloads suspended and leave them so.
 

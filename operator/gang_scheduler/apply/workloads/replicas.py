@@ -59,11 +59,11 @@ def replicas_of(found: Body, kind: str, now: int) -> Replicas:
     number = _number(_at(found, field.path))
     number = 1 if number is None else number
     written = _written(annotations_of(found).get(ELASTIC_STATE, ""), now)
-    along = field.along(found)
+    drops_highest = field.drops_highest(found)
     if written is None or written.workers == number:
-        return Replicas(number, along is not None, written)
+        return Replicas(number, drops_highest, written)
     editor, at = _last_manager(found, field.path)
-    return Replicas(number, along is not None, written, at, editor)
+    return Replicas(number, drops_highest, written, at, editor)
 
 
 def resizing(found: Body, kind: str, change: Change, now: int) -> Body:
@@ -187,7 +187,7 @@ class Resizer:
             if error.kind is Kind.GONE:
                 return ""
             raise
-        group = table.SUSPENDABLE[workload.kind].versions[0].group
+        group = table.PATCHED[workload.kind].versions[0].group
         names = (each["metadata"]["name"] for each in found if _targets(each, workload, group))
         return min(names, default="")
 
@@ -351,12 +351,19 @@ async def _delete(step: Step) -> None:
 def _left_of(info: GangInfo, victims: Sequence[Pod]) -> int:
     """Return the number of replicas that ends exactly these members of the gang that have a node.
 
-    0 if there is none: the rank of a member is its index, and its number is one more.
+    0 if there is none. With so many replicas, the members of lower indexes stay.
     """
     elastic = info.observed.elastic
-    ranks = [pod.rank[0] if len(pod.rank) == 1 else -1 for pod in victims]
-    left, going = min(ranks), {pod.uid for pod in victims}
+    left, going = min(map(_index_of, victims)), {pod.uid for pod in victims}
     if elastic is None or left < elastic.min_workers:
         return 0
     others = (pod for pod in info.observed.with_node() if pod.uid not in going)
-    return left if all(len(pod.rank) == 1 and pod.rank[0] < left for pod in others) else 0
+    return left if all(0 <= _index_of(pod) < left for pod in others) else 0
+
+
+def _index_of(pod: Pod) -> int:
+    """Return the index of a member among the pods of its workload, -1 if it has none."""
+    if len(pod.rank) == 1:
+        return pod.rank[0]
+    ordinal = pod.name.removeprefix(f"{pod.stateful_set}-") if pod.stateful_set else ""
+    return int(ordinal) if ordinal.isascii() and ordinal.isdigit() else -1

@@ -34,7 +34,7 @@ from gang_scheduler.workloads import table
 
 
 class WorkloadObjects:
-    """Workloads of all kinds that can be suspended, by their kind as in manifests."""
+    """Workloads of all kinds that may be patched, by their kind as in manifests."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -79,7 +79,7 @@ class WorkloadObjects:
         self, workload: ManagedWorkload, request: Callable[[GVR], Awaitable[Body]]
     ) -> Body:
         """Make a request in the best version that is served: an unserved one answers GONE."""
-        versions = table.SUSPENDABLE[workload.kind].versions
+        versions = table.PATCHED[workload.kind].versions
         known = self._served.get(workload.kind)
         for gvr in (known,) if known else versions:
             try:

@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.annotations import GANG_MODE, JOB_GANG_LABEL, NETWORK_TOPOLOGY_SPEC, QUEUE
+from gang_scheduler.api.annotations import (
+    ELASTIC,
+    GANG_MODE,
+    JOB_GANG_LABEL,
+    NETWORK_TOPOLOGY_SPEC,
+    QUEUE,
+)
 from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.refs import GangKey, QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.workloads import apps
@@ -97,3 +104,28 @@ def test_pods_are_those_of_stateful_sets_of_kubernetes(
     found = decoded.pod(pod_body("web-0", metadata={**LABEL, "ownerReferences": [owner]}))
 
     assert source == found.gang.source
+
+
+@pytest.mark.parametrize("mode", ["Bind", "Replicas"])
+def test_an_elastic_one_needs_its_least_workers_whatever_has_the_annotation(mode: str) -> None:
+    said = {ELASTIC: f'{{"minWorkers": 2, "maxWorkers": 8, "mode": "{mode}"}}'}
+    body = set_body(LABEL, replicas=4)
+    body["metadata"]["annotations"] = said
+    elastic = Elastic(2, 8, by_replicas=mode == "Replicas")
+
+    (of_set,) = apps.read_stateful_set(body).gang_specs
+    of_template = gang_of({**LABEL, "annotations": said}, replicas=4)
+
+    for each in (of_set, of_template):
+        assert (elastic, 2, None) == (each.elastic, each.min_member, each.problem)
+
+
+@pytest.mark.parametrize(("spec", "expected"), [({}, True), ({"ordinals": {"start": 3}}, False)])
+def test_the_ordinals_that_end_first_are_known_where_they_are_indexes(
+    spec: dict[str, Any], *, expected: bool
+) -> None:
+    field = apps.STATEFUL_SET.replicas
+
+    assert field is not None
+    assert expected == field.drops_highest(set_body(LABEL, **spec))
+    assert field.along(set_body(LABEL)) is None
