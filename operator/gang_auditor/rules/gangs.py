@@ -218,13 +218,6 @@ def _is_non_strict(gang: GangName, world: World) -> bool:
 # leaving, none of its members is bound meanwhile, and no victim was asked for a checkpoint. A mark
 # is left over when the pod is not deleted. Not flagged: nominated pods with claims, which wait for
 # volumes up to 10 minutes; anything for `leftover` seconds.
-# docs/preemption.md: a nomination holds room until the pod is bound, and a mark announces a
-# deletion; both are withdrawn with their plan. A nomination of a gang is left over when none of
-# its nodes has a pod that is going, none of its members is bound meanwhile, and no victim was
-# asked for a checkpoint. A mark is left over when the pod is not deleted.
-#
-# Not flagged: nominated pods with claims, which wait for volumes up to 10 minutes; anything for
-# `leftover` seconds.
 
 EVERY_SECONDS = 1.0
 

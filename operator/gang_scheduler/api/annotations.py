@@ -25,7 +25,6 @@ JOB_GANG_LABEL: Final = "py-gang-scheduler.io/gang"
 
 # Labels of all objects that `submit` creates: the user, by which `list --mine` selects, and that
 # `submit` created the object.
-# created it.
 USER: Final = "py-gang-scheduler.io/user"
 SUBMITTED: Final = "py-gang-scheduler.io/submitted"
 
@@ -59,7 +58,6 @@ FORCE_DELETE_STUCK_PODS: Final = "py-gang-scheduler.io/force-delete-stuck-pods"
 
 # For how long pods are expected to run, as such a duration or in seconds. The scheduler needs it to
 # promise starts, and to let short gangs pass. On a PodGroup, a Job or pods; Kueue's is a label.
-# promised a start, and others are let pass. On a PodGroup, a Job or pods; Kueue's is a label.
 EXPECTED_DURATION: Final = "py-gang-scheduler.io/expected-duration"
 KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 
@@ -77,7 +75,6 @@ CHECKPOINT_DONE_AT: Final = "py-gang-scheduler.io/checkpoint-done-at"
 CHECKPOINT_STEP: Final = "py-gang-scheduler.io/checkpoint-step"
 # Written by the scheduler with a binding: the checkpoint from which the gang continues, and how
 # often the gang has resumed.
-# often it has continued from one.
 RESUME_PATH: Final = "py-gang-scheduler.io/resume-path"
 RESUME_STEP: Final = "py-gang-scheduler.io/resume-step"
 RESUME_COUNT: Final = "py-gang-scheduler.io/resume-count"
@@ -129,7 +126,6 @@ CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
 
 # Written by the scheduler on the Lease, as JSON: the gangs on which decisions take too long. The
 # next leader sets them aside from the start.
-# begins with these set aside.
 SET_ASIDE: Final = "py-gang-scheduler.io/set-aside"
 
 # Labels of a pod that must not be evicted to make room.
@@ -168,7 +164,6 @@ PODSET_GROUP: Final = values.PODSET_GROUP
 PODSET_KEYS: Final = values.PODSET_KEYS
 # A pod group of Kueue: its name is a label of its pods, and their number an annotation. Another
 # annotation lets Kueue start it before all pods exist.
-# annotation by which Kueue does not wait until all exist.
 KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 KUEUE_POD_GROUP_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 KUEUE_POD_GROUP_FAST: Final = "kueue.x-k8s.io/pod-group-fast-admission"

@@ -74,9 +74,6 @@ class PartialGangs(Workers[GangKey]):
 # may still run if its node only lost the network, and then it runs next to its replacement. So the
 # administrator must allow it (a setting), and so must the owner of the gang (an annotation). The
 # node must have failed for the longer of the two times they set.
-# pod may still run if its node only lost the network, and then it runs next to its replacement. So
-# the administrator must allow it (a setting), and so must the owner of the gang (an annotation);
-# and the node must have failed for the longer of both times.
 
 LOOK_SECONDS: Final = 1.0
 AGAIN_SECONDS: Final = 10

@@ -34,8 +34,6 @@ from gang_scheduler.workloads.suspended import without_additions
 # One member of each pod set, as an object from which a PodTemplate can be made. A workload that
 # waits suspended has no pods yet; its member is computed from the workload as it is now, as its
 # controller would create it.
-# waits suspended has no pods; its member is what its controller would create from the workload as
-# it is now.
 
 CONFLICT: Final = 409
 CONTAINERS: Final = ("initContainers", "containers")

@@ -31,7 +31,6 @@ from gang_scheduler.wire.pods import ContainerStatus
 # The policy by which a gang saves its work, from PodGroups, Jobs and pod templates. It is read
 # strictly: an unknown mode makes the gang invalid, since its pods must not be evicted as if it had
 # no policy.
-# strictly: a gang that asks for an unknown mode must not be evicted as if it had asked for none.
 
 LEAST_PORT, GREATEST_PORT = 1024, 65535
 _PATH: Final = re.compile(r"/[A-Za-z0-9/._~-]{0,255}")
@@ -104,8 +103,6 @@ def _path(present: Mapping[str, str]) -> str:
 # Reports of gangs on their checkpoints: on pods and PodGroups, and in the termination messages of
 # containers. They are read leniently: no text there may hurt the gang or others, so an unreadable
 # report counts as no report.
-# containers. They are read leniently: whatever is written there must hurt neither the gang nor
-# others, so a report that cannot be read counts as no report.
 
 LONGEST_ID: Final = 64
 MEANT_AS_REPORT: Final = '"checkpoint"'

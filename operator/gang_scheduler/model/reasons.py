@@ -438,7 +438,6 @@ RULES: Final[Mapping[Reason, Rule]] = {
         helped_by=Helped.NODES | Helped.TREES | Helped.TIME,
         # Plans never give this reason: state/gangs/gang_info makes it from WaitingForVictims for
         # people. So no room is KEPT for it, and it has no Event of its own.
-        # it. So no room is KEPT for it by its name, and no Event is its own.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.MADE | Room.CHARGED,
         outlook=Outlook.NONE,

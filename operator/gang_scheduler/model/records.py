@@ -38,9 +38,6 @@ def _values(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
 # Caches with bounded memory, whatever users write. A bound on the number of entries is not enough:
 # an annotation may have 256 KiB, a pod a megabyte, and a cached value would outlive its object. So
 # only short values are cached for good; longer values are cached while they are in use.
-# entries alone bounds nothing: an annotation may have 256 KiB, a pod a megabyte, and a cached
-# value would outlive its object. So only short values are cached for good, and values that may be
-# long are cached for as long as they are in use.
 
 LONGEST: Final = 4096
 """How many characters or bytes the arguments of a result that is remembered have at most."""

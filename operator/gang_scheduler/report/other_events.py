@@ -42,7 +42,6 @@ from gang_scheduler.workloads import misplaced_requests, table
 
 # Events on gangs whose nodes have failed: the missing members, the stuck pods, and the recovery.
 # Each is sent once, also for gangs that no PodGroup describes.
-# Each is told once, also to gangs that no PodGroup describes.
 
 HEALED: Final = "DomainHealed"
 STUCK: Final = "StuckPods"

@@ -51,7 +51,6 @@ def register(
     for handler in event_handlers.all:
         # Kopf assumes a group's preferred version for a kind without one, and that version may lack
         # the kind: scheduling.k8s.io/v1 has no PodGroups.
-        # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
         for gvr in handler.versions:
             _watch(registry, gvr, handler)
 
@@ -344,7 +343,6 @@ class KopfSource:
                 await _stop([task for task in asyncio.all_tasks() if _is_guarded(task)])
                 # Also stop its requests to the API server. They come last: otherwise a watcher
                 # whose request ends first would keep running although it is cancelled.
-                # cancelled, when it finds that ended by which it would be told to pause.
                 await _stop([task for task in asyncio.all_tasks() if _is_kopfs(task)])
         errors = (task.exception() for task in done if not task.cancelled())
         return next((repr(error) for error in errors if error is not None), "ended by itself")

@@ -32,7 +32,6 @@ from gang_scheduler.workloads.kind import Body, Kind, Owns, Suspend, served
 
 # RayClusters, also those created by RayJobs and RayServices. A cluster that Ray scales, or that is
 # elastic, starts with the minimum of each group.
-# elastic, starts with the minimum of each group.
 
 SOURCE: Final = GangSource("RayCluster", "RayCluster")
 CLUSTER: Final = "ray.io/cluster"

@@ -269,7 +269,6 @@ def _controller_of(metadata: Metadata) -> GangKey | None:
 
 # An object that describes gangs, and PodGroups as such objects. Other kinds are read in
 # `workloads`.
-# in that package.
 
 Body = Mapping[str, Any]
 

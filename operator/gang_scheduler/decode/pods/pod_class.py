@@ -171,12 +171,6 @@ _interned: Final = Interned[PodSelector]()
 # pod on a node may be resized in place: it counts with the largest of its requests, its allocated
 # and its actual resources, each summed up separately. The rule follows component-helpers'
 # `resource.PodRequests`.
-# the sum of all containers and of each init container with the restartable ones started before it.
-# Pod-level requests replace that sum for the resources they name; then the overhead is added.
-#
-# A pod on a node may be resized in place: it counts with the largest of its requests, its
-# allocated and its actual resources, each summed up separately. The rule is that of component-
-# helpers' `resource.PodRequests`.
 
 Count = Callable[[Container, str], Amounts]
 """Returns the amounts of a container, given the container and its field."""

@@ -161,8 +161,6 @@ class ProvisioningRequestConfig:
 # An unreadable queue stays known by name, and is inactive. Without it, gangs would get the message
 # that there is no such queue, and the queues below it would lose their place. Its earlier content
 # does not count: quota is never guessed.
-# that there is no such queue, and the queues below it would lose their place. Its earlier content
-# does not count: quota is never guessed.
 
 WhatHolds = Callable[[Mapping[str, Any], InvalidField, DeclaredQueue | None], DeclaredQueue | None]
 

@@ -83,7 +83,6 @@ def _of_gang(key: GangKey, cache: Cache) -> str:
 
 # The answer for users with rights in one namespace only: the texts that the scheduler wrote there.
 # Nothing is computed, because nodes and pods of other namespaces are not known.
-# is computed, because nodes and pods of other namespaces are not known.
 
 NOT_KNOWN: Final = ("quota", "where", "nodes", "preemption", "wouldStart")
 """The parts that need the whole cluster."""

@@ -21,7 +21,6 @@ from gang_scheduler.model.topology import Domain
 
 # The nodes that equal members need, how many exist, and why other nodes are ruled out. For example:
 # "Needs 7 nodes with 8 free nvidia.com/gpu, 6 have them; 2 more are cordoned."
-# For example: "Needs 7 nodes with 8 free nvidia.com/gpu, 6 have them; 2 more are cordoned."
 
 DOMAINS_NAMED: Final = 3
 OBSTACLES_NAMED: Final = 2
@@ -165,7 +164,6 @@ def _amount(resource: str, number: int, adjective: str) -> str:
 
 
 # The first words about a gang without room: what is missing, and whether the gang can ever fit.
-# These plain words come before those of kube-scheduler.
 # These plain words come before those of kube-scheduler.
 
 _IF_EMPTY: Final = {

@@ -144,7 +144,6 @@ def _filters(
 
 
 # For each class of members: how many nodes accept a member, and why the other nodes do not.
-# itself.
 
 MOST_CLASSES: Final = 8
 NODES_NAMED: Final = 3

@@ -110,8 +110,6 @@ def add_up(
 # The fair share of each queue, by promises, demand and weights. Present charges do not change it.
 # No quota is left over: if a queue needs less than its share, the others get the rest. Shares are
 # exact: if two queues share three GPUs, each has one and a half.
-# is lost: the other queues share what one queue does not need or may not have. Shares are exact:
-# of three GPUs two queues have one and a half each.
 
 Exact = int | Fraction
 """An amount that need not be whole."""

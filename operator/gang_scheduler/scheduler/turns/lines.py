@@ -79,8 +79,6 @@ def _local_share(accounts: Accounts, group: GangGroup) -> Share:
 # Trees of queues that may still have quota for a waiting group. During a cycle the quota left in a
 # tree only shrinks. Once it is too little for every group of the tree, their order does not matter
 # any more: none of them changes what others get.
-# left in a tree only shrinks. Once it is too little for each of its groups, their order does not
-# matter any more: none of them changes what others get.
 
 
 @dataclass(eq=False)

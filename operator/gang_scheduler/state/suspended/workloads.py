@@ -39,7 +39,6 @@ from gang_scheduler.state.suspended.waiting import Waiting, WaitingWorkloads
 
 # Continues the work of an earlier process: workloads that it started and that still lack pods. The
 # workload itself says when it was started and where its members were to go.
-# The workload itself says when it was started and where its members were to go.
 
 
 class Resumed(NamedTuple):

@@ -190,7 +190,6 @@ def _value(step: ClaimStep) -> str:
 
 # Whether one claim of a pod is bound, waits, or cannot be bound. The rules are those of
 # kube-scheduler's checkBindings.
-# scheduler's checkBindings.
 
 BOUND = Progress(Stage.BOUND)
 

@@ -29,9 +29,6 @@ from gang_scheduler.state.volumes.store import VolumeStores
 # kube-scheduler's volume plugins, in their order and words. Values that differ between otherwise
 # equal pods are left out, so that such members are of one class: the name of a claim is included
 # only if other pods use the claim, too.
-# scheduler's volume plugins, in their order and words. Values that only tell pods apart are left
-# out, so that members that ask the same are of one class: the name of a claim is included only if
-# other pods use the claim too.
 
 NOTHING = Storage()
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
