@@ -1,6 +1,6 @@
-"""The auditor: takes the events of a cluster in, and returns findings of all rules.
+"""The auditor: takes in the events of a cluster, and returns findings of all rules.
 
-The auditor itself is pure: it knows no clock, and events bring the time.
+The auditor itself is pure: it has no clock, and learns the time from events.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from gang_auditor.objects import Kind, Pod, mapping, name_of
 from gang_auditor.world import Change, World
 
 ON_THE_WAY: Final = 2
-"""This many times the skew a request may have been on its way."""
+"""A request may be on its way for this many times the skew."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,19 @@ class Limits:
     queue_grace: float = 10.0
 
     def judges(self, pod: Pod) -> bool:
-        """Return whether a pod was bound by the scheduler that is judged.
+        """Return whether the judged scheduler has bound a pod.
 
-        Its bindings have a plan. A pod of its name without one was bound by another hand.
+        Its bindings name a plan. If a pod names its schedulerName but no plan, another program
+        bound it.
         """
         return pod.scheduler in self.scheduler_names and bool(pod.plan)
 
     def decided(self, since: float) -> float:
-        """Return the earliest time of the state that a binding may rest on, made after `since`."""
+        """Return the earliest cluster state on which a binding made after `since` may rest."""
         return since - (1 + ON_THE_WAY) * self.skew
 
     def schedules(self, pod: Pod) -> bool:
-        """Return whether a pod is one that the judged scheduler has to place."""
+        """Return whether the judged scheduler has to place a pod."""
         return pod.scheduler in self.scheduler_names
 
 
@@ -134,7 +135,7 @@ class Auditor:
         return []
 
     def _since(self, kind: Kind, at: float) -> float:
-        """Return since when an event may have happened that is received now."""
+        """Return the earliest time at which an event received now may have happened."""
         broken = self._broken.get(kind)
         if broken is None:
             return at
@@ -173,8 +174,7 @@ def _named(kind: Kind, name: str, uid: str) -> Object:
     return {"apiVersion": version, "kind": kind.name, "metadata": metadata}
 
 
-# The metric of findings has a registry of its own, because an auditor is no replica of the
-# scheduler.
+# The metric of findings has its own registry, because an auditor has none of a replica's metrics.
 
 REGISTRY: Final = CollectorRegistry()
 FINDINGS: Final = Counter(
@@ -190,7 +190,7 @@ class CannotListenError(Exception):
 
 
 def serve_metrics(port: int, rules: Iterable[str]) -> None:
-    """Serve /metrics on a port, with a 0 for each rule. Raises CannotListenError."""
+    """Serve /metrics on a port; each rule begins at 0. Raises CannotListenError."""
     for rule in rules:
         FINDINGS.labels(rule)
     try:

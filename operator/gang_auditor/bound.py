@@ -24,7 +24,7 @@ class Binding(NamedTuple):
 
 
 def binding_of(pod: Pod, change: "Change", world: "World", limits: "Limits") -> Binding:
-    """Return the binding of a pod that a change has shown."""
+    """Return the binding of a pod that a change revealed."""
     beside = counted(pod, change, world, limits)
     return Binding(pod, change.at, change.since, beside)
 

@@ -14,7 +14,7 @@ DEFAULT_FLAVOR: Final = "default"
 
 
 class Charge(NamedTuple):
-    """A resource of a flavor that a queue is charged."""
+    """A charge to a queue: an amount of a resource in a flavor."""
 
     queue: str
     flavor: str

@@ -1,14 +1,16 @@
 """Events of a cluster and findings of the auditor, each a line of JSON.
 
 A recording has lines with `at`, `type` and `object`. `at` is the time at which the event was
-received, in RFC 3339 with microseconds. `type` and `object` are those of a Kubernetes watch. Five
-types exist only in recordings:
+received, in RFC 3339 with microseconds. `type` and `object` are as in a Kubernetes watch. Five
+types exist only in recordings.
 
-- `PASSED`: nothing else has come until then; its object is {}.
-- `LISTING` and `LISTED`, with a kind as their object: all that a list has found is between them.
-  It is one step from the objects known before the list to the objects known after it.
-- `BROKEN` and `RESUMED`, with a kind as their object: the watch of the kind broke. Events that
-  come after it was resumed may have happened at any time since it broke.
+`PASSED`: time has passed without another event; its object is {}.
+
+`LISTING` and `LISTED`, with a kind as their object, enclose the objects found by a list. All
+changes since the objects known before count as one step.
+
+`BROKEN` and `RESUMED`, with a kind as their object: the watch of the kind broke and was resumed.
+Events received after that may have happened at any time since it broke.
 """
 
 from collections.abc import Mapping
@@ -47,7 +49,7 @@ class Event(NamedTuple):
 
 
 def passed(at: float) -> Event:
-    """Return the event that time has passed."""
+    """Return the event which says that time has passed."""
     return Event(at, PASSED, {})
 
 
@@ -81,7 +83,7 @@ def seconds(text: str) -> float:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that must not be.
+    """A violation of a rule.
 
     `at` is when it happened, in seconds since the epoch, `about` the object: a pod, gang, node or
     queue, as `kind namespace/name`. `details` are the figures, for programs.

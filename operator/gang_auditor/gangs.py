@@ -66,7 +66,7 @@ def said_by(members: Collection[Pod], kind: Kind) -> int | None:
 
 
 def minima_of(kind: Kind, job: Object) -> Mapping[str, int]:
-    """Return how many pods of each role of a job of Kubeflow start together; {} if not known."""
+    """Return how many pods of each role of a Kubeflow job start together; {} if unknown."""
     spec = mapping(job, "spec")
     policy = mapping(mapping(spec, "runPolicy"), "schedulingPolicy")
     specs = mapping(spec, _REPLICAS[kind.name])
@@ -111,7 +111,10 @@ class GangName(NamedTuple):
 
     @property
     def object_key(self) -> str:
-        """`namespace/name` of the object that describes it: one of all parts of a JobSet."""
+        """`namespace/name` of the object that describes it.
+
+        All parts of a JobSet share one.
+        """
         return f"{self.namespace}/{self.name}"
 
     @property
@@ -121,7 +124,7 @@ class GangName(NamedTuple):
 
 
 def gang_of(pod: Pod) -> GangName | None:
-    """Return the gang that a pod says it is in; None for a gang of one."""
+    """Return the gang that a pod names; None for a gang of one."""
     native = mapping(pod.spec, "schedulingGroup").get("podGroupName")
     if native:
         return GangName(NATIVE, pod.namespace, str(native))

@@ -29,7 +29,7 @@ class Watched(NamedTuple):
 
     @property
     def in_manifests(self) -> Kind:
-        """The kind as it stands in objects."""
+        """The kind as it is written in manifests."""
         return Kind(self.versions[0].group, self.kind)
 
 

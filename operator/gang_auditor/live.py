@@ -26,9 +26,12 @@ from gang_scheduler.client.errors import UNREADABLE, ApiError, Backoff, Kind
 PAGE: Final = 500
 WATCH_SECONDS: Final = 300
 SILENT_SECONDS: Final = 90.0
-"""The API server sends a bookmark about once a minute."""
+"""A watch is broken if it is silent for longer.
+
+The API server sends a bookmark about once a minute.
+"""
 LOOK_AGAIN_SECONDS: Final = 15.0
-"""How often a kind is asked for again that is not served, or may not be read."""
+"""The pause before the next attempt for a kind that is not served, or may not be read."""
 FORBIDDEN: Final = 403
 EXPIRED: Final = 410
 
@@ -58,7 +61,7 @@ class Live:
         self._streams = [_Stream(self, each) for each in watched]
 
     async def list_all(self) -> None:
-        """List all kinds. Raises ApiError where one that is needed cannot be listed."""
+        """List all kinds. Raises ApiError if a needed kind cannot be listed."""
         for each in self._streams:
             await each.list_first()
 
@@ -122,7 +125,7 @@ class _Stream:
         self._said = ""
 
     async def list_first(self) -> None:
-        """List the kind; only one that is needed must be there."""
+        """List the kind. An error is raised only if the kind is needed."""
         while True:
             try:
                 return await self._list()
@@ -132,7 +135,7 @@ class _Stream:
                 await self._backoff.after(error)
 
     async def run(self) -> None:
-        """Watch, and list again where that is needed. Runs until cancelled."""
+        """Watch, and list again if necessary. Runs until cancelled."""
         while True:
             try:
                 if self._gvr is None:
@@ -155,7 +158,7 @@ class _Stream:
                 await self._backoff.after(again)
 
     async def _list(self) -> None:
-        """List in the best version that is served, and hand it on."""
+        """List in the best served version, and hand the objects on."""
         for gvr in self._watched.versions:
             try:
                 found, self._version = await self._live.bodies(self._watched, gvr)

@@ -24,7 +24,7 @@ Domain = tuple[str, ...]
 
 
 class Request(NamedTuple):
-    """The layer to gather in, by name or by the key of its label."""
+    """The layer whose domain must hold all members: its name, or the key of its label."""
 
     layer: str = ""
     label: str = ""
@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A layer of a tree, with the keys of its label."""
+    """A layer of a tree, with the label keys that make its domains."""
 
     name: str
     label_keys: Sequence[str]
@@ -97,7 +97,7 @@ def domains_of(
 
 
 def _layers_of(request: Request, world: "World") -> tuple[Sequence[Layer], int | None]:
-    """Return the tree that a request means, and the place of its layer in it."""
+    """Return the tree that a request refers to, and the place of its layer in it."""
     trees = [_tree(world), *_kueue_trees(world)]
     if request.layer:
         names = [each.name for each in trees[0]]
@@ -115,7 +115,7 @@ def _path(node: Node, layers: Sequence[Layer], wanted: int) -> Domain | None:
         values = (node.labels[key] for key in layer.label_keys if node.labels.get(key))
         value = next(values, None)
         if value is None and place == len(layers) - 1:
-            # A node without the lowest label is a domain of its own there.
+            # There, a node without the lowest label is a domain of its own.
             value = f"node {node.name}"
         if value is None:
             return None

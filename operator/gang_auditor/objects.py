@@ -15,7 +15,7 @@ from gang_scheduler.api import annotations as keys
 # compares them with `model.resources`, which this module does not import.
 
 Amounts = Mapping[str, int]
-"""Resource to amount: thousandths of `cpu`, else bytes or a count."""
+"""Amounts by resource: `cpu` in thousandths, others in bytes or as a count."""
 
 SUFFIXES: Final[Mapping[str, Decimal]] = {
     **{f"{letter}i": Decimal(2) ** (10 * power) for power, letter in enumerate("KMGTPE", start=1)},
@@ -38,7 +38,7 @@ def amount(resource: str, text: str) -> int:
             number, factor = text[:-length], factor * SUFFIXES[suffix]
             break
     try:
-        # Cut off before anything is worked out with it: an exponent may have any length.
+        # Cut off before any computation: an exponent may have any length.
         whole = min(max(-MOST, min(Decimal(number), MOST)) * factor, MOST)
         units = min(whole * (1000 if resource == "cpu" else 1), MOST)
         return int(units.to_integral_value(ROUND_CEILING))
@@ -47,7 +47,7 @@ def amount(resource: str, text: str) -> int:
 
 
 def amounts(listed: object) -> dict[str, int]:
-    """Return the amounts of a ResourceList as it stands in an object."""
+    """Return the amounts of a ResourceList of an object."""
     if not isinstance(listed, Mapping):
         return {}
     return {str(name): amount(str(name), str(text)) for name, text in listed.items()}
@@ -63,7 +63,7 @@ def total(parts: Iterable[Amounts]) -> dict[str, int]:
 
 
 def largest(parts: Iterable[Amounts]) -> dict[str, int]:
-    """Return the most that any part has of each resource."""
+    """Return for each resource the largest amount of any part."""
     found: dict[str, int] = {}
     for part in parts:
         for name, count in part.items():
@@ -88,7 +88,7 @@ class HostPort(NamedTuple):
     number: int
 
     def meets(self, other: "HostPort") -> bool:
-        """Return whether both cannot be on one node."""
+        """Return whether two ports exclude each other on one node."""
         same = (self.protocol, self.number) == (other.protocol, other.number)
         return same and (ANY_ADDRESS in (self.address, other.address) or other == self)
 
@@ -151,12 +151,12 @@ class Pod:
 
     @cached_property
     def node(self) -> str:
-        """The node that it is bound to, or ""."""
+        """The node to which it is bound, or ""."""
         return str(self.spec.get("nodeName") or "")
 
     @cached_property
     def nominated(self) -> str:
-        """The node that it is nominated to, or ""."""
+        """The node to which it is nominated, or ""."""
         return str(self.status.get("nominatedNodeName") or "")
 
     @cached_property
@@ -166,7 +166,7 @@ class Pod:
 
     @cached_property
     def is_deleted(self) -> bool:
-        """Whether it has a time of deletion."""
+        """Whether it is being deleted."""
         return bool(self.metadata.get("deletionTimestamp"))
 
     @cached_property
@@ -181,17 +181,17 @@ class Pod:
 
     @property
     def priority(self) -> int:
-        """Its priority, as admission has filled it in."""
+        """Its priority, as filled in on admission."""
         return int(self.spec.get("priority") or 0)
 
     @property
     def holds_its_node(self) -> bool:
-        """Whether it uses the room of a node."""
+        """Whether it takes room on a node."""
         return bool(self.node) and not self.has_ended
 
     @cached_property
     def plan(self) -> str:
-        """The plan that has bound it, "" if it was not bound by this scheduler."""
+        """The plan that bound it; "" if this scheduler did not."""
         return str(self.annotations.get(keys.PLAN_ID) or "") if self.node else ""
 
     @cached_property
@@ -201,7 +201,7 @@ class Pod:
 
     @cached_property
     def host_ports(self) -> Sequence[HostPort]:
-        """The ports of the node that it takes."""
+        """The ports of the node that it uses."""
         return tuple(_host_ports(self))
 
     @cached_property
@@ -255,7 +255,7 @@ def _requested(resources: Object) -> dict[str, int]:
 
 
 def _of_containers(pod: Pod, count: Any) -> dict[str, int]:  # noqa: ANN401 - a function of objects.
-    """Return the larger of the running containers and of each init container in its turn."""
+    """Return the larger amount of two: all containers together, or an init container's turn."""
     running = total(count(each) for each in rows(pod.spec, "containers"))
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
@@ -373,13 +373,13 @@ class Node:
 
     @cached_property
     def is_ready(self) -> bool:
-        """Whether its kubelet says that it is ready; one that has said nothing yet counts so."""
+        """Whether its kubelet reports that it is ready. A node without a report counts as ready."""
         conditions = rows(mapping(self.raw, "status"), "conditions")
         ready = [each.get("status") for each in conditions if each.get("type") == "Ready"]
         return ready[:1] in ([], ["True"])
 
     def judged_as(self, other: "Node | None") -> bool:
-        """Return whether rules find the same of both versions."""
+        """Return whether rules judge both versions in the same way."""
         return other is not None and all(
             getattr(self, name) == getattr(other, name)
             for name in ("labels", "allocatable", "taints", "is_cordoned", "is_ready")

@@ -57,7 +57,7 @@ class Account:
 
     @property
     def may_borrow(self) -> float:
-        """How far above its nominal it may go."""
+        """How far above its nominal quota it may go."""
         return math.inf if self.ratio is None else math.floor(self.ratio * self.nominal)
 
     def path(self) -> Iterator["Account"]:
@@ -117,7 +117,7 @@ class Tree:
         account.used = own + sum(max(0, e.used - e.guaranteed) for e in account.children)
 
     def over_limit(self, name: str) -> Account | None:
-        """Return a queue on the path from one up that has more than its limit, or borrows more."""
+        """Return the queue or ancestor that exceeds its limit or borrows too much."""
         for each in self.accounts[name].path():
             over = each.used - max(each.nominal + each.may_borrow, each.guaranteed)
             if each.total > each.limit or (each.parent is not None and over > 0):
@@ -136,15 +136,15 @@ class Tree:
 
 
 def just_went(world: "World", limits: "Limits", known_by: float) -> bool:
-    """Return whether a Queue went so late that it may have counted in a decision.
+    """Return whether a Queue was deleted so late that it may have counted in a decision.
 
-    `known_by` is the earliest time of the state that the decision rests on.
+    `known_by` is the time of the earliest state that may have led to the decision.
     """
     return world.objects(QUEUE).gone_at >= known_by - limits.queue_grace
 
 
 def just_turned(world: "World", limits: "Limits", known_by: float) -> bool:
-    """Return whether a Queue came or went so late that a decision may not have known."""
+    """Return whether a Queue was created or deleted so late that a decision may not have known."""
     return world.objects(QUEUE).turned_at >= known_by or just_went(world, limits, known_by)
 
 
@@ -166,7 +166,7 @@ def quota_of(spec: Object, key: tuple[str, str]) -> dict[str, int]:
 
 
 def _ratio(spec: Object) -> float | None:
-    """Return how far a queue may borrow, as a part of its nominal; None for any amount."""
+    """Return how far a queue may borrow, relative to its nominal quota; None for any amount."""
     borrowing = mapping(spec, "borrowing")
     if not borrowing.get("enabled"):
         return 0.0
@@ -180,7 +180,7 @@ def specs_of(world: "World") -> dict[str, Object]:
 
 
 def governed(specs: Mapping[str, Object]) -> set[tuple[str, str]]:
-    """Return the flavors and resources that any queue has a number for."""
+    """Return the flavors and resources for which any queue has quota."""
     found: set[tuple[str, str]] = set()
     for spec in specs.values():
         quotas = [(DEFAULT_FLAVOR, mapping(spec, "quota"))]
@@ -192,7 +192,7 @@ def governed(specs: Mapping[str, Object]) -> set[tuple[str, str]]:
 
 
 def meanings(resource: str) -> Sequence[str]:
-    """Return the resources that one in a quota stands for."""
+    """Return the resources that a resource name in a quota stands for."""
     return GPUS if resource == GPU else (resource,)
 
 
@@ -212,7 +212,7 @@ def tree_of(
     used: Mapping[Charge, int],
     key: tuple[str, str],
 ) -> Tree:
-    """Return the tree with these queues and charges, on the nodes that there are."""
+    """Return the tree of these queues and charges, on the present nodes."""
     flavor, resource = key
     found = world.objects(FLAVOR).latest(flavor)
     labels = mapping(mapping(found or {}, "spec"), "nodeLabels")

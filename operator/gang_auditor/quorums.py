@@ -21,7 +21,7 @@ from gang_scheduler.api import annotations as keys
 
 
 def group_of(gang: GangName, world: World) -> tuple[GangName, ...]:
-    """Return the gangs that a PodGroup says are one group with it, in its namespace; sorted."""
+    """Return the gangs that the PodGroup of a gang names as its group, in its namespace; sorted."""
     found = world.objects(OURS).latest(gang.object_key) if gang.kind == OURS else None
     annotations = mapping(mapping(found or {}, "metadata"), "annotations")
     try:
@@ -34,7 +34,7 @@ def group_of(gang: GangName, world: World) -> tuple[GangName, ...]:
 
 
 def quorums(gang: GangName, world: World, begin: float, end: float) -> set[int]:
-    """Return the quorums that a gang had about a time; none if nothing says one."""
+    """Return the quorums that a gang had about a time; none if nothing declares one."""
     if gang.kind == ANNOTATED:
         return set(_annotated(world.members(gang))) or _sum_of_roles(gang, world, begin, end)
     if gang.kind in gangs.BY_DEFAULT:
@@ -49,7 +49,7 @@ def quorums(gang: GangName, world: World, begin: float, end: float) -> set[int]:
 def minima(gang: GangName, world: World, begin: float, end: float) -> Mapping[str, int]:
     """Return how many of each role must be bound together; {} without roles.
 
-    {} also where that was changed about the time.
+    {} also if that was changed about the time.
     """
     if gang.kind in gangs.KUBEFLOW:
         found = [gangs.minima_of(gang.kind, each) for each in _objects(gang, world, begin, end)]

@@ -71,7 +71,7 @@ def _domains(bound: Sequence[Pod], world: World, now: float) -> Iterator[Finding
         request = request_of(pod, gang, world)
         if gang is None or request is None or pod.is_deleted:
             continue
-        # A podset gathers by itself, and says so on its pods.
+        # A podset gathers on its own; its pods have the request.
         part = str(pod.controller.get("uid") or "") if request.label else ""
         found[gang, request, part] |= domains_of(request, pod.node, world, now, now) or set()
     for (gang, request, _), domains in found.items():

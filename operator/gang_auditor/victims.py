@@ -28,7 +28,7 @@ class Mark(NamedTuple):
 
 
 def is_marked(pod: Pod) -> bool:
-    """Return whether a pod is marked as a victim by the scheduler that is judged."""
+    """Return whether the judged scheduler has marked a pod as a victim."""
     condition = pod.condition(DISRUPTION_TARGET)
     own = str(condition.get("message") or "").startswith(PATTERNS)
     return own and condition.get("status") == "True" and condition.get("reason") == REASON
@@ -43,26 +43,26 @@ def mark_of(pod: Pod) -> Mark | None:
 
 
 def gang_or_pod(pod: Pod) -> GangName:
-    """Return the gang of a pod, one of its own if it is in none."""
+    """Return the gang of a pod; a pod without a gang is a gang of its own."""
     return gangs.gang_of(pod) or GangName(SINGLE, pod.namespace, pod.name)
 
 
 def preemptor_of(mark: Mark, world: "World") -> GangName | None:
-    """Return the gang that a mark names by its pod; None if that pod is not there any more."""
+    """Return the gang that a mark names through a pod; None if that pod no longer exists."""
     for pod in world.named(mark.pod):
         return gang_or_pod(pod)
     return None
 
 
 def members_of(gang: GangName, world: "World") -> list[Pod]:
-    """Return the members of a gang, or the pod that is one of its own."""
+    """Return the members of a gang; for a gang of one, the pod."""
     if gang.kind == SINGLE:
         return list(world.named(gang.object_key))
     return list(world.members(gang))
 
 
 def priority_of(gang: GangName, world: "World") -> int | None:
-    """Return the priority of a gang: the lowest of its members', and of its object's."""
+    """Return the priority of a gang: the lowest of its object and its members."""
     present = [each.priority for each in members_of(gang, world) if not each.has_ended]
     if gang.kind == NATIVE:
         found = world.objects(NATIVE).latest(gang.object_key)

@@ -1,7 +1,7 @@
 """The cluster as watches have reported it: raw objects, an index of pods, and recent versions.
 
-Events of one kind come in the order in which the API server wrote them; events of two kinds do
-not. So pods are taken as they are at an event, and all other kinds as they were about that time.
+Events of one kind come in the order in which the API server wrote them; events of two kinds do not.
+So pods are read as they are at an event, and other kinds with all versions of about that time.
 """
 
 from collections import defaultdict, deque
@@ -50,7 +50,7 @@ class Versions(Generic[T]):
         self._kept: dict[str, deque[tuple[float, T | None]]] = defaultdict(deque)
         self._puts: deque[tuple[float, str]] = deque()
         self.turned_at = float("-inf")
-        """When an object came or went last."""
+        """When an object was last added or removed."""
         self.gone_at = float("-inf")
         """When an object went last."""
 
@@ -95,7 +95,7 @@ class Versions(Generic[T]):
                 del self._kept[key]
 
     def __iter__(self) -> Iterator[T]:
-        """Return the newest versions of all objects that are there."""
+        """Return the newest versions of all present objects."""
         return (kept[-1][1] for kept in self._kept.values() if kept and kept[-1][1] is not None)
 
 
@@ -105,9 +105,9 @@ KEPT_SECONDS: Final = 300.0
 
 
 class Change(NamedTuple):
-    """A pod before and after an event, and when that was received.
+    """A pod before and after an event, and when the event was received.
 
-    `since` is earlier where the event was found by a list: it happened between the two.
+    `since` is earlier if a list found the change: it happened between the two times.
     """
 
     before: Pod | None
@@ -124,14 +124,17 @@ class Change(NamedTuple):
 
     @property
     def left(self) -> Pod | None:
-        """The pod as it was, if it holds its node no longer."""
+        """The pod before the event, if the event ended its use of a node."""
         held = self.before is not None and self.before.holds_its_node
         holds = self.after is not None and self.after.holds_its_node
         return self.before if held and not holds else None
 
 
 class World:
-    """All objects. Pods by uid and by node, other kinds by name and with their late versions."""
+    """All objects.
+
+    Pods are indexed by uid and by node; other kinds by name, with recent versions.
+    """
 
     def __init__(self) -> None:
         self.pods: dict[str, Pod] = {}
@@ -139,7 +142,7 @@ class World:
         self.bound_at: dict[str, float] = {}
         """When each pod that has a node was seen to have one."""
         self.over_at: dict[str, float] = {}
-        """When each pod that is being deleted, or has ended, was first seen so."""
+        """When each pod that is being deleted, or has ended, was first seen in that state."""
         self.charges = Charges()
         self._on_node: dict[str, dict[str, Pod]] = defaultdict(dict)
         self._members: dict[GangName, dict[str, Pod]] = defaultdict(dict)
@@ -167,11 +170,11 @@ class World:
         return [each for each in self._on_node.get(name, {}).values() if each.holds_its_node]
 
     def members(self, gang: GangName) -> Collection[Pod]:
-        """Return the pods that are there and say that they are in a gang."""
+        """Return the present pods that name a gang."""
         return self._members.get(gang, {}).values()
 
     def named(self, name: str) -> list[Pod]:
-        """Return the pod of a name, as `namespace/name`, or of a uid; none if it is not there."""
+        """Return the pod with a name, as `namespace/name`, or with a uid; none if it is gone."""
         found = self.pods.get(self._uids.get(name, name))
         return [] if found is None else [found]
 
@@ -203,7 +206,7 @@ class World:
         changes = []
         named = self._uids.get(pod.key)
         if named is not None and named != pod.uid:
-            # Its deletion was missed, or comes after it by name.
+            # Its deletion was missed, or will be reported later.
             changes.append(self._put(self.pods.get(named), None, event.at, since))
         after = None if event.type == DELETED else pod
         changes.append(self._put(self.pods.get(pod.uid), after, event.at, since))

@@ -1,4 +1,4 @@
-"""The composition root: has the parts built, and owns the one task group that they run in."""
+"""The composition root: builds all parts, and owns the one task group in which they run."""
 
 import asyncio
 import gc
@@ -38,20 +38,20 @@ SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
 CLOSE_SECONDS = 2
 QUIET_SECONDS = 8
-"""The time to wait for answers to writes. After a longer wait the Lease has to run out."""
+"""The time to wait for answers to writes. After that, the Lease must run out."""
 TELL_SECONDS = 2
 LEASE_CONNECTIONS = 2
 BEAT_SECONDS = 1.0
 STUCK_SECONDS = 120.0
-"""A longer cycle is not just slow: the process should be restarted."""
+"""A cycle that takes longer is stuck: the process should be restarted."""
 
 log = Logger()
 
 
 def run(settings: Settings) -> None:
-    """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work.
+    """Run the operator until SIGTERM or SIGINT. Raises if it can no longer do its work.
 
-    LeadershipLost, with a line in the log, when it leads no more.
+    LeadershipLost, with a line in the log, if it no longer leads.
     """
     logs.configure(settings)
     metrics.most_queues(settings.metrics_queues)
@@ -65,7 +65,7 @@ def run(settings: Settings) -> None:
         if lost is None or others is not None:
             raise
         why = _only(lost)
-        # Without the traceback: it is no error of the code, and all that there is to say.
+        # No traceback: this is no bug, and the message says it all.
         log.error("leadership_lost", why=str(why))  # noqa: TRY400
         raise why from None
 
@@ -74,7 +74,7 @@ async def main(settings: Settings) -> None:
     """Run the operator on the current event loop, until a signal stops it."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
-    # Each loop has its own renewal of the token.
+    # Each loop renews its token itself.
     for_lease = Connection(
         await connection.load(settings.kubeconfig), LEASE_CONNECTIONS, settings.http_client
     )
@@ -99,7 +99,7 @@ async def main(settings: Settings) -> None:
 async def _entered(
     context: AbstractAsyncContextManager[Any], beside: Beside
 ) -> AsyncIterator[None]:
-    """Enter a context on the second loop, and leave it there."""
+    """Enter a context on the second loop; it stays there."""
     await beside.run(context.__aenter__)
     try:
         yield
@@ -109,7 +109,7 @@ async def _entered(
 
 
 class App:
-    """Keeps the parts of the operator, and runs them."""
+    """Holds the parts of the operator, and runs them."""
 
     def __init__(
         self,
@@ -180,8 +180,8 @@ class App:
                 await self._parts.source.catch_up()
                 self._take_over()
             await self._parts.quota_controllers.look()
-            # This must precede any message that a gang lacks room, which would make an autoscaler
-            # buy nodes.
+            # This must come before any message that a gang lacks room, since such a message would
+            # make an autoscaler buy nodes.
             self._parts.provisioner.note_served()
             metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
@@ -227,7 +227,7 @@ class App:
         everything.cancel()
 
     def _take_over(self) -> None:
-        """Set the gangs aside that an earlier leader set aside, or was stuck with."""
+        """Set gangs aside that were set aside by an earlier leader, or on which it was stuck."""
         told = set_aside.read(annotations_of(self._elector.lease).get(SET_ASIDE, ""))
         if told:
             log.warning("begins_with_gangs_set_aside", gangs=[str(each.key) for each in told])
@@ -235,9 +235,9 @@ class App:
         self._has_taken_over = True
 
     def _tell_successors(self, suspects: Sequence[set_aside.Costly]) -> None:
-        """Write into the Lease which gangs are set aside, and which take too long right now.
+        """Write into the Lease which gangs are set aside, and which decisions take too long.
 
-        Called on the second loop, which renews the Lease, even while the main loop is held up.
+        Called on the second loop, which renews the Lease even while the main loop is held up.
         """
         if self._has_taken_over:
             told = set_aside.with_suspects(self._parts.cache.gang_queue.set_aside.told, suspects)
@@ -253,7 +253,7 @@ class App:
 
     @asynccontextmanager
     async def _told_of_the_end(self) -> AsyncIterator[None]:
-        """Write an Event and end the metric when this replica has led and leads no more."""
+        """When this replica stops leading, write an Event and set the metric."""
         try:
             yield
         finally:
@@ -267,11 +267,11 @@ class App:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, self._stop.set)
-        # Not through the event loop, which has no turn during a decision.
+        # Not through the event loop, which does not run during a decision.
         signal.signal(CUT_SIGNAL, lambda _signal, _frame: self._parts.loop.decision_times.cut())
 
     async def _beat(self) -> None:
-        """Note now and then that this loop goes round, and how late."""
+        """Record now and then that this loop runs, and with which delay."""
         while True:
             self._beat_at = time.monotonic()
             await asyncio.sleep(BEAT_SECONDS)
@@ -285,12 +285,12 @@ class App:
     def _not_ready(self) -> str:
         if not self._complete:
             return "the first lists are not complete"
-        # A replica that waits for the Lease is ready to take over: ready.
+        # A replica that waits for the Lease is ready to take over, so it counts as ready.
         return self._parts.watch_supervisor.problem() or internal_errors.problem()
 
 
 def _only(errors: Exception) -> Exception:
-    """Return the first error of a group of groups."""
+    """Return the first error in nested exception groups."""
     while isinstance(errors, ExceptionGroup):
         errors = errors.exceptions[0]
     return errors
@@ -314,5 +314,5 @@ def _namespace(settings: Settings) -> str:
 
 
 def _identity() -> str:
-    # A restarted container keeps its host name, and is another process all the same.
+    # A restarted container keeps its host name, but it is another process.
     return f"{os.environ.get('HOSTNAME') or socket.gethostname()}_{token_hex(8)}"

@@ -27,9 +27,11 @@ class Work(enum.StrEnum):
 
 CUT_SECONDS: Final = 10.0
 CUT_AGAIN_SECONDS: Final = 2.0
-"""CPU seconds after which a decision is cut, and another one in the same cycle. The first limit is
-generous, so that most decisions end before it. Groups behind a cut decision have waited long
-enough, so the second limit is short."""
+"""The CPU seconds after which a decision is cut: the first one in a cycle, and later ones.
+
+The first limit is generous, so that most decisions end before it. Groups behind a cut decision have
+waited long enough, so the second limit is short.
+"""
 
 _LAST: Final[dict[Work, str]] = {}
 
@@ -79,26 +81,26 @@ class DecisionTimes:
         return dict(self._seconds)
 
     def is_too_long(self) -> bool:
-        """Return whether the decision that is made now is to be cut. For any thread.
+        """Return whether the current decision must be cut. Any thread may call it.
 
-        A decision that is cut has spent this much; the next ones of the cycle have less.
+        The first decision to be cut in a cycle may take longer than later ones.
         """
         gangs = self._gangs()
         if gangs is None:
             return False
         most = CUT_SECONDS if not self._cut else CUT_AGAIN_SECONDS
-        # Not twice for the same time: till another cycle is begun, its group is still there.
+        # Do not add the same time twice: the last group stays recorded until another cycle begins.
         return self._seconds.get(gangs, 0.0) - self._cut.get(gangs, 0.0) >= most
 
     def cut(self) -> None:
-        """Raise DecisionCutError out of a decision that takes too long. In the main thread."""
+        """Raise DecisionCutError if the current decision takes too long. For the main thread."""
         gangs = self._gangs()
         if gangs is not None and self.is_too_long():
             self._cut[gangs] = self._seconds[gangs]
             raise DecisionCutError(f"cut after {self._seconds[gangs]:.1f} s")
 
     def add(self, seconds: float) -> tuple[Gangs, float] | None:
-        """Add to the group that is decided now; return it with its sum, None between groups."""
+        """Add time to the group being decided; return it with its sum, None between groups."""
         gangs, sums = self._gangs(), self._seconds
         if gangs is None:
             return None

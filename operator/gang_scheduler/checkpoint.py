@@ -66,9 +66,10 @@ class Due(enum.IntEnum):
 
 
 class Evicted(SystemExit):
-    """The checkpoint is saved, and the pod is to end. Uncaught, it ends the process with 143.
+    """The checkpoint is saved, and the pod is to end.
 
-    A container that ends with 0 has succeeded: its Job would not create the pod again.
+    Uncaught, it ends the process with 143. A container that ends with 0 has succeeded: its Job
+    would not create the pod again.
     """
 
     def __init__(self) -> None:
@@ -85,18 +86,18 @@ class Resume:
     path: str = ""
     step: int = 0
     count: int = 0
-    """How often the job has gone on from a checkpoint."""
+    """How often the job has continued from a checkpoint."""
 
 
 class Checkpoints:
     """The checkpoint requests to one process of a job, and its reports. A context manager.
 
-    `rank` is by default RANK, as torchrun sets it, else JOB_COMPLETION_INDEX, else 0: rank 0 tells
-    for all. `agree` takes the own `Due` and returns the greatest of all ranks; every rank calls it
-    equally often, so an all-reduce will do. A job of one process needs none.
+    `rank` is by default RANK, as torchrun sets it, else JOB_COMPLETION_INDEX, else 0: rank 0
+    reports for all. `agree` takes this rank's `Due` and returns the greatest of all ranks; every
+    rank calls it equally often, so an all-reduce will do. A job of one process needs none.
 
-    Entered and left in the main thread: between the two, SIGTERM asks for a checkpoint and does
-    not end the process. Raises ValueError if the environment has a step that is no number.
+    Enter and leave it in the main thread. Inside, SIGTERM requests a checkpoint and does not end
+    the process. Raises ValueError if the environment has a step that is no number.
     """
 
     def __init__(
@@ -108,14 +109,14 @@ class Checkpoints:
     ) -> None:
         self.resume = _resume(environ)
         self.known = self.resume.path
-        """From where the scheduler surely has the job go on, if the pod is lost in this moment."""
+        """The checkpoint from which the job surely continues if the pod is lost now."""
         self.rank = _rank(environ) if rank is None else rank
         self.agree = agree
         self._request_file = Path(environ.get("CHECKPOINT_REQUEST_FILE", REQUEST_FILE))
         self._termination_log = Path(environ.get("CHECKPOINT_TERMINATION_LOG", TERMINATION_LOG))
         self._pod = _OwnPod(environ)
         self._terminating = False
-        # The id of the request that was last looked at, and of the one that was last met.
+        # The id of the last request that was seen, and of the last one that was fulfilled.
         self._request = self._met = ""
         self._told: tuple[int, str] | None = None
         self._handler_before: Any = None
@@ -140,14 +141,14 @@ class Checkpoints:
         every: int | None = None,
         look_every: int = 1,
     ) -> Iterator[int]:
-        """Yield the steps that are left of `total`; save after a step when that is due.
+        """Yield the steps that are left of `total`; save after a step when a save is due.
 
-        `save` is called on all ranks with the number of steps that are done, and returns where it
-        has put the checkpoint, a str or a Path; None: nowhere that a later pod could go on from. It
-        is due when asked for, and after each `every` steps. All ranks look whether it is asked for
-        after each `look_every` steps.
+        `save` is called on all ranks with the number of finished steps. It returns where it has put
+        the checkpoint, a str or a Path; None: a place from which a later pod cannot continue.
 
-        Raises Evicted after the checkpoint that SIGTERM asked for, if steps are left.
+        A save is due on request, and after each `every` steps. All ranks check for a request after
+        each `look_every` steps. Raises Evicted after the checkpoint that SIGTERM requested, if
+        steps are left.
         """
         for step in range(self.resume.step, total):
             yield step
@@ -156,7 +157,7 @@ class Checkpoints:
             if due or (every is not None and done % every == 0):
                 self.saved(done, save(done))
             if due is Due.SAVE_AND_END and done < total:
-                # No rank ends the process of another, as launchers do, before rank 0 has told.
+                # No rank may end the others, as launchers do, before rank 0 has reported.
                 self.agree(due)
                 raise Evicted
 
@@ -195,7 +196,7 @@ class Checkpoints:
             return
         self._leave(message)
         if self._request_file.parent.is_dir():
-            # The id of the request that this may answer is on the pod already.
+            # The pod already has the id of the request that this may answer.
             if not self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path}):
                 return
             self.known = path
@@ -231,7 +232,10 @@ class _OwnPod:
         self._namespace = environ.get("POD_NAMESPACE", "")
 
     def annotate(self, annotations: Mapping[str, str]) -> bool:
-        """Write annotations with the rights of the pod's ServiceAccount, or warn: False."""
+        """Write annotations with the rights of the pod's ServiceAccount.
+
+        On failure, log a warning and return False.
+        """
         if not self._name:
             logger.warning("the checkpoint is not written to the pod: POD_NAME is not set")
             return False
@@ -250,7 +254,7 @@ class _OwnPod:
         return False
 
     def _patch(self, body: str) -> tuple[int, str]:
-        # Read each time: the kubelet puts new tokens there.
+        # Read each time: the kubelet replaces expired tokens there.
         token = (self._account / "token").read_text().strip()
         namespace = self._namespace or (self._account / "namespace").read_text().strip()
         headers = {
@@ -270,7 +274,7 @@ class _OwnPod:
 
     def _tls(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
-        # Python 3.13 refuses CAs as clusters have them, which lack an extension.
+        # Python 3.13 refuses the CAs of many clusters, which lack an extension.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         return context
 
@@ -289,7 +293,7 @@ def _rank(environ: Mapping[str, str]) -> int:
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:
-    """Return a variable as a number; 0 where it is not set or empty."""
+    """Return a variable as a number; 0 if it is not set or empty."""
     text = environ.get(name, "") or "0"
     if not text.isdecimal():
         raise ValueError(f"{name} is no number: {text!r}")

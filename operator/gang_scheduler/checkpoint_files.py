@@ -1,4 +1,4 @@
-"""For training scripts: how `checkpoint_store` writes things down, and its requests to storage.
+"""For training scripts: the file formats of `checkpoint_store`, and its requests to storage.
 
 Checkpoints are kept in a directory that all nodes reach, or in a bucket, by fsspec. All names are
 relative to the URL of the store. The file needs Python 3.9, and is copied with `checkpoint_store`.
@@ -30,14 +30,14 @@ PUBLISHED = "published"
 NAME = re.compile(r"step-\d{12,}-[0-9a-f]{16}")
 ENTRY = re.compile(rf"(\d{{12,}})-({NAME.pattern})\.json")
 PAUSES_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Between the attempts at one request to a bucket; the clients in fsspec have their own, too."""
+"""The pauses between attempts at one request to a bucket; clients in fsspec retry as well."""
 AT_ONCE = 8
-"""How many files of one rank are sent or fetched at the same time."""
+"""How many files of one rank are transferred at the same time."""
 CHUNK_BYTES = 1 << 20
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError)
-"""Another attempt would end the same way."""
+"""Errors that another attempt would not change."""
 CHANGED_AT = ("LastModified", "last_modified", "mtime", "updated", "created")
-"""How the file systems of fsspec call the time at which an object was written."""
+"""The names that fsspec's file systems have for the time at which an object was written."""
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class File:
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint that is published. `sequence` is its place in the order of saves."""
+    """A published checkpoint. `sequence` is its place in the order of saves."""
 
     step: int
     path: str
@@ -68,7 +68,7 @@ class Saved:
     gang: str = ""
     ranks: int = 1
     saved_at: str = ""
-    """By the clock of the writer, for people."""
+    """The time, by the clock of the writer. For people only."""
 
     @property
     def size(self) -> int:
@@ -77,7 +77,7 @@ class Saved:
 
     @property
     def name(self) -> str:
-        """The last part of the path, which no other checkpoint has."""
+        """The last part of the path, unique for each checkpoint."""
         return last_part(self.path)
 
     @property
@@ -97,12 +97,12 @@ def last_part(path: str | os.PathLike[str]) -> str:
 
 
 def entry_of(sequence: int, name: str) -> str:
-    """Return where the manifest of a checkpoint is. Its name has the order of saves."""
+    """Return the path of a checkpoint's manifest. These paths sort in the order of saves."""
     return f"{PUBLISHED}/{sequence:012d}-{name}.json"
 
 
 def sealed(saved: Saved) -> bytes:
-    """Return the manifest of a checkpoint, with a digest of all that it says."""
+    """Return the manifest of a checkpoint, with a digest of its content."""
     manifest = {
         "version": VERSION,
         "sequence": saved.sequence,
@@ -119,7 +119,10 @@ def sealed(saved: Saved) -> bytes:
 
 
 def unsealed(content: bytes, path: str) -> Saved:
-    """Read the manifest of the checkpoint at a path; ValueError: it was changed since."""
+    """Read the manifest of the checkpoint at a path.
+
+    Raises ValueError if it was changed since.
+    """
     try:
         manifest: dict[str, Any] = json.loads(content)
         if manifest.pop("sha256") != _digest(manifest):
@@ -154,30 +157,36 @@ class Found:
 
 
 class Place(Protocol):
-    """Where files are kept. Names are relative to `root`, and have slashes."""
+    """A place for files. Names are relative to `root`, and have slashes."""
 
     root: str
 
     def local(self, name: str) -> Path | None:
-        """Return the directory of a name, if it can be read without fetching it."""
+        """Return the directory of a name, if it can be read without downloading."""
 
     def staging(self, name: str) -> contextlib.AbstractContextManager[Path]:
-        """Give an empty directory for files that `put` brings to their place."""
+        """Provide an empty directory for files that `put` moves to their place."""
 
     def find(self, prefix: str) -> dict[str, Found]:
-        """Return all files below a name, by their names from there on."""
+        """Return all files below a name, by their names relative to it."""
 
     def read(self, name: str) -> bytes:
-        """Return a small file; FileNotFoundError: it does not exist."""
+        """Return a small file. Raises FileNotFoundError."""
 
     def write(self, name: str, content: bytes, aside: str) -> None:
-        """Write a small file, whole or not at all; until it is whole, below the name `aside`."""
+        """Write a small file, whole or not at all.
+
+        It has the name `aside` until it is complete.
+        """
 
     def put(self, source: Path, name: str) -> None:
-        """Bring a file of a directory of `staging` to its place. It need not stay there."""
+        """Move a file from a directory of `staging` to its place.
+
+        The source may disappear.
+        """
 
     def get(self, name: str, target: Path) -> None:
-        """Copy a file to a local one; FileNotFoundError: it does not exist."""
+        """Copy a file to a local one. Raises FileNotFoundError."""
 
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
@@ -218,7 +227,7 @@ class _Directory:
             self.remove_all(name)
             raise
         self.remove_all(name)
-        # Other ranks may still have theirs there.
+        # Other ranks may still have files there.
         with contextlib.suppress(OSError):
             directory.parent.rmdir()
 
@@ -289,7 +298,7 @@ class _Bucket:
         top = self._at(prefix)
 
         def look() -> dict[str, dict[str, Any]]:
-            # The listing that fsspec remembers may be outdated.
+            # The listing that fsspec caches may be outdated.
             self._system.invalidate_cache()
             try:
                 found: dict[str, dict[str, Any]] = self._system.find(top, detail=True)
@@ -353,7 +362,7 @@ def _once(request: Callable[[], Result]) -> Result:
 
 
 def at_once(do: Callable[[Item], Result], items: Collection[Item]) -> list[Result]:
-    """Do something with all items, several at the same time; raise the first error."""
+    """Call a function with all items, several at the same time; raise the first error."""
     if len(items) < 2:
         return [do(each) for each in items]
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -379,7 +388,7 @@ def _flush(path: Path) -> None:
 
 
 def _changed(info: Mapping[str, Any]) -> float:
-    """Return when an object was written, in seconds; 0 where the file system does not say it."""
+    """Return when an object was written, in seconds; 0 if the file system does not say."""
     found = next((info[each] for each in CHANGED_AT if info.get(each)), 0.0)
     if isinstance(found, str):
         found = dt.datetime.fromisoformat(found.replace("Z", "+00:00"))

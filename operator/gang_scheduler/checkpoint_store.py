@@ -73,7 +73,7 @@ class NotPublishedError(LookupError):
 
 
 class DamagedError(Exception):
-    """A published checkpoint lacks a file, or has one with other content than was written."""
+    """A published checkpoint lacks a file, or the content of a file has changed."""
 
 
 Which = Union[Saved, str, "os.PathLike[str]", int]
@@ -188,22 +188,22 @@ class Store:
         return saved
 
     def latest(self) -> Saved | None:
-        """Return the last checkpoint that is whole; None: there is none. Reads no file of it."""
+        """Return the last complete checkpoint, None if there is none. Reads none of its files."""
         return next(self._newest_first(self._entries()), None)
 
     def list(self) -> Sequence[Saved]:
-        """Return all checkpoints that are whole, the oldest first."""
+        """Return all complete checkpoints, the oldest first."""
         return [*self._newest_first(self._entries())][::-1]
 
     @contextlib.contextmanager
     def load(self, which: Which, only: str = "*") -> Iterator[Path]:
-        """Give the directory of a checkpoint, by its path, its step or as `latest` returned it.
+        """Provide the directory of a checkpoint, given its path, its step or a result of `latest`.
 
-        Each file is compared with its digest before. From a bucket the files are fetched into a
-        temporary directory (TMPDIR says where), which is removed at the end. `only` is a pattern of
+        Each file is compared with its digest before. From a bucket, the files are fetched into a
+        temporary directory (TMPDIR sets where), which is removed at the end. `only` is a pattern of
         file names: a rank need not fetch the shards of all others.
 
-        Raises NotPublishedError, and DamagedError for files that are missing or have changed.
+        Raises NotPublishedError, and DamagedError if files are missing or have changed.
         """
         saved = self._find(which)
         wanted = [each for each in saved.files if fnmatch.fnmatchcase(each.name, only)]
@@ -288,7 +288,7 @@ class Store:
     # Saving, in the order of its steps.
 
     def _begin(self, step: int) -> tuple[int, str]:
-        """Return the place in the order of saves, and a name that was never used, for all ranks."""
+        """Return the sequence number of a save, and a name that was never used, for all ranks."""
         sequence, high, low = 0, 0, 0
         error: Exception | None = None
         if self.rank == 0:
@@ -297,9 +297,8 @@ class Store:
                 sequence = 1 + max((number for number, _ in self._entries()), default=0)
             except Exception as caught:  # Raised below: the other ranks wait for a number.
                 error = caught
-        # The maximum takes the numbers of rank 0, since the others contribute none. A rank of an
-        # earlier start of the gang does not take part, should one still run. No number needs over
-        # 31 bits.
+        # The maximum takes the numbers of rank 0, since the other ranks contribute none. A rank of
+        # an earlier start of the gang that still runs takes no part. No number needs over 31 bits.
         sequence, high, low = self._agree(sequence), self._agree(high), self._agree(low)
         if error is not None:
             raise error
@@ -321,7 +320,7 @@ class Store:
             raise NotSavedError("another rank could not save its part")
 
     def _write(self, name: str, write: Callable[[Path], object]) -> Sequence[File]:
-        """Let the script write, and bring its files to their place; return them."""
+        """Call the script's function, move its files to their place, and return them."""
         with self._files.staging(f"{STAGING}/{name}/rank-{self.rank:05d}") as directory:
             write(directory)
             found = sorted(
@@ -418,7 +417,7 @@ class Store:
     # Deleting.
 
     def _in_use(self) -> set[str]:
-        """Return the names that an eviction in this moment would have the gang begin from."""
+        """Return the checkpoints from which the gang would continue if it were evicted now."""
         if self._checkpoints is None:
             return set()
         return {
@@ -434,7 +433,10 @@ class Store:
         return [each for each in manifests if each is not None], whole
 
     def _delete(self, saved: Saved) -> bool:
-        """Delete a checkpoint, or warn; a kill after the first of the requests leaves litter."""
+        """Delete a checkpoint, or warn.
+
+        If this is killed after the first request, `prune` removes the rest.
+        """
         self._known.pop(saved.name, None)
         try:
             self._files.remove(files.entry_of(*saved.entry))
@@ -445,7 +447,7 @@ class Store:
         return True
 
     def _remove_files(self, name: str) -> None:
-        """Remove all files of a name, and its marks last: these warn a writer until then."""
+        """Remove all files of a name, and its marks last: until then, the marks warn a writer."""
         for where in (name, f"{STAGING}/{name}", f"{PARTS}/{name}", f"{PRUNED}/{name}"):
             self._files.remove_all(where)
 
@@ -469,7 +471,7 @@ class Store:
 
     def _now(self) -> float:
         """Return the time by the clock of the storage."""
-        # A name that no checkpoint has: its remains after a kill are litter like any other.
+        # No checkpoint has this name; if this is killed, `prune` removes what is left.
         name = files.name_of(0, secrets.randbits(61))
         self._write_small(f"{PARTS}/{name}/clock", b"", name)
         try:
@@ -487,7 +489,7 @@ class Store:
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value as a reader of the manifest will get it."""
+    """Return the value as JSON would return it to a reader of the manifest."""
     # Scalars of NumPy and PyTorch, for example a loss, have `item`.
     text = json.dumps(dict(metadata), default=lambda each: each.item())
     found: dict[str, Any] = json.loads(text)

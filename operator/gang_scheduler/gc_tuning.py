@@ -1,4 +1,4 @@
-"""How garbage is collected: the collector's pauses are the tail of every latency."""
+"""Tunes garbage collection: the collector's pauses cause the longest delays."""
 
 import atexit
 import gc
@@ -18,8 +18,8 @@ def collect_rarely() -> None:
 def collect_nothing() -> None:
     """Let the collector visit next to no object, for a process that ends with its answer.
 
-    It does not run at the end, either: the memory of modules and answer goes with the process, and
-    visiting it would take as long as importing a third of the modules.
+    It does not run at the end, either: the memory is freed with the process, and visiting it would
+    take as long as importing a third of the modules.
     """
     collect_rarely()
     atexit.register(gc.freeze)

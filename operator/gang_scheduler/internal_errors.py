@@ -18,7 +18,7 @@ MOST_REMEMBERED: Final = 1000
 log = Logger()
 
 _seen: dict[tuple[str, str, str], float] = {}
-"""When each error was met last, on the monotonic clock: by step, subject and error."""
+"""When each error last occurred, on the monotonic clock: by step, subject and error."""
 
 
 class confined:  # noqa: N801 - it reads as a function in `with`, as contextlib's classes do.

@@ -1,6 +1,6 @@
-"""How many members of one shape fit a domain of each layer now, and the metrics that show it.
+"""How many members of one shape fit a domain of each layer now, and the metrics for it.
 
-The metrics are of the shapes that the settings name, and of the nodes that are kept as spare.
+The metrics cover the shapes that the settings name, and the nodes that are kept spare.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from gang_scheduler.telemetry.family import Values
 
 LEAST_SECONDS: Final = 15.0
 LARGEST_PART: Final = 0.01
-"""No more than this part of the time is spent on it, however many nodes there are."""
+"""At most this part of the time is spent on it, however many nodes there are."""
 
 
 def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> Mapping[str, int]:
-    """Return for each layer how many pods of a class one of its domains can take.
+    """Return for each layer how many pods of a class the best of its domains can take.
 
     Room that is reserved for nominated pods counts as taken. If several trees have a layer, the
     first counts. Linear in nodes times layers.
@@ -52,7 +52,7 @@ def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> M
 def _reserved(snapshot: Snapshot) -> list[Share]:
     rows = snapshot.nodes.rows
     pods = (each.pod for each in snapshot.nominated if each.pod.nominated in rows)
-    # Only their requests for room matter here.
+    # Only their requests matter here.
     asked = ((PodClass(requests=pod.pod_class.requests), rows[pod.nominated]) for pod in pods)
     return shares(asked)
 
@@ -82,7 +82,7 @@ class LargestGangs:
             await asyncio.sleep(max(LEAST_SECONDS, seconds / LARGEST_PART))
 
     def show(self) -> None:
-        """Measure once. A shape that asks for a resource that no node has is not shown."""
+        """Measure once. A shape with a resource that no node has is not shown."""
         metrics.LARGEST_GANG.show(self._found())
         metrics.SPARE_NODES.show(self._kept())
 
@@ -94,7 +94,7 @@ class LargestGangs:
                 yield from (((layer, shape), number) for layer, number in found.items())
 
     def _kept(self) -> Iterator[tuple[Values, float]]:
-        """Yield how many nodes are kept for each layer that the settings name."""
+        """Yield how many nodes are kept spare for each layer that the settings name."""
         rules = self._profile.rules.gangs.spare_nodes
         room = self._cache.room(int(self._clock())) if rules else None
         for layer in dict.fromkeys(each.layer for each in rules):
@@ -106,8 +106,7 @@ class LargestGangs:
 def _pod_class(shape: str) -> PodClass:
     """Return the class of a pod with the requests of a shape: `nvidia.com/gpu=8,cpu=32`.
 
-    It tolerates the taints named after its extended resources, as an API server may let pods do
-    that request them.
+    It tolerates taints named after its extended resources, as admission may add such tolerations.
     """
     asked = dict(each.split("=") for each in shape.split(","))
     requests = {name: amount_of(name, amount) for name, amount in asked.items()}

@@ -36,14 +36,14 @@ log = Logger()
 
 
 async def always_fresh() -> None:
-    """Return at once: for a view that is never out of date."""
+    """Return at once, for a view that is never outdated."""
 
 
 class Loop:
     """Turns changes into plans, and plans into bindings and evictions, in batches.
 
-    `starts` are the parts that start suspended workloads and suspend them again. Another thread
-    adds to `decision_times`.
+    `starts` are the parts that start and suspend workloads. Another thread adds to
+    `decision_times`.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Loop:
             await self._changed()
             with internal_errors.confined("prepare", "all gangs"):
                 await self._prepare()
-            # Other schedulers may have taken room that an old view shows as free.
+            # Other schedulers may have taken room that still looks free in an old view.
             await self._fresh()
             with internal_errors.confined("cycle", "all gangs") as cycle:
                 self._once()
@@ -105,7 +105,7 @@ class Loop:
                 paused = time.perf_counter()
 
     def _once(self) -> None:
-        """Make one cycle. An error with one gang concerns no other gang."""
+        """Run one cycle. An error with one gang does not affect other gangs."""
         # 2. Take a snapshot, with the outcomes of earlier plans.
         self._outcomes.take_in()
         started = time.perf_counter()
@@ -126,7 +126,7 @@ class Loop:
         self._report(plan, now, time.perf_counter() - started)
 
     def _with_those_set_aside(self, plan: Plan, now: int) -> Plan:
-        """Set groups aside whose decisions take too long; return the plan that says so."""
+        """Set groups aside whose decisions take too long; return the plan with their refusals."""
         took = self.decision_times.end()
         for gangs, seconds in took.items():
             if seconds >= SHARE_SECONDS:
@@ -135,7 +135,7 @@ class Loop:
         return self._cache.gang_queue.set_aside.judge(plan, took, now)
 
     async def _changed(self) -> None:
-        """Return some milliseconds after a change: changes that come together are one batch."""
+        """Return some milliseconds after a change, so that a batch has all changes until then."""
         moments = (self._cache.next_retry(), self._cache.suspended.next_deadline())
         known = [each for each in moments if each is not None]
         wait = max(min(known) - self._clock(), 0) if known else None
@@ -143,12 +143,12 @@ class Loop:
             await self._changes.cycle.wait()
         if waiting.cancelled_caught:
             return
-        # No more than half of the time is spent on cycles, however much changes.
+        # At most half of the time is spent on cycles, however much changes.
         await asyncio.sleep(max(self._batch_seconds, self._last_seconds))
         self._changes.cycle.clear()
 
     def _apply(self, plan: Plan, now: int) -> Plan:
-        """Carry the plan out; return it with gangs refused for which that failed."""
+        """Carry out the plan; return it with refusals for gangs on which that failed."""
         self._writers.cycle += 1
         for failure in plan.failures:
             internal_errors.note("decide", failure.group.name, failure.error)

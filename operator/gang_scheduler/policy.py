@@ -1,4 +1,4 @@
-"""The parts that settings shape, built by the same code for `run` and for `simulate`."""
+"""The parts that depend on settings, built by the same code for `run` and for `simulate`."""
 
 from dataclasses import replace
 
@@ -31,5 +31,5 @@ def membership(policy: Policy) -> Membership:
 
 
 def naming(policy: Policy) -> Naming:
-    """Return how preemptors and victims are named to each other."""
+    """Return the names that preemptors and victims have for each other."""
     return Naming(policy.rules.preemption.hide_foreign_names)

@@ -41,7 +41,7 @@ class Probes:
             await web.TCPSite(self._runner, self._host, self._port).start()
         except OSError as error:
             await self._runner.cleanup()
-            # asyncio puts a sentence before the message of the system.
+            # asyncio puts a sentence before the operating system's message.
             problem = (error.strerror or str(error)).rpartition(": ")[2]
             raise CannotListenError(
                 f"cannot listen on {self._host}:{self._port}: {problem.lower()}"

@@ -19,16 +19,16 @@ CHARGED: Final = those_with(lambda rule: Room.CHARGED in rule.room)
 WITHOUT_PODS: Final = 2
 """The order in a line: gangs with a turn, then other gangs, then gangs without a pod."""
 MOST_LOOKED_AT: Final = 10
-"""The number of first gangs of a queue that decide whether the queue starves."""
+"""A queue starves if one of this many gangs, the first ones, waits for too long."""
 
 
 def figures_of(
     cache: Cache, rules: Rules, now: int, victims: Mapping[str, GangKey] | None = None
 ) -> tuple[QueueFigures, ...]:
-    """Return the figures of all queues, parents first; empty without queues. `now` is in seconds.
+    """Return the figures of all queues, parents first; empty without queues.
 
-    `victims` are pods, with their gangs, that count as gone already. Costs a step for each queue
-    and each waiting gang.
+    `now` is in seconds. `victims` are pods, with their gangs, that count as gone already. Costs a
+    step for each queue and each waiting gang.
     """
     state = cache.queue_state(now)
     if state is None:
@@ -43,7 +43,7 @@ def figures_of(
 
 
 def _starves(cache: Cache, forest: Forest, figures: QueueFigures, rules: Rules, now: int) -> bool:
-    """Return whether one of the first gangs of a queue waits for long for the queue's own quota."""
+    """Return whether one of the first gangs of a queue waits long for the queue's own quota."""
     ref, infos = figures.queue.ref, cache.gang_queue.infos
     for refusal in (infos[key].verdict.refusal for key in figures.pending[:MOST_LOOKED_AT]):
         if refusal is None or refusal.reason in NOT_IN_LINE | CHARGED:
@@ -57,7 +57,7 @@ def _starves(cache: Cache, forest: Forest, figures: QueueFigures, rules: Rules, 
 
 
 def _release(cache: Cache, forest: Forest, victims: Mapping[str, GangKey]) -> dict[QueueRef, int]:
-    """Charge victims no more; return how many gangs of each queue are gone, below 0."""
+    """Release the charges of victims; return the number of gone gangs of each queue, below 0."""
     gone = Counter[QueueRef]()
     keys: dict[GangKey, QueueRef] = {}
     for uid, key in victims.items():

@@ -1,4 +1,4 @@
-"""Figures of queues: made now and then for their readers, and checked against a new sum."""
+"""Figures of queues: computed now and then for their readers, and checked against a new sum."""
 
 import asyncio
 import time
@@ -22,9 +22,9 @@ from gang_scheduler.telemetry.logger import Logger
 
 LEAST_SECONDS: Final = 1.0
 LAST_SECONDS: Final = 30.0
-"""Figures are also computed this often without a change: waiting gangs age."""
+"""Figures are also computed this often without a change, because waiting gangs age."""
 LARGEST_PART: Final = 0.05
-"""No more than this part of the time is spent on figures, however many queues there are."""
+"""At most this part of the time is spent on figures, however many queues there are."""
 
 
 class QueueReports:
@@ -91,8 +91,8 @@ class QueueReports:
 
 
 # Now and then the charges of queues are compared with a sum over all pods: both must be equal. A
-# difference is an error of the scheduler. It is corrected, logged and counted, so that someone
-# finds it.
+# difference is a bug in the scheduler. It is corrected, logged and counted, so that it gets
+# noticed.
 
 SWEEP_SECONDS: Final = 300.0
 

@@ -20,18 +20,16 @@ from gang_scheduler.api import annotations as keys
 # Rule `evictions`: a victim is a pod that the preemptor may evict. Source: docs/preemption.md and
 # docs/queues.md. A victim is judged when it is marked, by the preemptor that the mark names. Never
 # allowed: mirror pods, pods of DaemonSets, pods that are already being deleted, pods that a label
-# protects, and any victim of a gang with `preemptionPolicy: Never`. Without queues the priority of
-# the victim's gang must be lower. In its own queue withinQueue decides; in another queue reclaim
-# or whileBorrowing, `allowPreemption` and `allowPreemptFrom`, and that queue must be over its
-# nominal quota.
-#
-# Not flagged: victims of a queue that would be over its nominal quota with all of its waiting
-# pods, since their bindings may be on the way, or with those of Jobs that have just started, or
-# that wait suspended and are charged while victims leave for them; marks by the uid of a gang that
-# no longer exists; victims when a Queue came or went within the skew, or the PodGroup of one of
-# the gangs went or is not known yet, since these objects say which gang is in which queue; gangs
-# of Kueue's and Volcano's queues; gangs that may be evicted because they overran a declared end;
-# run times that are too short.
+# protects, and any victim of a gang with `preemptionPolicy: Never`. Without queues, the priority of
+# the victim's gang must be lower. With queues, withinQueue decides in the preemptor's own queue. In
+# another queue, reclaim or whileBorrowing, `allowPreemption` and `allowPreemptFrom` decide, and
+# that queue must be over its nominal quota. Not flagged: victims of a queue that would be over its
+# nominal quota if pods counted that may soon be charged (waiting pods, pods of Jobs that have just
+# started, and pods of suspended workloads that wait for victims); marks by the uid of a gang that
+# no longer exists; victims if, within the skew, a Queue was created or deleted, or the PodGroup of
+# one of the gangs was deleted or not yet known, since these objects say which gang is in which
+# queue; gangs of Kueue's and Volcano's queues; gangs that overran a declared end; run times that
+# are too short.
 
 NAMESPACE: Final = Kind("", "Namespace")
 FOREIGN: Final = (keys.KUEUE_QUEUE, keys.VOLCANO_QUEUE, keys.VOLCANO_QUEUE_SHORT)
@@ -69,7 +67,7 @@ class Evictions:
 
 
 def _protected(pod: Pod) -> str:
-    """Return why a pod may be evicted for no gang, "" if it may."""
+    """Return why no gang may evict a pod, "" if some gang may."""
     states = {
         "though it is a mirror pod": keys.MIRROR_POD in pod.annotations
         and _is_controlled_by(pod, "v1", "Node"),
@@ -87,7 +85,7 @@ def _is_controlled_by(pod: Pod, api_version: str, kind: str) -> bool:
 
 
 def _is_for_one_node(pod: Pod) -> bool:
-    """Return whether its node affinity is the one that the controller of DaemonSets writes."""
+    """Return whether a pod has the node affinity that the controller of DaemonSets writes."""
     of_nodes = mapping(mapping(pod.spec, "affinity"), "nodeAffinity")
     required = mapping(of_nodes, "requiredDuringSchedulingIgnoredDuringExecution")
     names = {"key": "metadata.name", "operator": "In", "values": [pod.node]}
@@ -99,8 +97,8 @@ def _of_preemptor(
 ) -> str:
     """Return why a gang may not evict a pod, "" if it may or cannot be judged.
 
-    `known_by` is the earliest time of the state that this rests on; `by_queues`: the Queues of that
-    time are known.
+    `known_by` is the time of the earliest state that counts; `by_queues`: the Queues of that time
+    are known.
     """
     preemptor, gang = victims.preemptor_of(mark, world), victims.gang_or_pod(victim)
     if preemptor is None or _has_overrun(victim, world):
@@ -118,7 +116,7 @@ def _of_preemptor(
 
 
 def _was_missing(gang: GangName, world: World, since: float) -> bool:
-    """Return whether the object of a gang, which names its queue, is not known, or had gone."""
+    """Return whether the object of a gang, which names its queue, was unknown or deleted."""
     if gang.kind != OURS:
         return False
     versions = world.objects(OURS).between(gang.object_key, since, float("inf"))
@@ -164,7 +162,7 @@ def _reclaimed(policy: Mapping[str, Any], mine: int, other: int) -> str:
 def _from_another(
     specs: Mapping[str, Object], names: tuple[str, str], victim: Pod, world: World
 ) -> str:
-    """Return why nothing may be taken from a queue, "" if something may."""
+    """Return why a queue must not lose anything, "" if it may."""
     own, theirs = names
     above = _path(specs, own)
     for each in _path(specs, theirs):
@@ -180,7 +178,7 @@ def _from_another(
 
 
 def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World) -> bool:
-    """Return whether a queue has more than its nominal of anything that a victim uses."""
+    """Return whether a queue exceeds its nominal quota of any resource that a victim uses."""
     if queue not in specs:
         return True
     used = dict(world.charges.used)
@@ -234,7 +232,7 @@ def _queue_of(gang: GangName, world: World) -> str:
     for pod in members:
         if pod.plan and pod.annotations.get(keys.QUEUE):
             return _ours(pod.annotations[keys.QUEUE])
-    # A workload that waited suspended names its queue itself, and its pods do not.
+    # A suspended workload names its queue itself, and its pods do not.
     described = [world.objects(kind).latest(gang.object_key) for kind in (OURS, gang.kind)]
     labelled = [mapping(mapping(each or {}, "metadata"), "labels") for each in described]
     labelled += [each.labels for each in members]
@@ -260,17 +258,16 @@ def _has_overrun(victim: Pod, world: World) -> bool:
 
 # Rule `spared`: no gang is evicted without need. Source: docs/preemption.md: in the end no victim
 # can be spared. When a plan has been carried out, the rule puts each gang of its victims back in a
-# calculation: if all nodes still have room for the gang in addition to the pods that were bound or
-# nominated, it need not have gone.
-#
-# Not flagged: victims where there are queues, or were within the skew, since quota may have been
-# lacking; where the preemptor or the victim has ports, claims, affinity or spread; where members
-# of the preemptor have come or gone since, or went to room that has come since; room that was
-# freed within the skew, and room to which other gangs were nominated. So a finding is certain, but
-# an eviction without a finding may still be wrong: `--simulate` compares with a plan.
+# calculation. If all nodes still have room for the gang in addition to the pods that were bound or
+# nominated, its eviction was not needed. Not flagged: victims while, or shortly after, there are
+# queues, since quota may have been missing; preemptors or victims with ports, claims, affinity or
+# spread; preemptors whose members have changed since, or that were placed in room that appeared
+# later; room that was freed within the skew, and room to which other gangs were nominated. So a
+# finding is certain, but an eviction without a finding may still be wrong: `--simulate` compares
+# with a plan.
 
 LONGEST: Final = 10
-"""This many times the skew a plan waits for others to be written."""
+"""A plan may take this many times the skew to be written."""
 
 
 @dataclass
@@ -300,7 +297,7 @@ class Spared:
         self._left: Due[Pod] = Due(limits.skew)
         self._leaving: dict[str, Pod] = {}
         self._active_at = 0.0
-        """When a pod was last marked or nominated: plans are written one after the other."""
+        """When a pod was last marked or nominated: plans are written one after another."""
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
         """Note victims that are marked, and room that is freed."""
@@ -324,7 +321,7 @@ class Spared:
         return _Plan(mark.gang, at, mark, members, left=dict(self._leaving))
 
     def _note_leaving(self, change: Change) -> None:
-        """Keep pods that leave for as long as a plan may not have known it."""
+        """Keep leaving pods for as long as a plan may not have known that they leave."""
         before, after = change.before, change.after
         if before is None or not before.holds_its_node:
             return
@@ -371,7 +368,7 @@ class Spared:
         return any(victims.gang_or_pod(e) == gang for each in others for e in each.marked.values())
 
     def _are_as_planned(self, placed: Mapping[str, str], plan: _Plan, world: World) -> bool:
-        """Return whether a preemptor has no other members, and no room that a plan did not know.
+        """Return whether a preemptor has its planned members, and no room unknown to the plan.
 
         `placed`: the nodes of its members, by their uids.
         """
@@ -388,7 +385,7 @@ class Spared:
         return not elsewhere & freed
 
     def _marked_later(self, plan: _Plan) -> Iterator[Pod]:
-        """Yield the victims of plans that were made after another one."""
+        """Yield the victims of plans that were made later than this one."""
         for each in self._plans.values():
             if each is not plan and each.at >= plan.at:
                 yield from each.marked.values()
@@ -437,7 +434,7 @@ def _members(mark: victims.Mark, world: World) -> Sequence[Pod]:
 
 
 def _place(pod: Pod) -> str:
-    """Return the node of a pod, or that it is nominated to; "" without."""
+    """Return the node of a pod, or its nominated node; "" if it has neither."""
     return pod.node or pod.nominated
 
 
@@ -453,7 +450,7 @@ def _by_gang(pods: Iterable[Pod]) -> dict[GangName, list[Pod]]:
 
 
 def _is_special(pod: Pod) -> bool:
-    """Return whether more than resources decides where a pod fits."""
+    """Return whether a pod's place depends on more than resources."""
     affinity = mapping(pod.spec, "affinity")
     near = affinity.get("podAffinity") or affinity.get("podAntiAffinity")
     spread = pod.spec.get("topologySpreadConstraints")

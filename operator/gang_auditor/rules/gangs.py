@@ -1,4 +1,4 @@
-"""Rules on gangs: whole (`quorum`), in groups, gathered, and without leftovers."""
+"""Rules on gangs: bound whole (`quorum`), together with their group, gathered, no leftovers."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,12 @@ from gang_auditor.rules.volumes import claims_of
 from gang_auditor.world import Change, Due, World
 from gang_scheduler.api import annotations as keys
 
-# Rule `gathering`: a gang that must gather is in one domain. Source: docs/topology.md:
-# `MustGather` of network-topology-spec, on a PodGroup or on pods, and Kueue's podset-required-
-# topology. A bound member must be in a domain in which others are that were bound for the same
-# request. The rule reads domains from node labels, by the layers of the ClusterNetworkTopology or
-# of Kueue's Topology; a domain is its whole path.
-#
-# Not flagged: members that were bound for another request than the current one; nodes whose labels
-# changed about that time; slices (podset-slice-*), since a gang may have several.
+# Rule `gathering`: a gang that must gather is in one domain. Source: docs/topology.md: `MustGather`
+# of network-topology-spec, on a PodGroup or on pods, and Kueue's podset-required-topology. A bound
+# member must share a domain with other members that were bound for the same request. The rule reads
+# domains from node labels, by the layers of the ClusterNetworkTopology or of Kueue's Topology; a
+# domain is its whole path. Not flagged: members that were bound for an earlier request; nodes whose
+# labels changed about that time; slices (podset-slice-*), since a gang may have several.
 
 
 class _Bound(NamedTuple):
@@ -113,17 +111,16 @@ def _unit(pod: Pod, world: World) -> tuple[object, ...] | None:
     return (gang, named) if named else (gang, pod.controller.get("uid"))
 
 
-# Rule `groups`: the gangs of a group start together, or none does. Source: docs/gangs.md: where
-# one gang of a namespace names another in `groups`, both start by one plan. The rule judges a gang
-# that starts for the first time: within a time (`partial`) each gang of its group must have
-# started too, since a crash may come between.
-#
-# Not flagged: gangs that have started once before; gangs that lack members by now, are of another
-# namespace, of mode NonStrict, or no longer in any group; pods without a PodGroup.
+# Rule `groups`: the gangs of a group start together, or none does. Source: docs/gangs.md: if one
+# gang of a namespace names another in `groups`, both start by one plan. The rule judges a gang that
+# starts for the first time. Each gang of its group must have started within a time (`partial`),
+# since a crash may delay some bindings. Not flagged: gangs that have started once before; gangs
+# that lack members by now, are of another namespace, of mode NonStrict, or no longer in any group;
+# pods without a PodGroup.
 
 NON_STRICT = "NonStrict"
 MOST_GONE = 100
-"""This many gangs that are gone are kept at least."""
+"""At least this many deleted gangs are kept."""
 
 
 class _Start(NamedTuple):
@@ -132,7 +129,7 @@ class _Start(NamedTuple):
 
 
 class Groups:
-    """Gangs that started without others of their group."""
+    """Reports gangs that started without other gangs of their group."""
 
     name = "groups"
 
@@ -180,7 +177,7 @@ class Groups:
 
 
 def _mates(gang: GangName, world: World) -> Sequence[GangName]:
-    """Return the other gangs of a group: in a namespace one needs to name the other."""
+    """Return the other gangs of a group: it is enough that one of two gangs names the other."""
     groups = [set(quorums.group_of(each, world)) for each in _that_name_others(gang, world)]
     found: set[GangName] = {gang}
     while more := set().union(*(each for each in groups if each & found)) - found:
@@ -189,7 +186,7 @@ def _mates(gang: GangName, world: World) -> Sequence[GangName]:
 
 
 def _that_name_others(gang: GangName, world: World) -> Iterator[GangName]:
-    """Yield the gangs of a namespace that say that they are in a group."""
+    """Yield the gangs of a namespace that name a group."""
     for each in world.objects(OURS):
         metadata = mapping(each, "metadata")
         is_near = metadata.get("namespace") == gang.namespace
@@ -223,7 +220,7 @@ EVERY_SECONDS = 1.0
 
 
 class Leftovers:
-    """Nominations and marks, with since when nothing has followed from them."""
+    """Nominations and marks without consequences, and since when."""
 
     name = "leftovers"
 
@@ -294,7 +291,7 @@ class Leftovers:
 
 
 def _is_under_way(members: Sequence[Pod], world: World) -> bool:
-    """Return whether a pod is still going on one of the nodes, or saves its work."""
+    """Return whether a pod on one of the nodes is still leaving, or saving its work."""
     return any(
         other.is_deleted
         or victims.is_marked(other)
@@ -305,14 +302,13 @@ def _is_under_way(members: Sequence[Pod], world: World) -> bool:
 
 
 # Rule `quorum`: a gang is bound whole, or not at all. Source: docs/gangs.md: no member is bound
-# without a quorum. The rule judges two things. A gang that was never whole since none of its
-# members was bound must become whole within a time (`partial`), since the bindings of a gang are
-# many requests that a crash may interrupt; a gang with roles also needs the minimum of each role.
-# And where members are bound, a quorum of members must exist at all.
-#
-# Not flagged: a gang that was whole and has lost members; a gang that lost members to deletion
-# after its first binding; a gang with members that were bound before the auditor began. Members
-# that another writer has bound count, but begin nothing.
+# without a quorum. The rule judges two things. First, a gang that begins to be bound must become
+# whole within a time (`partial`). It may take a while, since bindings are many requests that a
+# crash may interrupt. A gang with roles also needs the minimum of each role. Second, when members
+# are bound, a quorum of members must exist at all. Not flagged: a gang that was whole and has lost
+# members; a gang that lost members to deletion after its first binding; a gang with members that
+# were bound before the auditor began. Members that another program has bound count, but do not
+# begin a start.
 
 
 @dataclass
@@ -435,12 +431,12 @@ class Quorum:
         minima = quorums.minima(start.gang, world, start.at - self._limits.skew, end)
         bound = Counter(start.roles[uid] for uid in start.bound)
         lost = Counter(start.roles.get(uid, "") for uid in start.lost - start.bound)
-        # A member that was lost before it was known may have had any role.
+        # A member that was lost before it was seen may have had any role.
         found = {role: n for role, n in minima.items() if bound[role] + lost[role] + lost[""] < n}
         return ", ".join(f"{bound[role]} of {n} {role}" for role, n in sorted(found.items()))
 
     def _quorum(self, start: _QuorumStart, end: float, world: World) -> int | None:
-        """Return the smallest quorum that the gang had meanwhile."""
+        """Return the smallest quorum that the gang had in that time."""
         begin = start.at - self._limits.skew
         return min(quorums.quorums(start.gang, world, begin, end), default=None)
 

@@ -1,15 +1,16 @@
 """`leader`: only one replica binds at a time, and it holds the Lease.
 
-Source: docs/operations.md: replicas elect a leader. Every process marks its bindings with its own
-run (the beginning of the annotation plan-id). Once another run binds, an earlier one must not. And
-where there is a Lease with a holder, it must not have run out when a pod is bound.
+Source: docs/operations.md: replicas elect a leader.
 
-The API server writes the moment of a binding into the condition PodScheduled. That moment counts,
-and not when the auditor heard of it: on a busy machine that is much later, and the watch of the
-Lease may be later still.
+Every process marks its bindings with its own run (the beginning of the annotation plan-id). Once
+another run binds, an earlier one must not. If there is a Lease with a holder, it must not have
+expired when a pod is bound.
 
-Not flagged: what was on its way when the leader changed, for as long as the skew; clusters without
-a Lease, and Leases that were given up (no holder): leader election may be off.
+The time of a binding is the one that the API server writes into the condition PodScheduled. The
+auditor may learn of it much later on a busy machine, and of the Lease even later.
+
+Not flagged: bindings that were on their way when the leader changed, within the skew; clusters
+without a Lease, and Leases without a holder, since leader election may be off.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,7 +82,7 @@ class Leader:
 
 
 def _moment(pod: Pod, change: Change) -> float:
-    """Return when a pod was bound: as the API server says, or as early as it may have been."""
+    """Return when a pod was bound: by its condition, or else the earliest possible time."""
     scheduled = pod.condition("PodScheduled")
     if scheduled.get("status") != "True":
         return change.since

@@ -1,11 +1,13 @@
 """`pod_affinity`: required affinity, anti-affinity and spread of pods hold.
 
-Source: InterPodAffinity and PodTopologySpread of kube-scheduler, of both directions of
-anti-affinity. The members of a gang are bound in any order, and may need each other: so a pod has
-the skew to find what it needs, and what is there at any time of it counts.
+Source: InterPodAffinity and PodTopologySpread of kube-scheduler, with both directions of
+anti-affinity.
 
-Not flagged: anti-affinity against what another scheduler has bound within the skew; a spread with
-`minDomains`; a constraint with a namespaceSelector that is not empty, or matchLabelKeys.
+The members of a gang are bound in any order, and may need each other. So the pods that a pod needs
+may appear within the skew, and all pods present at any time of it count.
+
+Not flagged: anti-affinity against pods that another scheduler has bound within the skew; a spread
+with `minDomains`; a constraint with matchLabelKeys or with a namespaceSelector that is not empty.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +42,7 @@ class PodAffinity:
         self._repelling: dict[str, Pod] = {}
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Note bindings of pods that are near others, or must not be."""
+        """Note bindings of pods with affinity, anti-affinity or spread."""
         for change in changes:
             self._note_repelling(change)
             pod = change.bound
@@ -118,7 +120,7 @@ class _Nodes:
         return name in self._nodes
 
     def steady(self) -> Iterator[Node]:
-        """Yield the nodes that were there all the time."""
+        """Yield the nodes that were present all the time."""
         return (self._nodes[name] for name in self._steady)
 
     def value(self, name: str, key: object) -> str | None:
@@ -143,7 +145,7 @@ def _has_keys(term: Object) -> bool:
 
 
 def _is_meant(term: Object, owner: Pod, other: Pod) -> bool:
-    """Return whether a term of one pod is about another one."""
+    """Return whether a term of one pod selects another pod."""
     if term.get("namespaceSelector") is None:
         namespaces = term.get("namespaces") or [owner.namespace]
         if other.namespace not in namespaces:
@@ -157,7 +159,7 @@ def _is_near(term: Object, pod: Pod, others: Sequence[Pod], nodes: _Nodes) -> bo
         return False
     if any(nodes.share(term, pod, each) for each in meant):
         return True
-    # The first of its kind needs no other.
+    # The first pod of its kind needs no other one.
     return _is_meant(term, pod, pod) and not any(
         nodes.value(each.node, term.get("topologyKey")) for each in meant
     )
@@ -178,7 +180,7 @@ def _spread(pod: Pod) -> Sequence[Object]:
 def _over(
     constraint: Object, pod: Pod, moments: Sequence[Sequence[Pod]], nodes: _Nodes
 ) -> str | None:
-    """Return how much too uneven it is: by the fewest in its domain, and the most elsewhere."""
+    """Return by how much a spread is exceeded, with the fewest pods here and the most elsewhere."""
     key, selector = str(constraint.get("topologyKey")), mapping(constraint, "labelSelector")
     if not objects.selects(selector, pod.labels):
         return None

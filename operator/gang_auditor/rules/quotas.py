@@ -1,13 +1,17 @@
-"""`limit` and `guarantee`: no queue uses more than it may, nor what another is guaranteed.
+"""`limit` and `guarantee`: no queue exceeds its limit, or takes the guarantee of another one.
 
-Source: docs/queues.md. Both are judged as a pod is bound, by what the pods on nodes are charged.
-`limit`: a queue on the way up has more than its hard quota, or borrows more than it may.
-`guarantee`: a queue borrows what no queue lends: then what is left is less than the guarantees.
+Source: docs/queues.md.
 
-Not flagged: quotas that were cut, and nodes that went, about that time or later; bindings soon
-after a Queue was deleted, which counts for a moment more; pods that are being deleted count no
-more, and neither does what other schedulers have bound. Queues of Kueue and Volcano, quotas without
-some resources (a setting) and `allowedQueues` are not judged.
+Both are judged when a pod is bound, by the charges of the pods on nodes.
+
+`limit`: the queue or an ancestor exceeds its hard quota, or borrows too much.
+
+`guarantee`: a queue borrows quota that no queue lends, so that less is left than the guarantees.
+
+Not flagged: quotas that were cut and nodes that were removed, about that time or later; bindings
+soon after a Queue was deleted, which still counts for a moment. Pods that are being deleted do not
+count, and neither do pods that other schedulers have bound. Queues of Kueue and Volcano, quotas
+without some resources (a setting) and `allowedQueues` are not judged.
 """
 
 import abc
@@ -35,7 +39,7 @@ class _Case(NamedTuple):
 
 
 class _Quota(abc.ABC):
-    """Judges bindings twice: as they are made, and when all that was changed then is known."""
+    """Judges bindings twice: when they are made, and when all changes at that time are known."""
 
     name: str
 
@@ -64,7 +68,7 @@ class _Quota(abc.ABC):
                 self._due.add(at, _Case(pod, at, queue, key, world.charges.copy()))
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge again, by the queues and nodes that there are now."""
+        """Judge again, by the present queues and nodes."""
         for case in self._due.take(now):
             specs = queues.specs_of(world)
             if case.queue not in specs and case.queue != NO_QUEUE:
@@ -85,7 +89,7 @@ class _Quota(abc.ABC):
 
     @abc.abstractmethod
     def _wrong(self, tree: Tree, queue: str) -> Account | None:
-        """Return the queue on the way up that has too much, if one has."""
+        """Return the queue or ancestor that has too much, if any."""
 
     @abc.abstractmethod
     def _words(self, case: _Case, account: Account) -> str:
@@ -127,7 +131,7 @@ class Guarantee(_Quota):
 
 
 def _asked(pod: Pod, specs: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield the flavors and resources that a pod is charged and that queues govern."""
+    """Yield the charges of a pod for which queues have quota."""
     flavors = flavors_of(pod)
     for flavor, resource in sorted(queues.governed(specs)):
         asked = [each for each in queues.meanings(resource) if pod.requests.get(each)]

@@ -45,7 +45,10 @@ class Bindings:
         return Finding(change.at, self.name, pod.about, message, {"node": pod.node})
 
     def _unfit(self, pod: Pod, change: Change, world: World) -> str:
-        """Return why a pod must not be bound, "" if it may be. Gates may go between two lists."""
+        """Return why a pod must not be bound, "" if it may be.
+
+        Gates may be removed between two lists.
+        """
         over_at = world.over_at.get(pod.uid, change.at)
         states = {
             "was being deleted": pod.is_deleted,
@@ -83,7 +86,7 @@ class Capacity:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Compare with all that the node has offered about that time."""
+        """Compare with the most that the node has offered about that time."""
         for binding in self._due.take(now):
             versions = world.nodes.between(binding.pod.node, *binding.about(self._limits))
             offered = objects.largest(each.allocatable for each in versions if each)
@@ -109,12 +112,10 @@ class Capacity:
         )
 
 
-# Rule `filters`: no pod is on a node that does not take it. Source: NodeUnschedulable,
-# NodeAffinity and TaintToleration of kube-scheduler, and docs/filters.md for nodes that are not
-# ready. The rule judges a pod by all versions that the node had about that time: one version that
-# takes the pod is enough.
-#
-# Not flagged: changes of the node after the binding.
+# Rule `filters`: no pod is on a node that rejects it. Source: NodeUnschedulable, NodeAffinity and
+# TaintToleration of kube-scheduler, and docs/filters.md for nodes that are not ready. The rule
+# judges a pod by all versions that the node had about that time: it is enough if one of them
+# accepts the pod. Not flagged: changes of the node after the binding.
 
 
 class Filters:
@@ -145,7 +146,7 @@ class Filters:
 
 
 def fault_of(pod: Pod, node: Node) -> str:
-    """Return why a node does not take a pod, "" if it does."""
+    """Return why a node rejects a pod, "" if it accepts it."""
     if node.is_cordoned and not objects.tolerates(pod, objects.CORDONED):
         return "is cordoned"
     if not node.is_ready and not objects.tolerates(pod, objects.NOT_READY):

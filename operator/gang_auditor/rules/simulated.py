@@ -1,13 +1,16 @@
-"""`simulated`: no more victims than a simulation of the same moment has.
+"""`simulated`: no more victims than in a simulation of the same moment.
 
-Source: docs/preemption.md: the cheapest victims. The cluster is taken as it was when the first
-victim of a preemptor was marked, without that plan, and decided by the program `simulate`, which
-makes the same decisions as the scheduler: so this rule finds no error that both make. It is the
-only rule that asks the product, it costs a process for each preemption, and so it is only for
-recordings, on demand.
+Source: docs/preemption.md: the cheapest victims.
 
-Not flagged: fewer or other victims; a preemptor that the simulation leaves waiting, since settings
-of the scheduler may be others.
+The cluster is taken as it was when the first victim of a preemptor was marked, without the writes
+of that plan. The program `simulate` then decides on it, as the scheduler would. So this rule finds
+no error that both make.
+
+It is the only rule that runs the judged code. It starts a process for each preemption, and is used
+only for recordings, on demand.
+
+Not flagged: fewer or other victims; a preemptor that waits in the simulation, since the scheduler
+may have other settings.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +47,7 @@ class Simulated:
         self._due: Due[_Plan] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Note victims, and the cluster as it was before the first of them."""
+        """Note victims, and the cluster just before the first of them was marked."""
         for change in changes:
             pod, before = change.after, change.before
             mark = victims.mark_of(pod) if pod is not None else None

@@ -1,9 +1,10 @@
-"""`volumes`: a pod is on a node that reaches its volumes, and has a slot for them.
+"""`volumes`: the node of a pod reaches its volumes, and has a slot for each.
 
-Source: VolumeBinding, VolumeRestrictions and NodeVolumeLimits of kube-scheduler. A pod that is
-bound has claims that exist and are bound, to volumes whose node affinity matches the node; a claim
-that is ReadWriteOncePod has one pod; a node takes no more volumes of a CSI driver than its CSINode
-says.
+Source: VolumeBinding, VolumeRestrictions and NodeVolumeLimits of kube-scheduler.
+
+The claims of a bound pod exist, and are bound to volumes whose node affinity matches the node. A
+ReadWriteOncePod claim has one pod. A node has no more volumes of a CSI driver than its CSINode
+allows.
 
 Not flagged: claims and volumes that changed after the binding; volumes of drivers without a limit.
 """
@@ -78,7 +79,7 @@ def claims_of(pod: Pod) -> Sequence[str]:
 
 
 def is_for_one(world: World, claim: str) -> bool:
-    """Return whether one pod may have a claim at a time."""
+    """Return whether only one pod may use a claim, about a time."""
     found = world.objects(CLAIM).latest(claim)
     return found is not None and ALONE in (mapping(found, "spec").get("accessModes") or ())
 

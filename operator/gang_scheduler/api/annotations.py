@@ -53,7 +53,7 @@ ELASTIC: Final = "py-gang-scheduler.io/elastic"
 MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 
 # After how long a pod that is stuck on a failed node may be deleted by force, as a duration. On the
-# PodGroup, a Job that is a gang, or a pod; and only if the administrator allows it, too.
+# PodGroup, a Job that is a gang, or a pod. It counts only if the administrator allows it, too.
 FORCE_DELETE_STUCK_PODS: Final = "py-gang-scheduler.io/force-delete-stuck-pods"
 
 # For how long pods are expected to run, as such a duration or in seconds. The scheduler needs it to
@@ -65,7 +65,8 @@ KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 CHECKPOINT: Final = "py-gang-scheduler.io/checkpoint"
 CHECKPOINT_TIMEOUT: Final = "py-gang-scheduler.io/checkpoint-timeout"
 CHECKPOINT_PORT: Final = "py-gang-scheduler.io/checkpoint-port"
-# In mode HTTP the path of the request; else where a checkpoint is, as its gang reports it.
+# In mode HTTP, the path of the request. In other modes, where the checkpoint is, as reported by the
+# gang.
 CHECKPOINT_PATH: Final = "py-gang-scheduler.io/checkpoint-path"
 # Written by the scheduler on members that are asked to save their work. The answer repeats the id.
 CHECKPOINT_REQUESTED_AT: Final = "py-gang-scheduler.io/checkpoint-requested-at"
@@ -118,8 +119,8 @@ PROVISIONED_GANG: Final = "py-gang-scheduler.io/provisioned-gang"
 PROVISIONED_GANG_UID: Final = "py-gang-scheduler.io/provisioned-gang-uid"
 PROVISIONING_DIGEST: Final = "py-gang-scheduler.io/provisioning-digest"
 PROVISIONING_ATTEMPT: Final = "py-gang-scheduler.io/provisioning-attempt"
-# With these a pod tells the cluster autoscaler which request bought its node; the second key is the
-# former name of the first.
+# These keys on a pod tell the cluster autoscaler which request provided its node; the second key is
+# the former name of the first.
 CONSUMES_REQUEST: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
 CONSUMES_REQUEST_FORMERLY: Final = "cluster-autoscaler.kubernetes.io/consume-provisioning-request"
 CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
@@ -131,7 +132,7 @@ SET_ASIDE: Final = "py-gang-scheduler.io/set-aside"
 # Labels of a pod that must not be evicted to make room.
 DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"
 QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"
-# On the API server's picture of a pod that the kubelet runs from a file.
+# On the API server's copy of a pod that the kubelet runs from a file.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
 
 # Written by the scheduler with a binding. After a crash they distinguish a partially bound gang
@@ -143,14 +144,17 @@ PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
 PLAN_LEFT_OUT: Final = "py-gang-scheduler.io/plan-left-out"
 PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
 PLAN_GANG: Final = "py-gang-scheduler.io/plan-gang"
-"""The gang that a plan binds: a change of labels may make the pod a member of another gang."""
+"""The gang that a plan binds.
+
+If labels change later, the pod may become a member of another gang.
+"""
 OF_BINDINGS: Final = frozenset(
     {
         *(QUEUE, FLAVORS, PLAN_ID, PLAN_SIZE, PLAN_LEFT_OUT, PLAN_GANGS, PLAN_GANG),
         *(RESUME_PATH, RESUME_STEP, RESUME_COUNT),
     }
 )
-"""All annotations that a pod gets with its binding; no template has one of them."""
+"""All annotations that a pod gets with its binding. No template has one of them."""
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
@@ -176,7 +180,7 @@ GO_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 JOB_SET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 
-# On all that an AppWrapper wraps, and on its pods: its name.
+# On all objects inside an AppWrapper, and on their pods: the name of the AppWrapper.
 APP_WRAPPER_LABEL: Final = "workload.codeflare.dev/appwrapper"
 
 # On a JobSet or in the template of a replicatedJob: each Job gets a domain of this node label for
@@ -185,7 +189,7 @@ APP_WRAPPER_LABEL: Final = "workload.codeflare.dev/appwrapper"
 EXCLUSIVE_TOPOLOGY: Final = values.EXCLUSIVE_TOPOLOGY
 NODE_SELECTOR_STRATEGY: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
-# On a claim: the node that its volume is to be made for.
+# On a claim: the node for which its volume is to be made.
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 
@@ -195,7 +199,7 @@ def ask_for_gang(labels: Mapping[str, str], present: Mapping[str, str]) -> bool:
 
 
 def ask_for_topology(present: Mapping[str, str]) -> bool:
-    """Return whether annotations ask for members to be placed together, in a known way or not.
+    """Return whether annotations request that members are placed together, even in an unknown way.
 
     If so, the pods of a Job are a gang. An unconstrained podset is a gang, too: it may be on any
     nodes, but Kueue starts it as a whole. The index of a member requests nothing.

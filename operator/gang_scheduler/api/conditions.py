@@ -7,7 +7,7 @@ from typing import Any, Final
 from gang_scheduler.model.wording import rfc3339
 
 CHECKPOINT_REQUESTED: Final = "py-gang-scheduler.io/CheckpointRequested"
-"""On a pod that is asked over HTTP to save the work of its gang: the message is the id."""
+"""On a pod that was asked over HTTP to save its gang's work: the message is the request's id."""
 
 
 @dataclass(frozen=True, slots=True)

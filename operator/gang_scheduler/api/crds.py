@@ -29,7 +29,7 @@ from gang_scheduler.api.topology import ClusterNetworkTopology
 
 Schema = dict[str, Any]
 
-# Titles repeat the names. Defaults would be written into users' objects by the API server.
+# Titles only repeat the names. Defaults would make the API server write into users' objects.
 DROPPED: Final = frozenset({"title", "default"})
 KEPT: Final = frozenset(
     {
@@ -54,11 +54,11 @@ KEPT: Final = frozenset(
 
 
 class UnknownKeyword(ValueError):  # noqa: N818 - named after the finding, like InvalidField
-    """A model makes a JSON schema keyword that we do not know to be allowed in a CRD."""
+    """A model uses a JSON schema keyword that may not be allowed in a CRD."""
 
 
 def structural(model: type[BaseModel]) -> Schema:
-    """Return the model's schema as a CRD wants it."""
+    """Return the model's schema in the form that a CRD needs."""
     schema = model.model_json_schema(by_alias=True)
     return _structural(schema, schema.pop("$defs", {}))
 
@@ -124,7 +124,7 @@ class FlavorTaint(ApiModel):
 
 
 class FlavorToleration(ApiModel):
-    """A toleration that gangs of the flavor are given where their pods may be changed."""
+    """A toleration for gangs of the flavor, given to pods that may be changed."""
 
     key: Text = Field(default="", max_length=317, description="The key; empty: any.")
     operator: Text = Field(default="", description="Equal, or Exists.")
@@ -158,7 +158,7 @@ class ResourceFlavorSpec(ApiModel):
 
 
 class ResourceFlavor(CustomResource):
-    """A set of nodes that queues have quotas on."""
+    """A set of nodes for which queues have quotas."""
 
     GROUP: ClassVar[str] = "py-gang-scheduler.io"
     PLURAL: ClassVar[str] = "resourceflavors"
@@ -184,7 +184,7 @@ APPROVAL: Final = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of `kubectl get`; with `wide` one of `-o wide`."""
+    """A column of `kubectl get`; if `wide`, only of `-o wide`."""
 
     name: str
     path: str
@@ -194,7 +194,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Definition:
-    """The parts of a CRD besides the schema. `rules` are for whole objects."""
+    """The parts of a CRD in addition to the schema. `rules` are for whole objects."""
 
     model: type[CustomResource]
     scope: str
@@ -325,7 +325,7 @@ def _version(definition: Definition) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes every value out; anchors are for programs, not for readers."""
+    """Writes every value in full, without anchors: those are hard to read."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         """Return True: YAML is written without aliases."""

@@ -1,7 +1,7 @@
-"""Reads a stored object into its model, or says which field is wrong.
+"""Reads a stored object into its model, or reports its invalid fields.
 
-The API server checks most objects against our CRD. Not all: a CRD of the same name that another
-product installed may check less, and files given to `simulate` are not checked before.
+The API server checks most objects against our CRD, but not all. A CRD of the same name that another
+product installed may check less, and files given to `simulate` have not been checked.
 """
 
 import json
@@ -63,7 +63,7 @@ class InvalidField(ValueError):  # noqa: N818 - named after the problem, like th
         problem = shortened(printable(self.problem[: 2 * LONGEST_PROBLEM]), LONGEST_PROBLEM)
         if self.value is None:
             return f"{field} {problem}"
-        # A character is written as at least one: of a long text the end is not seen.
+        # A character is written as at least one, so the end of a long text is never shown.
         value = self.value[: 2 * LONGEST_SHOWN_VALUE] if isinstance(self.value, str) else self.value
         shown = json.dumps(value, default=str, ensure_ascii=False)[: 2 * LONGEST_SHOWN_VALUE]
         return f"{field} {problem}, not {shortened(printable(shown))}"

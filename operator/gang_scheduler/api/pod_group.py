@@ -51,7 +51,7 @@ class IntegerFormat:
 
 
 class OneOf:
-    """Marks the words that a field takes: another word of the enum is refused as any text is."""
+    """Limits the words that a field accepts: other words of the enum are refused like any text."""
 
     def __init__(self, *words: enum.StrEnum) -> None:
         self.words: Final = words
@@ -62,7 +62,7 @@ class OneOf:
         _handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
         """Return the schema of the enum restricted to these words."""
-        # pydantic looks up a non-member in the enum itself, which may have it.
+        # pydantic would look up a missing word in the enum itself, which may have it.
         known = core_schema.enum_schema(source, list(self.words), sub_type="str")
         return core_schema.no_info_before_validator_function(self._checked, known)
 
@@ -107,7 +107,7 @@ class ApiModel(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
-        # Most processes meet objects of a few kinds, and each model takes a while to make.
+        # Most processes use only a few kinds, and each model takes a while to make.
         defer_build=True,
     )
 
@@ -171,7 +171,7 @@ MOST_CHECKPOINTS: Final = 64
 LONGEST_PATH: Final = 1024
 LONGEST_REQUEST_ID: Final = 64
 MOST_YIELDED_TO: Final = 64
-"""How many gangs are remembered that a gang was evicted for: the last ones."""
+"""At most this many preemptors of a gang are remembered: the last ones."""
 
 
 class Phase(enum.StrEnum):
@@ -246,7 +246,7 @@ class PodGroupQueue(ApiModel):
 
 
 class PodGroupBackfill(ApiModel):
-    """Which gang was let pass, and until when."""
+    """Which gang this one was let past, and until when."""
 
     until: Time = Field(description="When its members will have ended, as they declare.")
     for_: Text = Field(
@@ -263,7 +263,7 @@ class ScaleReason(enum.StrEnum):
 
 
 class PodGroupElastic(ApiModel):
-    """How many workers an elastic gang has, and when that was changed."""
+    """How many workers an elastic gang has, and when the number last changed."""
 
     min: Int32 = Field(default=1, ge=1, description="The fewest workers: minWorkers.")
     now: Int32 = Field(default=0, ge=0, description="Workers that have a node.")
@@ -287,7 +287,10 @@ class PodGroupElastic(ApiModel):
 
 
 class YieldedTo(ApiModel):
-    """A gang that this one was evicted for. It is evicted for this one by a stronger right only."""
+    """A gang for which this one was evicted.
+
+    It must not be evicted in turn for this one, except by a stronger right.
+    """
 
     by: Text = Field(
         max_length=512,
@@ -330,7 +333,7 @@ class PodGroupEvictions(ApiModel):
 
 
 class PodGroupSave(ApiModel):
-    """Work that the gang has saved: the name of it, never the data."""
+    """Work that the gang has saved: its place and its step, not the data."""
 
     done_at: Time = Field(description="When it was saved, as the gang says.")
     step: Int64 | None = Field(default=None, ge=0, description="The step of the training.")

@@ -36,7 +36,7 @@ MOST_RESOURCES: Final = 32
 MOST_FLAVORS: Final = 16
 MOST_QUEUES: Final = 64
 MOST_EXPRESSIONS: Final = 64
-"""Bounds the cost of the CEL rule that checks each of them."""
+"""The most entries; it bounds the cost of the CEL rule that checks each of them."""
 DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 Name = Annotated[Text, Field(min_length=1, max_length=253)]
 Names = Annotated[tuple[Name, ...], Field(max_length=MOST_QUEUES)]
@@ -54,8 +54,10 @@ Amount = Annotated[
         }
     ),
 ]
-"""A quantity that is not negative. Its length bounds the cost of CEL rules that compare
-quantities."""
+"""A quantity that is not negative.
+
+Its length bounds the cost of CEL rules that compare quantities.
+"""
 Amounts = Annotated[dict[Text, Amount], Field(max_length=MOST_RESOURCES)]
 
 
@@ -76,7 +78,7 @@ SelectorOperator = Annotated[
 
 
 class WhenBorrowing(enum.StrEnum):
-    """Whether the search for a flavor may end at one."""
+    """Whether the search for a flavor may end at a flavor that must borrow."""
 
     MAY_STOP_SEARCH = "MayStopSearch"
     TRY_NEXT_FLAVOR = "TryNextFlavor"
@@ -134,7 +136,7 @@ class FlavorQuota(ApiModel):
 
 
 class FlavorFungibility(ApiModel):
-    """When the search for a flavor ends before all were tried."""
+    """Which flavors end the search, so that later ones are not tried."""
 
     when_can_borrow: WhenBorrowing | None = Field(
         default=None,
@@ -170,7 +172,7 @@ class Borrowing(ApiModel):
 
 
 class BorrowingEviction(ApiModel):
-    """Which gangs a gang may evict that borrows."""
+    """Which gangs may be evicted by a gang that borrows."""
 
     policy: WhileBorrowing | None = Field(default=None, description="Never or LowerPriority.")
     max_priority_threshold: Int32 | None = Field(
@@ -284,7 +286,7 @@ class Backfill(ApiModel):
 class SelectorExpression(ApiModel):
     """A requirement on a label."""
 
-    # Values that do not go with the operator are refused where selectors of all kinds are read.
+    # A value that does not fit the operator is refused later, where all selectors are read.
     model_config = ConfigDict(
         json_schema_extra={
             "x-kubernetes-validations": [
@@ -386,7 +388,7 @@ class QueueSpec(ApiModel):
     parent: Name | None = Field(
         default=None, description="The queue above. Absent: root, which needs no object."
     )
-    # Not checked here: a queue with a weight that makes no sense is read, and inactive.
+    # A queue with an invalid weight is accepted here; it is then inactive.
     weight: Number | None = Field(
         default=None,
         description=(

@@ -1,7 +1,7 @@
-"""ClusterNetworkTopology: which node labels make the tree of network domains.
+"""ClusterNetworkTopology: the node labels that make the tree of network domains.
 
-Types and sizes are checked here and by the API server. The meaning is not: a tree that makes no
-sense must be stored, so that a condition can say why, while the last good tree stays in use.
+Types and sizes are checked here and by the API server, but not the meaning: a senseless tree must
+be stored, so that a condition can explain the fault while the last good tree stays in use.
 """
 
 from typing import Annotated, ClassVar, Final
@@ -48,8 +48,8 @@ class TopologyLayerSpec(ApiModel):
 class ClusterNetworkTopologySpec(ApiModel):
     """The layers of the network."""
 
-    # Not a map by topologyLayer: that would make the API server refuse a layer named twice, which
-    # is to be answered by a condition.
+    # This is no map by topologyLayer, because the API server would then refuse a layer that is
+    # named twice. A condition should report it instead.
     network_topology_spec: tuple[TopologyLayerSpec, ...] = Field(
         default=(),
         max_length=32,

@@ -40,11 +40,11 @@ from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 GIVE_UP_SECONDS = 120.0
-"""After this time it is better to plan the gang again: its node may be gone, too."""
+"""After this time the gang is planned again: its node may be gone."""
 LOOK_SECONDS = 5.0
-"""How soon to ask again where a pod is, if that must be known."""
+"""The pause before asking again on which node a pod is."""
 LATE_SECONDS = 4.0
-"""How long a request without an answer may still be carried out: its room stays assumed."""
+"""A request without an answer may still be carried out for this long: its room stays assumed."""
 
 
 COUNTED = (Outcome.BOUND, Outcome.LOST)
@@ -59,7 +59,7 @@ Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
 class _Binding:
     """One binding, over all its attempts.
 
-    `is_open`: a request was not answered, and a refusal of a later one may not be final.
+    `is_open`: a request was not answered, so a refusal of a later attempt may not be final.
     """
 
     of: GangBinding
@@ -105,7 +105,7 @@ class Binder:
         return self.waiting > 0
 
     def submit(self, together: Sequence[GangBinding]) -> None:
-        """Queue the bindings of gangs that start together, after their claims if any is not bound.
+        """Queue the bindings of gangs that start together; unbound claims are bound first.
 
         The members are assumed on their nodes already.
         """
@@ -131,11 +131,11 @@ class Binder:
                 workers.start_soon(self._after_claims, *held)
 
     def close(self) -> None:
-        """Begin no more gangs. The next leader binds all gangs without a binding that was sent."""
+        """Begin no more gangs. The next leader binds all gangs for which no binding was sent."""
         self._closed = True
 
     async def drain(self) -> None:
-        """Return when every binding of a gang that was begun has its outcome."""
+        """Return when every gang that was begun has the outcomes of its bindings."""
         await self._queue.join()
 
     async def _after_claims(
@@ -197,7 +197,8 @@ class Binder:
         if outcome not in (*COUNTED, *UNBOUND):
             self._cache.forget(bind.pod.uid)
         if gang_binding.done:
-            # All at once: a member that is free earlier would be planned while others are bound.
+            # All members are forgotten together: one that is free earlier would be planned on its
+            # own.
             for each in gang_binding.placed.binds:
                 if gang_binding.outcomes[each.pod.uid] in UNBOUND:
                     self._keep_room(gang_binding, each)
@@ -205,7 +206,7 @@ class Binder:
             self._outcomes.put(gang_binding)
 
     def _keep_room(self, gang_binding: GangBinding, bind: Bind) -> None:
-        """Take a bind back, but keep its room: others that start together may be bound."""
+        """Take a binding back, but keep its room: gangs of the same start may be bound."""
         self._cache.forget(bind.pod.uid)
         pod = self._cache.pod(bind.pod.uid)
         if pod is not None and not pod.nominated:
@@ -213,7 +214,7 @@ class Binder:
             self._cache.nominate([bind])
 
     def _give_room_up(self, together: Sequence[GangBinding]) -> None:
-        """Keep no room for gangs that are not bound in part, once that is known."""
+        """Free the kept room of gangs once it is certain that they are not bound in part."""
         if all(each.done for each in together):
             for each in together:
                 if not each.is_in_part:
@@ -221,7 +222,7 @@ class Binder:
                     each.kept.clear()
 
     async def _bind(self, binding: _Binding) -> Outcome | None:
-        """Return how a binding ended; None to try again later."""
+        """Return the outcome of a binding; None to try again later."""
         gang_binding, bind = binding.of, binding.bind
         pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
         marks = {
@@ -261,7 +262,7 @@ class Binder:
         return self._cache.provisioning.provisioned_for(keys)
 
     async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
-        """Return the outcome that an error means; None to try again."""
+        """Return the outcome for an error; None to try again."""
         match error.kind:
             case Kind.GONE:
                 return Outcome.GONE
@@ -305,7 +306,7 @@ class Binder:
         return Outcome.LOST
 
     def _count_at(self, uid: str, node: str) -> None:
-        """Assume a pod on the node that it turned out to be on: the watch event may come late."""
+        """Assume a pod on the node where it was found: the watch event may come later."""
         self._cache.forget(uid)
         pod = self._cache.pod(uid)
         if pod is not None and not pod.node:

@@ -1,8 +1,7 @@
 """Checkpoints before an eviction: gangs of a preemption are asked to save their work first.
 
-All gangs of a preemption are asked at once. The wait for a gang ends when it has answered, when
-its time has passed, or when it has no pod left that could answer. A gang that does not answer is
-evicted all the same.
+All gangs are asked at once. The wait for a gang ends when it has answered, when its time is over,
+or when it has no pod left that could answer. A gang that does not answer is evicted nevertheless.
 """
 
 import asyncio
@@ -64,7 +63,7 @@ WITHDRAWN: Final[Body] = {"type": CHECKPOINT_REQUESTED, "status": "False", "reas
 
 
 class Annotating:
-    """Writes the requests, with the writer of the steps of preemptions, and takes them back."""
+    """Writes and withdraws the requests, by the writer of preemption steps."""
 
     def __init__(self, api: Api, records: CheckpointRecords, writer: StepWriter) -> None:
         self._api = api
@@ -72,7 +71,7 @@ class Annotating:
         self._writer = writer
 
     async def ask(self, current: PreemptionRun, gangs: Iterable[AskedGang]) -> None:
-        """Write the requests to gangs, all at once. A gang that cannot be asked has failed."""
+        """Write the requests to all gangs at once. A gang that cannot be asked fails."""
         gangs = tuple(gangs)
         refused: dict[str, str] = {}
         steps = [step for gang in gangs for step in self._requests(current, gang, refused)]
@@ -85,7 +84,7 @@ class Annotating:
                 )
 
     async def note(self, current: PreemptionRun, gangs: Iterable[AskedGang]) -> None:
-        """Write on their first members that gangs are asked over HTTP, all at once."""
+        """Record the requests that are sent over HTTP on the gangs' first members, all at once."""
         steps = [step for gang in gangs for step in self._notes(current, gang)]
         await self._writer.write_all(current, steps)
 
@@ -143,7 +142,7 @@ class Annotating:
 
 
 class GracePeriods:
-    """Says how long an evicted pod may run: as long as it asks for, within the limits of `rules`.
+    """Decides how long an evicted pod may run: as long as its spec says, within limits.
 
     The gracePeriod of its queue counts, too, up to the limit for queues.
     """
@@ -157,7 +156,7 @@ class GracePeriods:
         saving = self._cache.queues.saving(self._cache.queue_of(pod.gang))
         least = min(saving.grace or 0, self._rules.max_grace_period_seconds)
         granted = max(least, min(pod.grace_seconds, self._rules.max_termination_seconds))
-        # One that terminates already is only hurried by a deletion that says how much.
+        # If a pod is terminating already, only a deletion with a shorter grace period speeds it up.
         return granted if granted != pod.grace_seconds or pod.deleting else None
 
 
@@ -166,7 +165,7 @@ class GracePeriods:
 # scheduler reads only a short answer, waits only briefly, and follows no redirect.
 
 AT_ONCE: Final = 16
-"""How many requests are under way at once, of all gangs."""
+"""At most this many requests are under way at once, for all gangs."""
 PAUSE_SECONDS: Final = 1.0
 SAVED, UNDER_WAY = 200, 202
 
@@ -187,7 +186,7 @@ def is_of_a_pod(address: Address) -> bool:
 
 
 class Posting:
-    """Sends requests to the first members of gangs, again and again while they save their work."""
+    """Sends requests to the first members of gangs, again and again until they have saved."""
 
     def __init__(
         self,
@@ -204,7 +203,10 @@ class Posting:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def ask(self, gang: AskedGang) -> None:
-        """Ask a gang until it answers, or is asked no longer; cancelled when its time is over."""
+        """Ask a gang until it answers or the request is withdrawn.
+
+        Cancelled when its time is over.
+        """
         method = "POST"
         while True:
             member = self._cache.pod(gang.pods[0].uid)
@@ -224,7 +226,7 @@ class Posting:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _answer(self, method: str, host: str, gang: AskedGang) -> PodAnswer | None:
-        """Return an answer; None where none came, which another try may bring."""
+        """Return an answer; None if none came, but another attempt may bring one."""
         asked = {"requestId": gang.request.id, "requestedAt": rfc3339(gang.request.at)}
         body = msgspec.json.encode(asked) if method == "POST" else None
         policy, request_id = gang.policy, gang.request.id
@@ -237,7 +239,7 @@ class Posting:
                 return None
 
     def _host_of(self, member: Pod | None) -> str:
-        """Return the address of a member; "" for none that may be asked."""
+        """Return the address of a member; "" if it has none that may be asked."""
         if member is None or not member.living or not member.address:
             return ""
         try:
@@ -265,7 +267,7 @@ LOOK_SECONDS: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How gangs are asked, a way a mode; None: not at all, so that they are deleted at once."""
+    """The writer of requests for each mode. None: gangs are deleted without being asked."""
 
     annotating: Annotating
     annotates: bool = False
@@ -298,7 +300,7 @@ class Saving:
         return any(self._asks(self._cache.checkpoints.policy_of(key).mode) for key in keys)
 
     async def save(self, current: PreemptionRun) -> None:
-        """Ask all gangs; return when none has time left to answer, or when the run is void."""
+        """Ask all gangs; return once no gang has time left to answer, or when the run is void."""
         asked = tuple(self._begin(current))
         if not asked or current.void:
             return
@@ -374,16 +376,16 @@ class Saving:
         return mode is CheckpointMode.ANNOTATION and self._ways.annotates
 
     def _seconds(self, key: GangKey, policy: CheckpointPolicy) -> int:
-        """Return how long a gang may take."""
+        """Return how much time a gang has."""
         queues = self._cache.queues.saving(self._cache.queue_of(key)).timeout
         said = (policy.timeout_seconds, queues, TIMEOUT_SECONDS)
         return min(next(each for each in said if each is not None), self._most_seconds)
 
     async def _over(self, current: PreemptionRun, asked: Sequence[AskedGang]) -> None:
-        """Return when it is over for all gangs, or when the run is void."""
+        """Return once all gangs are done, or when the run is void."""
         while not current.void:
             if not self._writes.allowed():
-                # The replica that leads now finds the requests on the pods.
+                # The new leader finds the requests on the pods.
                 current.void = True
                 return
             now = int(self._clock())
@@ -398,7 +400,7 @@ class Saving:
             await asyncio.sleep(LOOK_SECONDS)
 
     def _is_over(self, gang: AskedGang, now: int) -> bool:
-        """Return whether no answer of a gang is waited for any more."""
+        """Return whether there is no longer a reason to wait for an answer of a gang."""
         records = self._cache.checkpoints
         if records.outcome_of(gang.key, gang.request.id) is not None:
             return True

@@ -1,4 +1,4 @@
-"""How a victim is marked: the condition DisruptionTarget of Kubernetes, with the preemptor."""
+"""The mark of a victim: the Kubernetes condition DisruptionTarget, which names the preemptor."""
 
 from dataclasses import dataclass
 
@@ -20,15 +20,15 @@ DRAINING = pod_decode.OUR_DRAIN
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How preemptors and victims are named to each other.
+    """The names of preemptors and victims in messages.
 
-    `hides_foreign`: in namespaces other than their own by uid.
+    `hides_foreign`: in other namespaces than their own, only the uid is shown.
     """
 
     hides_foreign: bool = False
 
     def preemptor(self, preemption: Preemption, namespace: str) -> str:
-        """Return the gang that a preemption is for, as a namespace may know it; or the queue."""
+        """Return the gang of a preemption, as a namespace may know it; or the drained queue."""
         if not preemption.gangs:
             return f"queue {preemption.drained}"
         gang = preemption.gangs[0]
@@ -73,7 +73,10 @@ def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Bo
 
 
 def stuck(node: str, now: int) -> Body:
-    """Return the condition of a pod that is removed since its node has failed. `now` in seconds."""
+    """Return the condition of a pod that is removed because its node failed.
+
+    `now` is in seconds.
+    """
     return {
         "type": TYPE,
         "status": "True",
@@ -84,7 +87,7 @@ def stuck(node: str, now: int) -> Body:
 
 
 def unmark(now: int) -> Body:
-    """Return the condition of a pod that is no victim any more. `now` is in seconds."""
+    """Return the condition of a pod that is no longer a victim. `now` is in seconds."""
     return {
         "type": TYPE,
         "status": "False",

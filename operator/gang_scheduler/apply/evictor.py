@@ -1,11 +1,9 @@
-"""Preemptions carried out: nominate the members, mark all victims, and only then evict them.
+"""Carries out preemptions: nominate the members, mark all victims, and only then evict them.
 
-Gangs that ask for it save their work before any pod is marked. Each stage is written completely
-before the next begins, so no pod is evicted for a plan that cannot be carried out.
-
-Every write may happen twice. After a crash between two writes the plan is made again from the
-objects, and writes that are already there are skipped. A run that is given up takes its own
-writes back.
+Gangs that want to save their work do so before any pod is marked. Each stage is written completely
+before the next begins, so no pod is evicted for a plan that cannot be carried out. Every write may
+happen twice. After a crash between two writes, the plan is made again from the objects, and
+existing writes are skipped. A run that is given up takes its own writes back.
 """
 
 import asyncio
@@ -90,7 +88,7 @@ class Stages:
         for bind in current.preemption.nominations:
             pod, node = bind.pod, bind.node
             if pod.virtual:
-                continue  # Nothing has created it yet: its room is kept by the state alone.
+                continue  # Its pod does not exist yet, so its room is kept only in the state.
             # The nomination in the cache is from the API server, unless this process wrote one.
             if pod.nominated != node or pod.uid in self._written:
                 self._written.add(pod.uid)
@@ -125,7 +123,7 @@ class Stages:
             yield Step("mark", pod, request, begun=current.marked)
 
     def evictions(self, current: PreemptionRun) -> Iterator[Step]:
-        """Yield the evictions; none if a member is gone, since its room is not needed then."""
+        """Yield the evictions; none if a member is gone, since its room is no longer needed."""
         members = (bind.pod for bind in current.preemption.nominations)
         missing = next((pod for pod in members if self._is_gone(pod)), None)
         if missing is not None:
@@ -155,7 +153,7 @@ class Stages:
         by_budgets, grace_seconds = self._use_eviction_api, self._grace_periods.of(pod)
         evict = self._api.evict if by_budgets else self._api.delete_pod
         request = functools.partial(evict, grace_seconds=grace_seconds)
-        # A budget that other evictions have used up meanwhile allows evictions again later.
+        # If other evictions have used up a budget meanwhile, it allows evictions again later.
         passing = UNSURE | {Kind.PROTECTED} if by_budgets else UNSURE
         return Step("evict", pod, request, passing, **how)
 
@@ -164,7 +162,7 @@ class Stages:
     ) -> Iterator[Step]:
         """Yield the steps that unmark victims, and that evict the rest of a broken gang.
 
-        `claimant_of` returns the run that a victim is one of now, by its uid.
+        `claimant_of` returns the run whose victim a pod is now, by its uid.
         """
         made = disruption_target.unmark(int(self._clock()))
         unmark = functools.partial(self._api.patch_pod_condition, condition=made)
@@ -200,7 +198,7 @@ class Stages:
     def victims(self, current: PreemptionRun) -> Iterator[Pod]:
         """Yield the victims as they are now, except victims that are leaving or have ended.
 
-        A victim that was chosen although it was leaving, but too late, counts until it hurries.
+        A victim that was chosen because it was leaving too late counts until it leaves sooner.
         """
         for each in current.preemption.victims:
             pod = self._cache.pod(each.pod.uid)
@@ -208,7 +206,7 @@ class Stages:
                 yield pod
 
     def is_marked(self, pod: Pod) -> bool:
-        """Return whether a mark stands; the pod in the cache may be older than its removal."""
+        """Return whether a pod is marked; the cache may not have seen a mark's removal yet."""
         return pod.marked and pod.uid not in self._unmarked
 
     def _is_gone(self, pod: Pod) -> bool:
@@ -217,7 +215,7 @@ class Stages:
 
 
 def _lingers(victim: BoundPod, pod: Pod) -> bool:
-    """Return whether a pod that was being deleted when it was chosen leaves as late as then."""
+    """Return whether a pod that was leaving when it was chosen still leaves as late."""
     return victim.lingers and not pod.terminal and pod.gone_by == victim.pod.gone_by
 
 
@@ -230,7 +228,7 @@ log = Logger()
 
 
 async def write_nothing(_: Collection[GangKey]) -> None:
-    """Return at once: for evictions that nothing but this process remembers."""
+    """Return at once, for evictions that only this process remembers."""
 
 
 class Evictor:
@@ -287,7 +285,7 @@ class Evictor:
     # Called by the loop.
 
     def is_preempting(self, preemption: Preemption) -> bool:
-        """Return whether all that a preemption would do is under way already."""
+        """Return whether a run already does everything that a preemption would do."""
         made = PreemptionRun(preemption)
         earlier = self._runs_of(_concerned(made))
         return bool(made.nodes) and len(earlier) == 1 and earlier[0].covers(made)
@@ -300,7 +298,7 @@ class Evictor:
         made = PreemptionRun(preemption)
         concerned = _concerned(made)
         made.earlier = (*self._runs_of(concerned), *self._taken_back(made.victims))
-        # A run that only displaced one of these pods continues for its own members.
+        # A run that merely displaced one of these pods continues for its own members.
         replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
         self._begin(made)
         for each in replaced:
@@ -314,7 +312,7 @@ class Evictor:
                 self._stop(each)
 
     def drain_only(self, queues: Collection[QueueRef]) -> None:
-        """Stop the runs that drain queues other than these and have evicted no pod yet."""
+        """Stop the runs for queues that are no longer drained, if they have evicted no pod yet."""
         for each in dict.fromkeys(self._by_victim.values()):
             queue = each.preemption.drained
             if queue is not None and queue not in queues and not each.evicted:
@@ -353,12 +351,12 @@ class Evictor:
     async def _work(self, workers: TaskGroup) -> None:
         while True:
             current = await self._queue.get()
-            # Earlier runs were taken from the queue before this one, so they do stop.
+            # Earlier runs came out of the queue before this one, so they do stop.
             for each in current.earlier:
                 await each.stopped.wait()
             current.earlier = ()
             if self._saving.concerns(current.preemption):
-                # It may wait for long, and others must not wait for that.
+                # This run may wait for long, and other runs must not wait for it.
                 workers.start_soon(self._run_to_the_end, current, name=current.name)
             else:
                 await self._run_to_the_end(current)
@@ -374,7 +372,7 @@ class Evictor:
         current.stopped.set()
 
     async def _carry_out(self, current: PreemptionRun) -> None:
-        """Write the stages in their order; take all back if one cannot be written."""
+        """Write the stages in order; take everything back if one of them fails."""
         if not await self._wrote(
             current, self._stages.nominations, self._stages.clearings, self._stages.dry_runs
         ):
@@ -406,7 +404,7 @@ class Evictor:
             await self._remember(keys)
 
     async def _take_back(self, current: PreemptionRun) -> None:
-        """Undo the writes that no later run has taken over; no broken gang is left running."""
+        """Undo all writes that no later run has taken over; leave no broken gang running."""
         self._stop(current)
         if current.noted:
             self._cache.evictions.take_back(current.preemption)
@@ -443,8 +441,8 @@ class Evictor:
         displaced = (pod.uid for pod in made.preemption.displaced)
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
-        # Marks and requests of an earlier run or process are taken over, to be taken back by this
-        # run if it fails.
+        # This run takes over marks and requests of an earlier run or process; if it fails, it takes
+        # them back.
         made.marked |= {
             pod.uid for pod in self._stages.victims(made) if self._stages.is_marked(pod)
         }
@@ -452,9 +450,9 @@ class Evictor:
         self._queue.put_nowait(made)
 
     def _stop(self, current: PreemptionRun) -> None:
-        """Stop a run: pods that it has not begun to evict are no victims any more.
+        """Stop a run: its pods are no longer victims.
 
-        Except pods that a later run evicts.
+        Exceptions are pods whose eviction has begun, and pods that a later run evicts.
         """
         current.void = True
         left = current.victims - current.evicted

@@ -1,6 +1,6 @@
-"""Pods that are deleted without an eviction: of gangs that bound in part, and stuck members.
+"""Deletes pods without an eviction: members of partially bound gangs, and stuck members.
 
-A gang that a crash left with fewer nodes than its `minMember` would hold them for nothing.
+A gang that a crash left with fewer nodes than its `minMember` would hold those nodes in vain.
 """
 
 import time
@@ -26,8 +26,8 @@ from gang_scheduler.telemetry.family import Values
 from gang_scheduler.telemetry.logger import Logger
 
 # A gang is partially bound only after a crash, or after the API server refused a binding. If the
-# settings say so, its bound members are deleted when the rest found no room in time. By default
-# (`Hold`) they stay and wait: deleting running pods is the administrator's decision.
+# settings say so, its bound members are deleted once the other members have found no room in time.
+# By default (`Hold`) they stay and wait: deleting running pods is the administrator's decision.
 
 log = Logger()
 
@@ -77,11 +77,11 @@ class PartialGangs(Workers[GangKey]):
 
 LOOK_SECONDS: Final = 1.0
 AGAIN_SECONDS: Final = 10
-"""After how long a pod is removed again that is still there."""
+"""The pause before a pod that still exists is removed again."""
 
 
 class StuckMembers:
-    """Removes stuck members after `seconds` at the earliest; 0: never."""
+    """Removes stuck members, at the earliest after `seconds`; 0: never."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class StuckMembers:
         await every(LOOK_SECONDS, self.look, "look for stuck pods", "all gangs")
 
     async def look(self) -> None:
-        """Find the nodes that have failed by now; remove the pods that may be."""
+        """Find nodes that have failed; remove the pods that may be removed."""
         now = int(self._clock())
         self._cache.find_gone_nodes()
         self._cache.settle_failed_nodes(now)
@@ -124,14 +124,14 @@ class StuckMembers:
         yield from (((each.value,), found[each]) for each in Shortage)
 
     def _due(self, pod: Pod) -> int | None:
-        """Return from when on a pod may be removed, in seconds since the epoch; None: never."""
+        """Return when a pod may be removed, in seconds since the epoch; None: never."""
         allowed, failed = self._allowed(pod), self._cache.failed_nodes.get(pod.node)
         if not self._seconds or allowed is None or failed is None:
             return None
         return max(pod.gone_by, failed.since) + max(self._seconds, allowed)
 
     def _allowed(self, pod: Pod) -> int | None:
-        """Return after how many seconds the owner lets a pod be removed; None: never."""
+        """Return after how many seconds the owner allows a pod to be removed; None: never."""
         if annotations.FORCE_DELETE_STUCK_PODS in pod.annotations:
             try:
                 return fields.duration(pod.annotations, annotations.FORCE_DELETE_STUCK_PODS)

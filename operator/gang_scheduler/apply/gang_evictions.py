@@ -32,7 +32,7 @@ log = Logger()
 
 
 class DegradedEvictions:
-    """Hands gangs to the evictor that were without room for as long as their schedule timeout."""
+    """Hands gangs to the evictor that have lacked room for as long as their schedule timeout."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class DegradedEvictions:
         await every(LOOK_SECONDS, self.look, "look for degraded gangs", "all gangs")
 
     def look(self) -> None:
-        """Evict the gangs that are late by now."""
+        """Evict the gangs whose schedule timeout is over."""
         now = int(self._clock())
         self._cache.settle_failed_nodes(now)
         if not self._writes.allowed():
@@ -68,7 +68,7 @@ class DegradedEvictions:
                     self._evict(info, degraded.refused.gang)
 
     def _unfinished(self) -> Iterator[GangInfo]:
-        """Yield the gangs that are still to be evicted since pods of them were marked."""
+        """Yield the gangs whose eviction has begun, but is not finished."""
         if self._begun is None:
             marked = (pod for pod in self._cache.pods() if pod.starting_anew and pod.living)
             self._begun = {pod.gang for pod in marked if pod.node}
@@ -81,7 +81,7 @@ class DegradedEvictions:
 
     def _evict(self, info: GangInfo, gang: Gang) -> None:
         bound = info.observed.bound()
-        # A binding that is under way must be finished first.
+        # A binding in progress must be finished first.
         if any(pod.assumed for pod in bound):
             return
         log.warning("degraded_gang_evicted", gang=str(info.key), pods=len(bound))
@@ -89,7 +89,7 @@ class DegradedEvictions:
         # Written first: if this raises, nothing is counted.
         self._evictor.submit(Preemption((gang,), (), victims, to_start_anew=True))
         self._cache.victims.decided([pod.uid for pod in bound])
-        # Should the eviction fail, the gang is given as much time again.
+        # If the eviction fails, the gang gets as much time again.
         info.losses.no_room_since = None
         if self._begun is not None:
             self._begun.discard(info.key)
@@ -124,7 +124,7 @@ class Drainer:
         await every(DRAIN_SECONDS, self.look, "drain", "queues", when=self._writes.allowed)
 
     def look(self) -> None:
-        """Begin to evict all gangs that must go and that no earlier look has begun to evict."""
+        """Begin to evict all gangs that must go and for which no earlier call has begun."""
         now = int(self._clock())
         self._evictor.drain_only(draining.queues_of(self._cache, now))
         # A list, since an eviction changes what `drained` iterates over.

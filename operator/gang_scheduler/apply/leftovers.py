@@ -29,21 +29,23 @@ from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
-# Room that was made for a gang and was lost later, or that its members did not use in time.
+# Room that was made for a gang and was then lost, or that its members did not use in time.
 
 HOLDING = INCOMPLETE | those_with(lambda rule: Room.KEPT in rule.room)
-"""With these reasons a gang keeps its nominated room: victims leave, or a member is recreated.
+"""A gang that waits for one of these reasons keeps its nominated room.
 
-While members are missing, it keeps the room for at most HOLD_SECONDS: members that were evicted or
-deleted may never be created again.
+Victims are still leaving, or a member is being recreated. While members are missing, the gang keeps
+the room for at most HOLD_SECONDS, because evicted or deleted members may never be created again.
 """
 
 MOST_REFUSALS: Final = 3
-"""How often in a row the API server may refuse to bind a gang until other gangs get its room."""
+"""If the API server refuses to bind a gang this many times in a row, other gangs get its room."""
 
 REST_SECONDS: Final = 600
-"""How long the rest of a gang that is bound in part keeps its room, however often the API server
-refuses it. If other gangs took the room, the bound members would hold nodes for nothing."""
+"""How long the rest of a partially bound gang keeps its room while the API server refuses it.
+
+If other gangs took the room, the bound members would hold their nodes in vain.
+"""
 
 
 class LostNomination(NamedTuple):
@@ -55,12 +57,12 @@ class LostNomination(NamedTuple):
 
 
 class LostNominations:
-    """The gangs that have lost room, with the cause, until they are bound after all."""
+    """The gangs that have lost room, with the cause, until they are bound nevertheless."""
 
     def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
         self._naming = naming
-        # With the info, so that another gang of the same name has lost nothing.
+        # The info is kept, too, because another gang of the same name has lost nothing.
         self._causes: dict[GangKey, tuple[GangInfo, Cause]] = {}
         self._unused: dict[GangKey, LostNomination] = {}
         # When the API server first refused to bind the rest of a gang.
@@ -72,14 +74,16 @@ class LostNominations:
         return cause if info is self._cache.gang_queue.infos.get(key) else None
 
     def over(self, key: GangKey) -> None:
-        """Note that a gang has a place."""
+        """Forget a gang that has found a place."""
         self._causes.pop(key, None)
         self._in_part_since.pop(key, None)
 
     def refused(self, gang: Gang, times: int, now: int, *, in_part: bool = False) -> None:
-        """Note that the API server has refused this many times in a row to bind a gang.
+        """Note how many times in a row the API server has refused to bind a gang.
 
-        `now` is in seconds. The rest of a gang that is bound `in_part` has its room for longer.
+        `now` is in seconds.
+
+        The rest of a gang that is bound `in_part` keeps its room longer.
         """
         if in_part:
             since = self._in_part_since.setdefault(gang.key, now)
@@ -112,7 +116,7 @@ class LostNominations:
     def _expired(
         self, plan: Plan, displaced: AbstractSet[str], now: int
     ) -> Iterator[LostNomination]:
-        """Yield the gangs that have lacked members for so long that others may have their room."""
+        """Yield the gangs that have lacked members for so long that others may take their room."""
         for gang in (each.gang for each in plan.refused if each.reason in INCOMPLETE):
             info = self._cache.gang_queue.infos.get(gang.key)
             held_until = info.preemptor.held_until if info is not None else None
@@ -187,7 +191,7 @@ class OrphanedMarks:
         self._unjudged: set[GangKey] = set()
 
     def settled(self, plan: Plan, now: int) -> list[Pod]:
-        """Return the pods with orphaned marks or requests, once these are certain; empty before.
+        """Return the pods with orphaned marks or requests; nothing until these are certain.
 
         `now` is in seconds.
         """
@@ -208,15 +212,15 @@ class OrphanedMarks:
         return [pod for pod in found if pod.uid not in self._marked]
 
     def _that_go(self, pods: Sequence[Pod], now: int) -> list[Pod]:
-        """Return the pods that may be evicted for no preemptor: it is looked for these later."""
+        """Return the pods that may be evicted without a preemptor: other parts handle them."""
         gangs = {pod.gang for pod in pods if pod.starting_anew}
         gangs |= {each.gang for each in draining.all_in_drained(self._cache, now)}
-        # Degraded gangs are asked to save before they are evicted; their marks come after that.
+        # A degraded gang is asked to save before its eviction; its pods are marked later.
         asked = {info.key for info, _ in self._cache.degraded.all(now)}
         return [pod for pod in pods if pod.gang in (gangs if pod.marked else gangs | asked)]
 
     def _is_told(self, pod: Pod) -> bool:
-        """Return whether a running pod says that it is to be evicted."""
+        """Return whether a running pod is marked or asked as a future victim."""
         told = pod.marked or self._cache.checkpoints.standing_on(pod) is not None
         return told and pod.living and bool(pod.node)
 
@@ -234,10 +238,10 @@ log = Logger()
 
 
 class StuckVictims:
-    """Reports every pod once that is stuck in termination on a node that a gang is nominated to.
+    """Reports each pod once that is stuck in termination on the nominated node of a gang.
 
-    A pod is stuck when `timeout_seconds` have passed since the end of its grace period, or where it
-    leaves later than is waited for. `outcomes` then gets the gang that waits, and the pod.
+    A pod is stuck when `timeout_seconds` have passed since the end of its grace period, or if its
+    grace period is longer than gangs wait for. `outcomes` then gets the waiting gang, and the pod.
     """
 
     def __init__(
@@ -259,7 +263,7 @@ class StuckVictims:
         await every(LOOK_SECONDS, self.look, "look for pods that do not end", "all gangs")
 
     def look(self) -> None:
-        """Report the pods that are stuck by now, and count all stuck pods.
+        """Report the stuck pods, and count them.
 
         A pod is counted until it is gone, even if its gang has found room elsewhere. Costs nothing
         while no gang waits for victims and no pod is stuck.
@@ -277,13 +281,13 @@ class StuckVictims:
         metrics.VICTIMS_LINGERING.set(len(hanging))
 
     def _hanging(self, waiting: Collection[str]) -> Iterator[Pod]:
-        """Yield the pods that are stuck, on these nodes or as they were at the last look."""
+        """Yield the stuck pods on these nodes, and those found by the last call."""
         for pod in self._cache.pods():
             if (pod.node in waiting or pod.uid in self._lingering) and self._hangs(pod):
                 yield pod
 
     def _waiting(self) -> Iterator[tuple[str, GangKey]]:
-        """Yield the nodes that room is being made on, and the gang that waits for it."""
+        """Yield the nodes on which room is being made, and the gang that waits for it."""
         gang_queue = self._cache.gang_queue
         if gang_queue.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
             return

@@ -81,7 +81,7 @@ class GangBinding:
 
     @property
     def has_bound(self) -> bool:
-        """Members are on nodes, some of these or others."""
+        """Members of the gang are on nodes, these or others."""
         return self.gang.bound > 0 or self._on_nodes > 0
 
     @property
@@ -100,17 +100,17 @@ class GangBinding:
 
     @property
     def without_volumes(self) -> bool:
-        """Claims of members were not bound, and so no member was."""
+        """Claims of members were not bound, so no member was bound."""
         return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
 
     @property
     def refused(self) -> bool:
-        """The API server will not have a member on its node."""
+        """The API server refuses a member's node."""
         return Outcome.REFUSED in self.outcomes.values()
 
     @property
     def failed(self) -> int:
-        """How many members this scheduler did not bind."""
+        """How many members were not bound."""
         return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())
 
 
@@ -154,7 +154,7 @@ class AdmissionWritten:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionFailed:
-    """A suspended workload stays suspended, although it was admitted."""
+    """A suspended workload was admitted, but could not be started."""
 
     admission: Admission
     why: Cause
@@ -177,7 +177,7 @@ WriteOutcome = (
     | AdmissionFailed
     | WorkloadSuspended
 )
-"""A GangBinding in it is done: every member has its outcome."""
+"""The members of a GangBinding in the queue all have their outcomes."""
 
 
 class Outcomes:

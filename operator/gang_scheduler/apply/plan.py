@@ -38,7 +38,7 @@ class Writers(Protocol):
         """Begin to bind gangs that start together. All are taken back if this raises."""
 
     def is_preempting(self, preemption: Preemption) -> bool:
-        """Return whether all that a preemption would do is under way."""
+        """Return whether everything that a preemption would do is under way."""
 
     def preempt(self, preemption: Preemption) -> None:
         """Begin to make room, or only to clear the nominations of displaced pods."""
@@ -77,7 +77,7 @@ class BinderAndEvictor:
         self._binder.submit([GangBinding(placed, self._plan_id()) for placed in together])
 
     def is_preempting(self, preemption: Preemption) -> bool:
-        """Return whether all that a preemption would do is under way."""
+        """Return whether everything that a preemption would do is under way."""
         return self._evictor.is_preempting(preemption)
 
     def preempt(self, preemption: Preemption) -> None:
@@ -138,9 +138,9 @@ def take_in(
         with confined("preempt", str(preemption.gangs[0].key)):
             _preempt(cache, preemption, now_seconds, writers)
     if plan.placed or plan.admissions or plan.preemptions:
-        # A gang that is gone before the next cycle has had its quota, and frees it then.
+        # A gang that is deleted before the next cycle has used quota, which is free then.
         cache.queue_state(now_seconds)
-    # Others may have waited for the quota of gangs that failed.
+    # Other gangs may have waited for the quota of failed gangs.
     cache.gang_queue.quota_waits.freed(each.gang.queue for each in failed if each.gang.queue)
     if lost:
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)

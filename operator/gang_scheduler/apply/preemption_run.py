@@ -1,4 +1,4 @@
-"""A preemption under way: its steps, and how each is written until an answer settles it."""
+"""A preemption under way: its steps, and the writing of each until an answer settles it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,18 +17,18 @@ from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.telemetry.logger import Logger
 
 ANOTHER_LIFE = 422
-"""The status that answers a patch with the uid of an earlier pod: a uid cannot be changed."""
+"""The status that refuses a patch with the uid of an earlier pod: a uid cannot be changed."""
 
 log = Logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One write of a stage. It is tried again after `passing` answers.
+    """One write of a stage.
 
-    `begun` gets the uid before the first request, and the uids of pods that go `along`; a `final`
-    step is finished from then on even if the run is stopped. `needs_pod`: the run fails if the pod
-    is gone. An `optional` step may fail.
+    It is repeated after `passing` answers. `begun` gets the uid before the first request, and the
+    uids of pods that go `along`. A `final` step is finished once it has begun, even if the run is
+    stopped. `needs_pod`: the run fails if the pod is gone. An `optional` step may fail.
     """
 
     what: str
@@ -82,11 +82,11 @@ class PreemptionRun:
 
     @property
     def told(self) -> set[str]:
-        """The uids of the pods that were asked or marked."""
+        """The uids of the pods that were asked to save, or marked."""
         return self.asked | self.marked
 
     def covers(self, other: "PreemptionRun") -> bool:
-        """Return whether this run does all that the other one would do."""
+        """Return whether this run does everything that the other one would do."""
         displaced = {pod.uid for pod in self.preemption.displaced}
         return (
             not self.void
@@ -110,7 +110,10 @@ class StepWriter:
         self._writes = writes
 
     async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
-        """Write the steps, some at once, until one fails for good. A task a slot, not a step."""
+        """Write the steps, some at once, until one fails for good.
+
+        Uses one task for each slot, not for each step.
+        """
         remaining = iter(steps)
 
         async def work() -> None:
@@ -147,15 +150,15 @@ class StepWriter:
 
     @staticmethod
     def _judge(current: PreemptionRun, step: Step, error: ApiError) -> None:
-        """Give a run up for an answer, unless the answer is as good as the write."""
+        """Give up a run because of an answer, unless the answer means that the write is there."""
         gone = error.kind is Kind.GONE or error.status == ANOTHER_LIFE
-        # A conflict on a precondition: the name is another pod's now, with another uid.
+        # A precondition failed: the name now belongs to another pod, with another uid.
         gone |= error.kind is Kind.CONFLICT and Kind.CONFLICT not in step.passing
         if gone and not step.needs_pod:
             return
         log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
         if step.final:
-            # As if it had never begun: the pod stays, or the watch shows that it leaves after all.
+            # The step counts as never begun: the pod stays, or the watch shows that it leaves.
             step.begun.difference_update((step.pod.uid, *step.along))
         if not step.optional:
             current.fail(StepFailed(step.what, step.pod.key, str(error)))

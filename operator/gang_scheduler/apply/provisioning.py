@@ -47,7 +47,7 @@ class MemberBodies:
         self._workloads = WorkloadObjects(api)
 
     async def of(self, asking: Asking) -> list[Body]:
-        """Return a member of each pod set. Raises ApiError, also where the workload has changed."""
+        """Return a member of each pod set. Raises ApiError, also if the workload has changed."""
         pods = [each.pod for each in asking.pod_sets]
         suspended = asking.gang.suspended
         if suspended is None:
@@ -90,7 +90,7 @@ def _with_image(container: Mapping[str, Any], image: str) -> Mapping[str, Any]:
 
 
 LEFT_OUT: Final = frozenset({"nodeName", "ephemeralContainers", "schedulingGates"})
-"""Fields of a pod's spec that no template may have, or that say nothing of it."""
+"""Fields of a pod's spec that no template may have, or that mean nothing in one."""
 LABELS: Final = {MANAGED_BY: OURS}
 
 
@@ -100,16 +100,16 @@ def template_name(request: ProvisioningRequest, number: int) -> str:
 
 
 def owners_of(cache: Cache, asking: Asking) -> list[Body]:
-    """Return the references to the object of a gang; to its members where there is none.
+    """Return the owner references of a request: to the gang's object, else to its members.
 
-    With the last of its owners a request is deleted by Kubernetes itself.
+    Kubernetes deletes the request with its last owner.
     """
     key = asking.gang.key
     info = cache.gang_queue.infos.get(key)
     spec = info.observed.spec if info is not None else None
     if spec is not None and spec.gvr is not None and spec.uid:
         kind = table.BY_NAME[key.source].object_kind
-        # A JobSet's gang is called after its job, too.
+        # A gang of a JobSet has the name of its replicatedJob as well.
         return [_owner(spec.gvr.api_version, kind, key.name.partition("/")[0], spec.uid)]
     return [_owner("v1", "Pod", each.pod.name, each.pod.uid) for each in asking.pod_sets]
 
@@ -208,7 +208,7 @@ class Provisioner:
         self._pauses: dict[str, tuple[Backoff, float]] = {}
 
     async def run(self) -> None:
-        """Look when something has changed, and now and then, until cancelled."""
+        """Create and delete requests after changes, and now and then, until cancelled."""
         while True:
             with anyio.move_on_after(LOOK_SECONDS):
                 await self._changes.provisioning.wait()
@@ -217,7 +217,7 @@ class Provisioner:
                 await self.look()
 
     async def look(self) -> None:
-        """Note whether nodes can be asked for, then write all that is due."""
+        """Note whether nodes can be requested, then make all writes that are due."""
         self.note_served()
         state = self._cache.provisioning
         if not state.is_on or not self._writes.allowed():
@@ -248,7 +248,7 @@ class Provisioner:
         request: ProvisioningRequest,
         write: Callable[[], Awaitable[None]],
     ) -> None:
-        """Do one write; after a failure, not again for a while."""
+        """Make one write; if it fails, wait before the next attempt."""
         async with limiter:
             with confined("write", f"{request.namespace}/{request.name}"):
                 try:
@@ -274,7 +274,7 @@ class Provisioner:
     # Creation.
 
     async def _create(self, decided: Decided) -> None:
-        """Create the templates and then the request. Raises ApiError where it is to be repeated."""
+        """Create the templates and then the request. Raises ApiError if this must be repeated."""
         request = decided.request
         try:
             owners = owners_of(self._cache, decided.asking)
@@ -306,7 +306,7 @@ class Provisioner:
         try:
             await self._api.create(POD_TEMPLATES, namespace, template)
         except ApiError as error:
-            # It was made by the same name for the same members.
+            # It has the same name, so it was made for the same members.
             if error.kind is not Kind.CONFLICT:
                 raise
 
@@ -325,7 +325,7 @@ class Provisioner:
         raise AssertionError(request)
 
     def _created(self, body: Body, request: ProvisioningRequest) -> None:
-        """Take in the request as it was answered, unless the watch was faster."""
+        """Take in the created request, unless the watch was faster."""
         name = (request.namespace, request.name)
         if name not in self._cache.provisioning.requests.decided:
             return
@@ -344,7 +344,7 @@ class Provisioner:
     # Deletion.
 
     async def _delete(self, request: ProvisioningRequest) -> None:
-        """Delete a request and its templates. Raises ApiError where it is to be repeated."""
+        """Delete a request and its templates. Raises ApiError if this must be repeated."""
         decided = self._cache.provisioning.requests.decided.get((request.namespace, request.name))
         if request.uid or (decided is not None and decided.sent):
             for gvr in _versions(request):

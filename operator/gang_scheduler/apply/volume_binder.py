@@ -59,7 +59,7 @@ class ClaimWait:
     problem: Cause | None = None
 
     def __post_init__(self) -> None:
-        """Begin with all members that have claims as unbound."""
+        """At first, count all members with claims as unbound."""
         self.unbound = {bind.pod.uid for bind in self.waiting}
 
     @property
@@ -112,7 +112,7 @@ class WaitSet:
             self.moved.put(*wait.unbound)
 
     def is_ready(self, wait: ClaimWait) -> bool:
-        """Return whether all claims are bound, and the wait to come before is settled."""
+        """Return whether all claims are bound, and any earlier wait is settled."""
         return not wait.unbound and wait.after not in self.open
 
     def followers(self, wait: ClaimWait) -> tuple[ClaimWait, ...]:
@@ -163,13 +163,13 @@ HOLD_SECONDS = 600
 LOOK_SECONDS = 0.5
 """How often members and nodes are checked. Progress of claims is notified."""
 QUIET_SECONDS = 5.0
-"""Most claims are bound within this time, and need no Event."""
+"""Most claims are bound within this time. An Event is sent only if it takes longer."""
 
 
 class VolumeBinder:
     """Binds claims, for at most `hold_seconds`.
 
-    The claims that a gang waits for go to `outcomes` if that takes longer than usual.
+    If it takes longer than usual, the claims that a gang waits for go to `outcomes`.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class VolumeBinder:
         self._waits = changes.waits_for_claims
 
     def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
-        """Note the waits at once, so that no plan places the same gangs again."""
+        """Register the waits at once, so that no plan places the same gangs again."""
         wait_set = WaitSet(waits)
         self._waits.update(dict.fromkeys(wait_set.wait_of, wait_set.moved))
         for wait in waits:
@@ -203,7 +203,7 @@ class VolumeBinder:
         return wait_set
 
     async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
-        """Hand each wait to `settled` once all its claims are bound, or with its problem."""
+        """Hand each wait to `settled` once all its claims are bound, or it has a problem."""
         try:
             with anyio.move_on_after(self._hold_seconds) as holding:
                 async with anyio.create_task_group() as tasks:
@@ -225,7 +225,10 @@ class VolumeBinder:
     # Writing.
 
     async def _write_all(self, wait_set: WaitSet) -> None:
-        """Write all steps, some at once. One task a slot, not one a step."""
+        """Write all steps, some at once.
+
+        Uses one task for each slot, not for each step.
+        """
         steps: dict[Target, ClaimStep] = {}
         users: dict[Target, list[ClaimWait]] = defaultdict(list)
         for uid, wait in wait_set.wait_of.items():
@@ -354,7 +357,7 @@ class VolumeBinder:
             self._settle(wait_set, wait_set.followers(wait), settled)
 
     def _say(self, wait_set: WaitSet) -> None:
-        """Report the claims that gangs wait for: in the status at once, in Events if it lasts."""
+        """Report the claims that gangs wait for: immediately in the status, later in Events."""
         uids = (bind.pod.uid for wait in wait_set.open for bind in wait.waiting)
         waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:

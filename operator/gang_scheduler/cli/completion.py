@@ -41,7 +41,7 @@ def completion_command(context: click.Context, shell: str) -> None:
 
 
 def gangs(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of gangs of the namespace that is asked about."""
+    """Return the names of gangs in the requested namespace."""
     return _offered(context, incomplete, _names_of("gangs"))
 
 
@@ -78,7 +78,7 @@ def _offered(context: click.Context, incomplete: str, ask: Ask) -> list[Completi
 
 
 async def _asked(ask: Ask, kubeconfig: str, context: str, namespace: str) -> set[str]:
-    # Here, since no other command line needs it; and before the time begins.
+    # Imported here, since no other command line needs it; and before the clock starts.
     import anyio  # noqa: PLC0415
 
     from gang_scheduler.inspection import servers  # noqa: PLC0415

@@ -14,7 +14,7 @@ MOST_NAMES: Final = 10
 
 
 class Exit(enum.IntEnum):
-    """Exit statuses, the same of all commands."""
+    """Exit statuses, the same for all commands."""
 
     DONE = 0
     NOT_TRUE = 1

@@ -14,7 +14,7 @@ READS: Final = (
     *(Exit.DONE, Exit.BAD_INPUT, Exit.NOT_FOUND),
     *(Exit.NOT_ALLOWED, Exit.UNREACHABLE, Exit.INTERRUPTED),
 )
-"""How commands may end that read a cluster."""
+"""The exit statuses of commands that read a cluster."""
 
 
 def statuses(own: Mapping[Exit, str]) -> Mapping[Exit, str]:
@@ -107,7 +107,7 @@ class LazyGroup(click.Group):
         self.lazy = dict(lazy or {})
 
     def loaded(self, name: str) -> click.Command:
-        """Return a command that there is, imported now."""
+        """Return an existing command, imported now."""
         found = self.lazy[name]
         command: click.Command = getattr(importlib.import_module(found.module), found.name)
         return command

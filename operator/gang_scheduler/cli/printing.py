@@ -19,11 +19,11 @@ CHANGED: Final = "* "
 UNCHANGED: Final = "  "
 """Clears the screen before the lines are printed again."""
 LARGEST_PART: Final = 0.25
-"""No more than this part of the time is spent on reading the cluster again and again."""
+"""At most this part of the time is spent on reading the cluster again."""
 
 
 def width(*, watched: bool = False, piped: int = tables.PIPED) -> int:
-    """Return the width of a text. A watched text leaves room for the marks at its lines."""
+    """Return the width of a text. A watched text leaves room for the marks before its lines."""
     whole = tables.page_width(terminal=sys.stdout.isatty(), piped=piped)
     return max(whole - len(CHANGED), 1) if watched and whole else whole
 
@@ -56,7 +56,7 @@ class Printed(NamedTuple):
 
 
 def marked(now: Printed, before: Printed | None) -> str:
-    """Return the text with marks at the lines that the previous text did not have.
+    """Return the text with marks before the lines that are new since the previous text.
 
     The first text and documents get no marks.
     """

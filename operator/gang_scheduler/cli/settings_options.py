@@ -81,12 +81,12 @@ def flag(name: str) -> str:
 
 
 def with_variable(name: str, field: FieldInfo) -> str:
-    """Return the help of a setting that the environment may give, too."""
+    """Return the help of a setting that an environment variable can set, too."""
     return f"{field.description} [{variable(name)}; default: {_default(field)}]"
 
 
 def without_variable(_: str, field: FieldInfo) -> str:
-    """Return the help of a setting that only the flag gives."""
+    """Return the help of a setting that only a flag can set."""
     text = (field.description or "").replace(" (a JSON list in the environment)", "")
     return f"{text} [default: {_default(field)}]"
 
@@ -98,7 +98,7 @@ def _invalid(location: tuple[int | str, ...], value: object, problem: str, given
 
 
 def variable(name: str) -> str:
-    """Return the variable of the environment that gives a setting."""
+    """Return the environment variable of a setting."""
     return f"{ENV_PREFIX}{name.upper()}"
 
 

@@ -20,7 +20,7 @@ class OfJob(Grouped):
 
 
 class OfTurn(Grouped):
-    """Says when the job has its turn."""
+    """Options for when the job has its turn."""
 
     heading = "Scheduling"
 

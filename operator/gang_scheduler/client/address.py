@@ -1,4 +1,4 @@
-"""Where the API server is, and the proxy on the way to it, as a kubeconfig writes them."""
+"""The address of the API server, and of the proxy on the way, as in a kubeconfig."""
 
 import base64
 import ssl
@@ -14,7 +14,7 @@ IN_PATHS = "/?&=%:@!$'()*+,;~"
 
 @dataclass(frozen=True)
 class Proxy:
-    """Where a proxy listens. `authorization` is sent to it as our identity; "" for none."""
+    """The address of a proxy. `authorization` is sent to it as our identity; "" for none."""
 
     host: str
     port: int
@@ -22,7 +22,7 @@ class Proxy:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Take a proxy-url apart. Raises ValueError for a proxy of another kind than http."""
+        """Split a proxy-url into its parts. Raises ValueError if it is no http proxy."""
         parts = urllib.parse.urlsplit(url)
         if parts.scheme != "http" or not parts.hostname:
             # The URL may hold a password.
@@ -33,10 +33,10 @@ class Proxy:
 
 @dataclass(frozen=True)
 class Address:
-    """A URL, taken apart. `name` is host and port as the Host header says them.
+    """A URL, split into its parts.
 
-    `tls` is how the server proves its identity, None for a URL without TLS. With a
-    `proxy` it is reached through a tunnel.
+    `name` is host and port as in the Host header. `tls` is how the server proves its identity, None
+    for a URL without TLS. With a `proxy`, the server is reached through a tunnel.
     """
 
     host: str

@@ -1,7 +1,7 @@
 """Requests over an aiohttp session, with the promises of `http1` and a widely used parser.
 
-By default a session repeats PUT and DELETE when a kept connection ends, and takes bytes that an
-idle connection has brought for the answer to the next request. This client does neither.
+By default, a session repeats PUT and DELETE when a kept connection ends. It also takes bytes that
+arrived on an idle connection as the answer to the next request. This client does neither.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from gang_scheduler.client.address import Address
 from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError
 
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=http.CONNECT_SECONDS)
-"""The rest of a request's time is measured here, with the wait for a connection."""
+"""aiohttp has no time limit of its own: this module times the whole request, with any waiting."""
 
 
 def session_of(
@@ -40,7 +40,7 @@ def session_of(
 
 
 class AiohttpClient:
-    """Asks over a session, at most `limit` times at once; later requests wait in line."""
+    """Sends requests over a session, at most `limit` at once; later requests wait in line."""
 
     def __init__(self, session: aiohttp.ClientSession, address: Address, limit: int) -> None:
         self._session = session
@@ -108,7 +108,7 @@ class AiohttpClient:
 
 
 def _words(error: aiohttp.ClientError) -> str:
-    """Return the error in as few words as `http1`."""
+    """Return the error in as few words as `http1` does."""
     match error:
         case aiohttp.ClientHttpProxyError():
             return f"the proxy makes no way: it answers {error.status} {error.message}"
@@ -128,7 +128,7 @@ async def _whole(answer: aiohttp.ClientResponse) -> Answer:
 async def _once(
     request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request, and take care that the session does not by itself send it once more."""
+    """Send a request, and make sure that the session does not repeat it on its own."""
     try:
         return await send(request)
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -138,7 +138,7 @@ async def _once(
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Keeps no connection that has brought bytes that no request asked for."""
+    """Keeps no connection on which bytes arrived that belong to no request."""
 
     async def connect(
         self,
@@ -156,7 +156,7 @@ class _Connector(aiohttp.TCPConnector):
 
 @dataclass(slots=True)
 class _Sending:
-    """A request that is sent while it may be, and not after `latest` on the monotonic clock."""
+    """A request that is sent only while allowed, and not after `latest` on the monotonic clock."""
 
     latest: float
     may_send: MaySend
@@ -167,7 +167,7 @@ def _traces() -> aiohttp.TraceConfig:
     """Return the hooks that the session calls for each request."""
     found = aiohttp.TraceConfig()
     found.on_connection_reuseconn.append(_kept)
-    # The head waits for the body if there is one, and that for a turn of its own.
+    # The head is not sent before the body if there is one, and the body waits for its own turn.
     found.on_request_headers_sent.append(_about_to_send)
     found.on_request_chunk_sent.append(_about_to_send)
     return found

@@ -1,13 +1,11 @@
 """Connections to the API server: from the pod's ServiceAccount or a kubeconfig.
 
-kubernetes_asyncio loads the configuration, with everything a kubeconfig can say (exec plugins
-too). A proxy of another kind than http is refused by name. Its typed client is not used: it needs
+kubernetes_asyncio loads the configuration, with everything a kubeconfig can contain (exec plugins
+too). A proxy that is not an http proxy is refused by name. Its typed client is not used: it needs
 several times the CPU for a binding, and reports a successful binding as an error
-(kubernetes-client/python#547).
-
-Requests go over a small client of our own (`http1`), because a request in an aiohttp session
-costs four times as much. An administrator can choose the aiohttp session that the watches use,
-which make a request once in minutes.
+(kubernetes-client/python#547). Requests go over a small client of our own (`http1`), because a
+request in an aiohttp session costs four times as much. An administrator can choose aiohttp for
+requests, too. Watches always use it; they make only one request in minutes.
 """
 
 import base64
@@ -76,7 +74,10 @@ def _resource_of(path: str) -> tuple[str, bool]:
 
 
 def context_of(configuration: Configuration) -> ssl.SSLContext:
-    """Return the context of all connections. Raises OSError or ValueError for unusable files."""
+    """Return the TLS context of all connections.
+
+    Raises OSError or ValueError for unusable files.
+    """
     context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
     if configuration.cert_file:
         context.load_cert_chain(configuration.cert_file, configuration.key_file)
@@ -89,9 +90,10 @@ def context_of(configuration: Configuration) -> ssl.SSLContext:
 
 
 def _expect(name: str, context: ssl.SSLContext) -> None:
-    """Ask the server for a certificate of `name` instead of the name in its URL, and check that.
+    """Make the server prove that it is `name`, and not the name in its URL.
 
-    In the context, since Kopf cannot set it for each request. Event loops start TLS by `wrap_bio`.
+    This is set in the context, since Kopf cannot set it for each request. Event loops start TLS by
+    `wrap_bio`.
     """
     context.wrap_bio = partial(_wrap_as, context.wrap_bio, name)  # type: ignore[method-assign] # of this context only.
 
@@ -103,11 +105,11 @@ def _wrap_as(wrap_bio: Any, name: str, *ends: ssl.MemoryBIO, **given: Any) -> ss
 
 REQUEST_SECONDS = 30
 PAGE_SECONDS = 60.0
-"""The timeout of a page of a list that is read once and never repeated."""
+"""The timeout of a page of a list, for commands that read it once and never repeat it."""
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 DEFAULT_NAMESPACE = "default"
 TOKEN_SECONDS = 60
-"""How often the token is read: projected ServiceAccount tokens are replaced on disk in time."""
+"""The token is read this often: projected ServiceAccount tokens are replaced on disk in time."""
 HEADERS = {
     "User-Agent": f"py-gang-scheduler/{__version__}",
     # Compressing a long list takes the API server longer than sending it as it is.
@@ -306,10 +308,10 @@ class Connection:
         body: bytes | None,
         timeout_seconds: float,
     ) -> Answer:
-        """Send a write if the fence lets it pass. How long it may last, the server is told.
+        """Send a write if the fence allows it.
 
-        That is no less than the Lease allows, since a request may wait in the queues of priority
-        and fairness for a quarter of it.
+        The server is told how long the write may last. That is the time that the Lease allows,
+        since a request may wait for a quarter of it in the queues of priority and fairness.
         """
         lasts = self.fence.within(REQUEST_SECONDS)
         if not self.fence.allows(lasts):
@@ -321,7 +323,7 @@ class Connection:
             answer = await self.client.ask(
                 method, path, headers, body, seconds, may_send=write.may_be_sent
             )
-            # A server that has failed may still carry it out.
+            # A server that reports a failure may still carry it out.
             write.is_answered = answer.status < 500
             return answer
 
@@ -331,7 +333,7 @@ class Connection:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the chunks of a long answer as they come, until its end or `silence_seconds`.
 
-        Raises ApiError for every other outcome, inside of the block, too.
+        Raises ApiError for every other outcome, also while the block runs.
         """
         import aiohttp  # noqa: PLC0415 - as `session`.
 
@@ -356,7 +358,7 @@ class Connection:
         now = time.monotonic()
         if now - self._token_read_at > TOKEN_SECONDS:
             token = await self.configuration.get_api_key_with_prefix("BearerToken") or ""
-            # A newline at the end of the token file would break the header.
+            # A newline at the end of the token file would make the header invalid.
             self._token = token.strip() or self._basic()
             self._token_read_at = now
         return {"Authorization": self._token} if self._token else {}

@@ -14,7 +14,7 @@ class Kind(enum.Enum):
     """The meaning of an answer for the caller."""
 
     GONE = "gone"
-    """404: the object is not there (any more)."""
+    """A 404: the object does not exist, or no longer."""
     CONFLICT = "conflict"
     """409: another writer was faster, or a precondition does not hold."""
     THROTTLED = "throttled"
@@ -22,7 +22,7 @@ class Kind(enum.Enum):
     PROTECTED = "protected"
     """429 of an eviction: a PodDisruptionBudget forbids it for now."""
     DENIED = "denied"
-    """401 and 403: not allowed. That may pass, as of an API server that has just started."""
+    """401 and 403: not allowed. This may pass, for example while an API server is starting."""
     REFUSED = "refused"
     """Any other 4xx: the same request would fail again."""
     UNKNOWN = "unknown"
@@ -40,10 +40,10 @@ BY_STATUS: Final = {
     429: Kind.THROTTLED,
 }
 TERMINATING: Final = "NamespaceTerminating"
-"""The cause in a 403 that no right would change: the namespace is being deleted."""
+"""The cause of a 403 that no right would change: the namespace is being deleted."""
 
 BUDGET = "DisruptionBudget"
-"""The cause in an answer that a PodDisruptionBudget brought about."""
+"""The cause in an answer if a PodDisruptionBudget forbids an eviction."""
 
 
 class ApiError(Exception):
@@ -60,7 +60,7 @@ class ApiError(Exception):
 
     @property
     def details(self) -> tuple[int, str, float, str]:
-        """The arguments that make the same error once more."""
+        """The arguments with which an equal error can be made."""
         return self.status, self.message, self.retry_after, self.cause
 
     @property
@@ -76,7 +76,7 @@ class ApiError(Exception):
 
 
 def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> ApiError:
-    """Return the error of an answer; its body is a Status if the API server itself wrote it."""
+    """Return the error for an answer; its body is a Status if the API server itself wrote it."""
     cause = ""
     try:
         told: Any = msgspec.json.decode(content)

@@ -1,8 +1,9 @@
-"""Whether a write may be sent now, and how long it may take, so that no other process leads yet.
+"""Decides whether a write may be sent now, and how long it may take.
 
-The check is made when the write is sent, since a process may be stopped for any time after its
-decision. A write that was sent in time can still be delayed on its way. So each write tells the API
-server how long it may take; the server drops writes that it has not begun to store by then.
+No write may take effect once another process can lead. The check is made when the write is sent,
+since a process may be stopped for any time after its decision. A write that was sent in time can
+still be delayed on its way. So each write tells the API server how long it may take; the server
+drops writes that it has not begun to store by then.
 """
 
 import asyncio
@@ -13,8 +14,11 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 SHARE: Final = 0.9
-"""How much of the time that is left of the Lease a write may take. The rest is for the way to the
-moment of sending: connections are made before that."""
+"""The part of the Lease's remaining time that a write may take.
+
+The rest is for the time between this check and the moment of sending. Connections are made before
+the check.
+"""
 
 
 class Leadership(Protocol):
@@ -35,9 +39,10 @@ def boot_time() -> float:
 
 
 class Fence:
-    """Guards all writes of a process; open without an election, and until it is closed.
+    """Guards all writes of a process.
 
-    It is used from the one event loop that writes.
+    It is open without an election, and until it is closed. It is used from the one event loop that
+    writes.
     """
 
     def __init__(self, leadership: Leadership | None = None) -> None:
@@ -50,7 +55,7 @@ class Fence:
 
     @property
     def is_needed(self) -> bool:
-        """Whether another process could lead one day."""
+        """Whether another process can ever lead."""
         return self._leadership is not None
 
     def allows(self, seconds: float = 0.0) -> bool:
@@ -61,7 +66,7 @@ class Fence:
         return leads and seconds <= self._leadership.seconds_left()
 
     def within(self, seconds: float) -> float:
-        """Return how much of its time limit a write may use; 0 or less: it may not begin."""
+        """Return how much of its time limit a write may use; if 0 or less, it must not begin."""
         if self._leadership is None:
             return seconds
         return min(seconds, self._leadership.seconds_left() * SHARE)
@@ -86,13 +91,16 @@ class Fence:
         self._is_closed = True
 
     async def quiet(self) -> None:
-        """Return when no write that has passed can take effect any more. Close the fence before."""
+        """Return once no write that was sent can take effect any more.
+
+        Close the fence before.
+        """
         await self._none_under_way.wait()
         await asyncio.sleep(max(0.0, self._open_until - _now()))
 
 
 class Write:
-    """A write under way that takes `seconds` at most. `sent_at` is in the event loop's time."""
+    """A write in progress that takes `seconds` at most. `sent_at` is in the event loop's time."""
 
     def __init__(self, fence: Fence, seconds: float) -> None:
         self.sent_at: float | None = None
@@ -101,7 +109,7 @@ class Write:
         self._seconds = seconds
 
     def may_be_sent(self) -> bool:
-        """Return whether it may be sent, which it then is."""
+        """Return whether the write may be sent; if so, it counts as sent from now on."""
         if not self._fence.allows(self._seconds):
             return False
         self.sent_at = _now()

@@ -1,4 +1,4 @@
-"""The port of the HTTP clients. Only the connection knows that there are two.
+"""The interface of the HTTP clients. Only the connection knows that there are two.
 
 Callers depend on whether a request was carried out. `http1` and `aiohttp_client` make the same
 promises about that, and the same tests check both.
@@ -9,15 +9,19 @@ from typing import NamedTuple, Protocol
 
 CONNECT_SECONDS = 10
 KEEP_SECONDS = 60
-"""How long an idle connection is kept: the next gang need not shake hands. The API server would
-keep it for 90 s."""
+"""How long an idle connection is kept, so that the next gang needs no new handshake.
+
+The API server would keep it for 90 s.
+"""
 SEND_SECONDS = 4
-"""A write is sent within this time or not at all: It was allowed when it was requested, and the
-process may have been stopped since."""
+"""A write is sent within this time or not at all.
+
+It was allowed when it was requested, but the process may have been stopped since.
+"""
 
 
 class BrokenError(ConnectionError):
-    """A connection ended, or brought something else, before an answer was whole."""
+    """A connection ended, or carried something else, before an answer was complete."""
 
 
 class NotSentError(TimeoutError):
@@ -36,7 +40,7 @@ def always() -> bool:
 class Answer(NamedTuple):
     """An answer. Names of headers are in lower case.
 
-    `lasts`: the connection can be used again. Only the client needs to know.
+    `lasts`: the connection can be used again; only the client needs this.
     """
 
     status: int
@@ -47,7 +51,7 @@ class Answer(NamedTuple):
 
 
 class HttpClient(Protocol):
-    """Asks one server over a bounded number of connections, which are kept for the next request."""
+    """Sends requests to one server over a limited number of kept connections."""
 
     async def ask(
         self,

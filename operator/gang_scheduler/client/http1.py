@@ -22,7 +22,7 @@ from gang_scheduler.client import http
 from gang_scheduler.client.address import Address, Proxy
 from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError
 
-# Answers are assembled from the bytes of a connection, however these are cut. No I/O.
+# Assembles answers from the bytes of a connection, in whatever pieces they arrive. No I/O.
 
 HTTP_ERRORS = (httptools.HttpParserError, httptools.HttpParserUpgrade)
 FRAMED = {b"content-length", b"transfer-encoding"}
@@ -53,15 +53,15 @@ class AnswerReader:
                 raise BrokenError(f"the answer is no HTTP: {error}") from error
             self._has_surplus = True
         answer, self._answer = self._answer, None
-        # Bytes after an answer would be taken for the next answer.
+        # Bytes after an answer would be mistaken for the next answer.
         return answer._replace(lasts=False) if answer and self._has_surplus else answer
 
     def end(self) -> Answer | None:
-        """Return the answer that the regular end of the connection completes, if one is open."""
+        """Return the answer that ends with the connection, if there is such an answer."""
         return self._whole(lasts=False) if self._is_open_ended else None
 
     def on_message_begin(self) -> None:
-        """Start over. A second answer at once is surplus."""
+        """Start over. A second answer to one request is an error."""
         self._has_surplus = self._answer is not None
         self._reason = b""
         self._headers = {}
@@ -96,17 +96,17 @@ class AnswerReader:
 
 
 AT_ONCE = 1 << 16
-"""A longer request may be refused before all of it is sent. (Under TLS that cannot be known.)"""
+"""A longer request may be refused before all of it is sent. (Under TLS this cannot be detected.)"""
 
 
 class UnansweredError(BrokenError):
-    """A connection ended before the first byte of an answer: it may have been idle for too long."""
+    """A connection ended before the first byte of an answer, perhaps after being idle too long."""
 
 
 class Channel(asyncio.Protocol):
-    """An open connection. A caller of `ask` has it exclusively until the answer is there.
+    """An open connection. A caller of `ask` uses it alone until the answer is complete.
 
-    `ended` is done when the connection is closed. `idle_since` belongs to the keeper of idle
+    `ended` is done when the connection is closed. `idle_since` is set by the owner of idle
     connections, in the event loop's time.
     """
 
@@ -151,7 +151,7 @@ class Channel(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Hand the answer over when it is whole."""
+        """Hand the answer over when it is complete."""
         waiter = self._pending()
         if waiter is None:  # Not an answer: a server may say that it closes an idle connection.
             self.abort()
@@ -193,11 +193,11 @@ LONGEST_REPLY = 1 << 14
 
 
 class ProxyError(ConnectionError):
-    """The proxy makes no way to the API server."""
+    """The proxy opens no tunnel to the API server."""
 
 
 async def open_tunnel(proxy: Proxy, connected: socket.socket, target: str) -> None:
-    """Have all that follows on a connection to the proxy passed on. Raises OSError."""
+    """Turn a connection to the proxy into a tunnel to the API server. Raises OSError."""
     loop = asyncio.get_running_loop()
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.authorization:
@@ -224,7 +224,7 @@ def _check(proxy: Proxy, reply: bytes) -> None:
 
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""After this time the next address of a host is tried in parallel: the first may be dead."""
+"""After this time, the next address of a host is tried in parallel: the first may be dead."""
 
 
 async def dial(address: Address) -> Channel:
@@ -298,7 +298,7 @@ class Client:
         def due() -> bool:
             return time.monotonic() <= latest and allowed()
 
-        # This saves half of the cost of an anyio scope for each binding; nothing here waits when
+        # This costs half as much as an anyio scope for each binding; nothing here waits when
         # cancelled.
         async with asyncio.timeout(timeout_seconds), self._slots:  # noqa: TID251
             kept = self._freshest()

@@ -19,7 +19,7 @@ _OPEN_ID: Final = f"{_LIBRARY}.config.openid"
 
 @contextmanager
 def _without_models() -> Iterator[None]:
-    """Have the library's packages import their modules one by one, and not all, in the block."""
+    """Within the block, make the library's packages import modules only when they are named."""
     spec = importlib.util.find_spec(_LIBRARY)
     if _LIBRARY in sys.modules or spec is None or not spec.submodule_search_locations:
         yield
@@ -33,17 +33,17 @@ def _without_models() -> Iterator[None]:
     sys.modules |= stand_ins
     try:
         configuration = importlib.import_module(f"{_CLIENT}.configuration")
-        # The loader names both, and creates only a Configuration.
+        # The loader mentions both, but creates only a Configuration.
         client.__dict__.update(Configuration=configuration.Configuration, ApiClient=None)
         yield
     finally:
-        # Other code that imports the library gets the whole of it.
+        # Other code that imports the library gets all of it.
         for name in stand_ins:
             del sys.modules[name]
 
 
 def _open_id(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - the library's.
-    """Return the function that renews a token. It needs aiohttp, as few users do."""
+    """Return the function that renews a token. It needs aiohttp; few users have such tokens."""
     return importlib.import_module(_OPEN_ID).OpenIDRequestor(*given, **named)
 
 

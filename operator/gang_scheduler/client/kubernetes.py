@@ -21,14 +21,20 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 PAGE = 5000
 EVENT_SECONDS = 5.0
-"""Timeout of an Event. Events are sent one by one: a request that hangs delays all that follow."""
+"""The timeout of an Event.
+
+Events are sent one by one: a request that hangs delays all later ones.
+"""
 BIND_SECONDS = 4.0
-"""A worker that waits for one binding sends no other. The fence of the connection makes sure that
-no write is sent after another replica may hold the Lease."""
+"""The timeout of a binding: meanwhile, its worker sends no other one.
+
+The fence of the connection makes sure that no write is sent once another replica may hold the
+Lease.
+"""
 
 
 class KubernetesApi:
-    """Raw requests: bodies are built here, and of the answers only the needed fields are read."""
+    """Raw requests: builds bodies, and reads only the needed fields of answers."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -63,7 +69,7 @@ class KubernetesApi:
         return found.spec.node_name
 
     async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period or with this one."""
+        """Delete the pod, if it still has this uid, with its own grace period or the given one."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", **_deletion(pod, grace_seconds)}
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("DELETE", path, msgspec.json.encode(options))
@@ -71,7 +77,7 @@ class KubernetesApi:
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:
-        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        """Evict the pod, or only check whether that is allowed; PROTECTED if budgets forbid it."""
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -95,7 +101,7 @@ class KubernetesApi:
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
-        """Ask for a volume for a claim on a node, and return the new version of the claim.
+        """Request a volume for a claim on a node, and return the new version of the claim.
 
         A bound claim is left unchanged. REFUSED if another node was selected, GONE if the claim has
         another uid, CONFLICT if another writer changes the claim at the same time.
@@ -104,7 +110,7 @@ class KubernetesApi:
         return await self._change(path, lambda it: patches.selecting_node(it, claim, node))
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
-        """Have a volume bound to a claim, and return the volume's version then.
+        """Reserve a volume for a claim, and return the volume's new version.
 
         REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
@@ -112,7 +118,7 @@ class KubernetesApi:
         return await self._change(path, lambda it: patches.reserving_claim(it, volume, claim))
 
     async def _change(self, path: str, patch_for: Callable[[Body], Body | None]) -> int:
-        """Read an object, patch it if a patch is needed, and return its version then."""
+        """Read an object, patch it if needed, and return its version after that."""
         answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
         patch = patch_for(_document(answer))
         if patch is not None:
@@ -124,7 +130,7 @@ class KubernetesApi:
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
-        # With the uid the API server refuses the patch if another pod has the name by now.
+        # With the uid, the API server refuses the patch if another pod has taken the name.
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
         path = _path(PODS, pod.namespace, pod.name) + "/status"
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
@@ -152,7 +158,10 @@ class KubernetesApi:
         return False
 
     async def _has_status(self, gvr: GVR) -> bool:
-        """Return whether the CRD has a status subresource: after a 404 the object may be gone."""
+        """Return whether the CRD has a status subresource.
+
+        After a 404, either the subresource or the object may be missing.
+        """
         answer = await self._connection.request("GET", f"/apis/{gvr.group}/{gvr.version}")
         served = {each["name"] for each in _document(answer).get("resources", ())}
         if f"{gvr.plural}/status" in served:
@@ -167,7 +176,7 @@ class KubernetesApi:
         await self._connection.request("POST", path, body, timeout_seconds=EVENT_SECONDS)
 
     async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
-        """Say that an Event was seen this many times, 2 or more, and when the last time was."""
+        """Set how often an Event was seen, 2 times or more, and when it was last seen."""
         path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}"
         patch = {"series": {"count": count, "lastObservedTime": seen_at}}
         body = msgspec.json.encode(patch)
@@ -205,16 +214,16 @@ class KubernetesApi:
         return _document(await self._connection.request("GET", _path(gvr, namespace, name)))
 
     async def create(self, gvr: GVR, namespace: str, body: Body) -> Body:
-        """Create an object, and return it; CONFLICT if there is one of its name.
+        """Create an object, and return it; CONFLICT if its name is taken.
 
-        GONE if the kind or the namespace is not there.
+        GONE if the kind or the namespace does not exist.
         """
         path, content = _path(gvr, namespace), msgspec.json.encode(body)
         answer = await self._connection.request("POST", path, content, timeout_seconds=BIND_SECONDS)
         return _document(answer)
 
     async def delete(self, gvr: GVR, namespace: str, name: str, uid: str = "") -> None:
-        """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
+        """Delete an object; if a uid is given, only the object with it, else CONFLICT."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         precondition = {"preconditions": {"uid": uid}} if uid else {}
         body = msgspec.json.encode({**options, **precondition})
@@ -242,7 +251,7 @@ class KubernetesApi:
         return await self.get(_LEASES, namespace, name)
 
     async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
-        """Create a Lease without a resourceVersion, or replace the one of that version."""
+        """Create a Lease if the given one has no resourceVersion, else replace that version."""
         body = msgspec.json.encode(lease)
         if lease["metadata"].get("resourceVersion"):
             path = _path(_LEASES, namespace, name)
@@ -267,7 +276,7 @@ def _document(answer: bytes) -> Body:
 
 
 def _decoded(answer: bytes, kind: type[T]) -> T:
-    """Return the decoded answer. A proxy in between may cut an answer, or write one of its own."""
+    """Return the decoded answer. A proxy on the way may cut an answer, or send its own."""
     try:
         return msgspec.json.decode(answer, type=kind)
     except UNREADABLE as error:

@@ -1,10 +1,10 @@
-"""Which replica schedules: the holder of a Lease of coordination.k8s.io/v1.
+"""Leader election: the holder of a Lease of coordination.k8s.io/v1 schedules.
 
-Two never lead at once. A leader stops writing `renew_deadline` after it sent its last successful
-renewal; the others wait the longer `lease_seconds` after they saw it. Both are measured on a
-monotonic clock, each on its own machine, and so no wall clock is ever compared: the times in the
-Lease are for people.
+Two never lead at once.
 
+A leader stops writing `renew_deadline` after it sent its last successful renewal; the other
+replicas wait the longer `lease_seconds` after they saw that renewal. Each replica measures with its
+own monotonic clock, and wall clocks are never compared: the times in the Lease are for people.
 kubernetes_asyncio's election is not used: it blocks beyond its deadline, leaks its leading task
 when the connection breaks, writes local time as UTC, and never releases.
 """
@@ -23,9 +23,12 @@ from gang_scheduler.client.port import Api, Body
 
 NEVER = float("-inf")
 SHORTEST_PAUSE = 0.2
-"""Between two attempts, as a part of the period, however long the first one took."""
+"""The pause between two attempts, relative to the period.
+
+It does not depend on the first one's duration.
+"""
 LATE_SECONDS = 2.0
-"""An API server that resumes after a stop soon has read the requests that were sent before."""
+"""An API server that resumes after a stop has soon read all requests that were sent before."""
 
 
 class Sign(enum.StrEnum):
@@ -44,7 +47,10 @@ class Predecessor(NamedTuple):
 
 
 class LeadershipLost(Exception):  # noqa: N818 - reads as the event it reports.
-    """The Lease was not renewed in time, or another replica has it: this process must not write."""
+    """The Lease was not renewed in time, or another replica holds it.
+
+    This process must not write.
+    """
 
 
 def utc_now() -> datetime:
@@ -94,7 +100,8 @@ class LeaderElector:
         self._lease_seconds = lease_seconds
         self._renew_deadline = renew_deadline
         self._retry_seconds = retry_seconds
-        # A slow answer is better than none, and after a lost request there is time for another.
+        # Waiting for a slow answer is better than none, and after a lost request there is time for
+        # another.
         self._request_seconds = (renew_deadline - retry_seconds) / 2
         self._clock = clock or _loop_time
         self._wall_clock = wall_clock
@@ -108,7 +115,10 @@ class LeaderElector:
         self._written: Body | None = None
 
     def is_leader(self) -> bool:
-        """Return whether this process may write. Ask before every write: it ends by itself."""
+        """Return whether this process may write.
+
+        Ask before every write: leadership ends by itself.
+        """
         return self._clock() < self._renewal_sent_at + self._renew_deadline
 
     def seconds_left(self) -> float:
@@ -116,10 +126,10 @@ class LeaderElector:
         return self._renewal_sent_at + self._lease_seconds - self._clock()
 
     async def late_writes(self) -> None:
-        """Return when the last writes of a predecessor from before an outage have arrived.
+        """Return when the last writes that a predecessor sent before an outage have arrived.
 
-        Without an outage they ended long ago: no request outlives the deadline of its Lease by a
-        Lease.
+        Without an outage they ended long ago: a request is over at the latest when the Lease has
+        run out twice.
         """
         await asyncio.sleep(max(0.0, self._answered_again_at + LATE_SECONDS - self._clock()))
 
@@ -137,7 +147,7 @@ class LeaderElector:
             while self.is_leader():
                 await self._renew()
         except asyncio.CancelledError:
-            # 3. Let the next one lead at once.
+            # 3. Release the Lease, so that the next replica can lead at once.
             with anyio.CancelScope(shield=True):
                 if self.releases:
                     await self.release()
@@ -145,8 +155,8 @@ class LeaderElector:
         raise LeadershipLost(self.problem or "not renewed in time")
 
     async def release(self) -> None:
-        """Give the Lease up if it is ours. Does not insist: it would end by itself."""
-        # This comes first: from here on this process writes nothing.
+        """Release the Lease if it is ours. If that fails, the Lease runs out by itself."""
+        # This comes first: from now on this process writes nothing.
         self._renewal_sent_at = NEVER
         lease, self._written = self._written, None
         with suppress(ApiError, TimeoutError):
@@ -160,7 +170,7 @@ class LeaderElector:
         self.released = self._written is not None
 
     async def _release_anew(self) -> None:
-        """Read the Lease, and give it up if it is ours."""
+        """Read the Lease, and release it if it is ours."""
         lease = await self._read()
         if lease is not None and _holder(lease) == self.identity:
             self._written = await self._write(lease, holder="", seconds=1)
@@ -168,7 +178,7 @@ class LeaderElector:
     async def _renew(self) -> None:
         """Make one attempt after a pause, and none beyond the deadline.
 
-        To wait for an answer, or for its absence, is a pause as well.
+        Waiting for an answer counts as a part of the pause.
         """
         left = self._renewal_sent_at + self._renew_deadline - self._clock()
         with anyio.move_on_after(left):
@@ -187,7 +197,7 @@ class LeaderElector:
             return False
 
     async def _renewed(self) -> bool:
-        """Renew the Lease as last written, without reading it; return whether it was unchanged."""
+        """Renew the Lease without reading it; return whether this process was its last writer."""
         lease, self._written = self._written, None
         if lease is None or not self.is_leader():
             return False
@@ -201,7 +211,7 @@ class LeaderElector:
         return True
 
     async def _taken(self) -> bool:
-        """Read the Lease, and take or renew it if no other holds it; return whether so."""
+        """Read the Lease, and take or renew it unless another replica holds it; return success."""
         lease = await self._read()
         if self._is_unanswered:
             self._is_unanswered, self._answered_again_at = False, self._clock()
@@ -226,7 +236,7 @@ class LeaderElector:
         return Predecessor(self._seen_holder, Sign.EXPIRED, self._renewed_at)
 
     async def _put(self, lease: Body | None) -> None:
-        """Write the next record, and lead from the moment at which it was sent."""
+        """Write the next record, and count as leading from the moment at which it was sent."""
         sent_at = self._clock()
         self._written = await self._write(lease, self.identity, self._lease_seconds)
         self._renewal_sent_at = sent_at
@@ -237,7 +247,7 @@ class LeaderElector:
             self._is_unanswered = True
 
     def _is_taken(self, lease: Body | None) -> bool:
-        """Return whether another holder has shown a sign of life within its time.
+        """Return whether another holder has renewed the Lease within its time.
 
         A Lease that was deleted under its holder stays taken for as long.
         """
@@ -249,10 +259,10 @@ class LeaderElector:
         return self._clock() < self._taken_until
 
     def _note_renewal(self, lease: Body) -> None:
-        """Take a version of another's Lease that was not seen before for a sign of life."""
+        """Count a new version of another replica's Lease as a sign of life."""
         if _version(lease) != self._seen_version:
             seconds = _spec(lease).get("leaseDurationSeconds") or self._lease_seconds
-            # Since the answer, not the request: the renewal may have come in between.
+            # Counted from the answer, not the request: the renewal may have come in between.
             self._renewed_at = self._clock()
             self._taken_until = self._renewed_at + float(seconds)
             self._seen_version, self._seen_holder = _version(lease), _holder(lease)
@@ -269,12 +279,12 @@ class LeaderElector:
     async def _write(self, lease: Body | None, holder: str, seconds: int) -> Body:
         """Write the next record and return it.
 
-        The resourceVersion in it makes that fail if the Lease was written meanwhile.
+        Because of its resourceVersion, this fails if the Lease was written meanwhile.
         """
         now = _micro_time(self._wall_clock())
         spec = _spec(lease)
         same = lease is None or _holder(lease) == holder
-        # As in client-go, giving up is no transition; the next holder is one.
+        # As in client-go, a release does not count as a transition; the next holder does.
         follows = int(bool(holder) and not same)
         document = {
             "apiVersion": "coordination.k8s.io/v1",

@@ -8,15 +8,15 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 
-# Patches that get a claim and a volume bound, as kube-scheduler writes them. Each patch is for the
-# exact version that was read, so that it overwrites no other change. The provisioner and the PV
+# Patches that get a claim and a volume bound, as kube-scheduler writes them. Each patch applies
+# only to the version that was read, so it overwrites no other change. The provisioner and the PV
 # controller do the rest.
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 
 def selecting_node(found: Mapping[str, Any], claim: ClaimRef, node: str) -> Body | None:
-    """Return the patch that asks for a volume on a node; None if the claim needs no patch.
+    """Return the patch that requests a volume on a node; None if the claim needs no patch.
 
     Raises ApiError if the claim was replaced by another one, or another node was selected.
     """
@@ -46,7 +46,7 @@ def reserving_claim(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef
     if owner.get("uid"):
         return None
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim._asdict()}
-    # A claimRef without a uid was set by a user and stays; ours the PV controller may undo.
+    # If a user set the claimRef, it has no uid and stays; the PV controller may undo ours.
     ours = {} if owner else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
     return {"metadata": {**_version(metadata), **ours}, "spec": {"claimRef": reference}}
 
@@ -75,9 +75,9 @@ Document = Mapping[str, Any]
 
 
 def merge_patch(before: Document, after: Document) -> dict[str, Any]:
-    """Return the smallest patch that makes `after` of `before`; empty if they are equal.
+    """Return the smallest patch that turns `before` into `after`; empty if they are equal.
 
-    A null in a map of `after` is taken as absent, as in every patch.
+    A null in a map of `after` counts as absent, as in every patch.
     """
     patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
     for key, wanted in after.items():

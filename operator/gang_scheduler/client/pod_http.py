@@ -1,4 +1,4 @@
-"""HTTP to pods: one request for each connection, to an IP, with as few features as possible.
+"""HTTP to pods: one request for each connection, to an IP address, with few features.
 
 The answering code is not trusted. The client follows no redirect, resolves no name, unpacks
 nothing, keeps nothing, and reads only as much as an answer may have.
@@ -18,12 +18,12 @@ SECONDS: Final = 5.0
 """How long one request may take, from the connection to the end of the answer."""
 LONGEST_BODY: Final = 4096
 LONGEST_ANSWER: Final = LONGEST_BODY + 4096
-"""How much of an answer with its headers is read, in bytes. A longer answer is invalid."""
+"""How many bytes of an answer, with its headers, are read. A longer answer is invalid."""
 REQUEST_ID: Final = "Checkpoint-Request-Id"
 
 
 class PodHttpClient:
-    """Asks pods. Keeps no state between two requests."""
+    """Sends requests to pods. Keeps no state between two requests."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
@@ -47,7 +47,10 @@ class PodHttpClient:
 
 
 async def _answer(reader: asyncio.StreamReader) -> Answer:
-    """Read no more than an answer may have. Raises OSError for a longer or an invalid answer."""
+    """Read an answer up to its maximum size.
+
+    Raises OSError if it is longer, or invalid.
+    """
     parser, left = AnswerReader(), LONGEST_ANSWER
     while received := await reader.read(left):
         left -= len(received)

@@ -29,7 +29,10 @@ class PodAnswer(NamedTuple):
 
 
 class PodHttp(Protocol):
-    """Asks pods: follows no redirect, knows no proxy and no credentials, and reads little."""
+    """Sends requests to pods.
+
+    It follows no redirect, has no proxy and no credentials, and reads little.
+    """
 
     async def ask(self, request: PodRequest) -> PodAnswer:
         """Return the answer. Raises OSError if no valid answer comes in time."""
@@ -48,7 +51,7 @@ class Api(Protocol):
         """Return the node of the pod, "" while it has none; GONE if the pod has another uid."""
 
     async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
-        """Delete the pod if it still has this uid, with its own grace period or with the given one.
+        """Delete the pod if it still has this uid, with its own grace period or the given one.
 
         With 0 it is removed at once, without waiting for its kubelet.
         """
@@ -59,7 +62,7 @@ class Api(Protocol):
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:
-        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        """Evict the pod, or only check whether that is allowed; PROTECTED if budgets forbid it."""
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
         """Set annotations of a pod; a value of None removes one. REFUSED if the uid is another."""
@@ -68,14 +71,14 @@ class Api(Protocol):
         """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
-        """Ask for a volume for a claim on a node, and return the new version of the claim.
+        """Request a volume for a claim on a node, and return the new version of the claim.
 
         A bound claim is left unchanged. REFUSED if another node was selected, GONE if the claim has
         another uid, CONFLICT if another writer changes the claim at the same time.
         """
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
-        """Have a volume bound to a claim, and return the volume's version then.
+        """Reserve a volume for a claim, and return the volume's new version.
 
         REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
@@ -90,9 +93,9 @@ class Api(Protocol):
         """Create an Event of events.k8s.io/v1."""
 
     async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
-        """Say that an Event was seen this many times, 2 or more, and when the last time was.
+        """Set how often an Event was seen, 2 times or more, and when it was last seen.
 
-        Kubernetes keeps it for another hour then. GONE once it is kept no longer.
+        Kubernetes then keeps the Event for another hour. GONE if it has expired.
         """
 
     async def uids(self, resource: GVR) -> Mapping[str, PodRef]:
@@ -108,13 +111,13 @@ class Api(Protocol):
         """Return an object of any kind."""
 
     async def create(self, resource: GVR, namespace: str, body: Body) -> Body:
-        """Create an object, and return it; CONFLICT if there is one of its name.
+        """Create an object, and return it; CONFLICT if its name is taken.
 
-        GONE if the kind or the namespace is not there.
+        GONE if the kind or the namespace does not exist.
         """
 
     async def delete(self, resource: GVR, namespace: str, name: str, uid: str = "") -> None:
-        """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
+        """Delete an object; if a uid is given, only the object with it, else CONFLICT."""
 
     async def patch(
         self, resource: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
@@ -130,4 +133,4 @@ class Api(Protocol):
         """Return a Lease."""
 
     async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
-        """Create a Lease without a resourceVersion, or replace the one of that version."""
+        """Create a Lease if the given one has no resourceVersion, else replace that version."""

@@ -14,15 +14,18 @@ from gang_scheduler.telemetry import metrics
 UNSURE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
 """Answers after which the same request is worth another try."""
 RACED: Final = UNSURE | {Kind.CONFLICT}
-"""The same of a request without a precondition of its own: a conflict is a race with others."""
+"""The same for a request without a precondition: there, a conflict is a race with other writers."""
 GIVE_UP_SECONDS: Final = 60.0
-"""How long a write of a decision is repeated. After that, the room is better planned again; and
-kube-controller-manager resets the mark of a preemption after two minutes."""
+"""How long a write of a decision is repeated.
+
+After that, it is better to plan the room again. Also, kube-controller-manager resets the mark of a
+preemption after two minutes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a write was not done: its last answer; None if another replica may lead.
+    """The reason why a write was not done: the last answer, or None if another replica may lead.
 
     `passes`: the same write may succeed later.
     """
@@ -37,17 +40,17 @@ class Refusal:
 
     @property
     def retry_after(self) -> float:
-        """After how many seconds the API server asks to try again."""
+        """After how many seconds the API server allows another attempt."""
         return 0.0 if self.error is None else self.error.retry_after
 
     @property
     def is_gone(self) -> bool:
-        """Whether the object is gone, was replaced by another of its name, or is not ours."""
+        """Whether the object is gone, was replaced by another one of its name, or is not ours."""
         return self.kind in (None, Kind.GONE, Kind.CONFLICT)
 
     @property
     def is_final(self) -> bool:
-        """Whether the API server does not take the write, now or later, of an object it has."""
+        """Whether the API server will never accept the write, although the object exists."""
         return self.kind in (Kind.REFUSED, Kind.DENIED) and not self.passes
 
 
@@ -55,7 +58,7 @@ NOT_LEADING: Final = Refusal(None)
 
 
 def count(what: str, result: ApiError | str = "written") -> None:
-    """Count a write by the kind of its answer, or by another result of it."""
+    """Count a write by the kind of its answer, or by another result."""
     label = result.kind.value if isinstance(result, ApiError) else result
     metrics.WRITES.labels(what, label).inc()
 
@@ -67,7 +70,7 @@ def _always() -> bool:
 class Writes:
     """Sends writes while `may_write()` says that this replica leads.
 
-    Remembers which writes are denied and since when: a denial may pass at first.
+    Remembers which writes are denied and since when: a new denial may pass.
     """
 
     def __init__(self, may_write: Callable[[], bool] = _always) -> None:

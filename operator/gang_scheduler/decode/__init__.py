@@ -1,4 +1,4 @@
-"""Objects become nouns of the model: pure, and a refusal names the field and the value.
+"""Decodes objects into the types of the model: pure functions. Open `events` first.
 
-Open `events` first; `reader` says how a kind is read.
+An error names the field and the value. `reader` says how a kind is read.
 """

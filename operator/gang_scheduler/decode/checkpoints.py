@@ -1,4 +1,4 @@
-"""Checkpoints as annotations, statuses, HTTP answers and termination messages report them."""
+"""Checkpoints, as reported in annotations, statuses, HTTP answers and termination messages."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ _MODES: Final = {each.value: each for each in CheckpointMode}
 
 
 def says_policy(present: Mapping[str, str]) -> bool:
-    """Return whether annotations say how a gang saves its work: cheap, and False for most."""
+    """Return whether annotations have a policy on checkpoints: cheap, and False for most."""
     return not _KEYS.isdisjoint(present)
 
 
@@ -109,7 +109,7 @@ MEANT_AS_REPORT: Final = '"checkpoint"'
 """A termination message that contains this is meant to report a checkpoint."""
 LONGEST_LATEST: Final = 16_384
 MOST_READ: Final = 64
-"""How many entries of a status are read."""
+"""At most this many entries of a status are read."""
 _REPORT_KEYS: Final = frozenset(
     {
         annotations.CHECKPOINT_REQUESTED_AT,
@@ -194,7 +194,7 @@ def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
     requested = _requested(found)
     entries = listed[:MOST_READ] if isinstance(listed, list) else []
     if found.get("outcome") != CheckpointOutcome.SAVED:
-        # The request is a later one than the save.
+        # The request was made after the save.
         found = {**found, "requestId": ""}
     saves = [save for each in (found, *entries) if (save := _save(each)) is not None]
     newest = sorted(dict.fromkeys(saves), key=lambda each: -each.done_at)
@@ -215,7 +215,7 @@ def of_latest(present: Mapping[str, str]) -> Checkpoints | None:
 
 
 def _of_containers(statuses: Iterable[ContainerStatus]) -> Save | None:
-    """Return the newest checkpoint that a container left behind as it ended."""
+    """Return the newest checkpoint reported by a container when it ended."""
     found: Save | None = None
     for each in statuses:
         for state in (each.state, each.last_state):
@@ -261,7 +261,7 @@ def _newest(one: Save | None, other: Save | None) -> Save | None:
 
 
 def _apart(saves: Iterable[Save]) -> tuple[Save, ...]:
-    """Return the saves without repetitions of the one before."""
+    """Return the saves, leaving out each that repeats the one before it."""
     kept: list[Save] = []
     for each in saves:
         if not (kept and (each.is_like(kept[-1]) or each.done_at == kept[-1].done_at)):

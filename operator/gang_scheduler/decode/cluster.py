@@ -129,12 +129,12 @@ def _selector(source: LabelSelector | None) -> tuple[Requirement, ...] | None:
 
 
 def _least_healthy(spec: PodDisruptionBudgetSpec) -> Callable[[int], int]:
-    """Return how many must stay healthy, as a function of how many are expected."""
+    """Return how many pods must stay healthy, as a function of how many are expected."""
     most, least = spec.max_unavailable, spec.min_available
     if most is not None:
         share = _share("spec.maxUnavailable", most)
         return lambda expected: max(expected - share(expected), 0)
-    # A budget that sets neither allows no eviction.
+    # A budget without minAvailable and maxUnavailable allows no eviction.
     return _share("spec.minAvailable", "100%" if least is None else least)
 
 
@@ -198,11 +198,11 @@ def node_from_wire(source: node_wire.Node) -> Node:
 
 
 def _changed_at(condition: Condition) -> int:
-    """Return when a condition got its status, in seconds since the epoch; 0 if it is not said."""
+    """Return when a condition got its status, in seconds since the epoch; 0 if unknown."""
     return int(timestamp(condition.last_transition_time or "", "status.conditions[Ready]"))
 
 
-# PriorityClasses, as the admission of an API server applies them to pods and PodGroups.
+# PriorityClasses, applied to pods and PodGroups as the API server does on admission.
 
 
 class PreemptionPolicy(StrEnum):
@@ -268,7 +268,7 @@ def read_priority_class(body: Mapping[str, Any]) -> PriorityClass:
 
 
 def priorities_of(classes: Iterable[PriorityClass]) -> Priorities:
-    """Return the classes of a cluster. Of several global defaults the lowest one counts."""
+    """Return the classes of a cluster. If several are global defaults, the lowest one counts."""
     every = (*SYSTEM, *classes)
     defaults = (each for each in every if each.global_default)
     lowest = min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
@@ -278,7 +278,7 @@ def priorities_of(classes: Iterable[PriorityClass]) -> Priorities:
 # DeviceClasses: the container resources that stand for devices allocated by claims.
 
 PREFIX: Final = "deviceclass.resource.kubernetes.io/"
-"""With the name of a class behind it, a resource of that class."""
+"""The prefix of a resource that stands for the devices of a class; the class's name follows."""
 
 
 class _Spec(Wire, frozen=True):

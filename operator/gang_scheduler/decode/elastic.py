@@ -1,4 +1,4 @@
-"""Elastic gangs in annotations: the bounds between which workers come and go, and at which pace."""
+"""Elastic gangs in annotations: the limits for the number of workers, and the pace of changes."""
 
 import functools
 import re

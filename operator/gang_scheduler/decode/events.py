@@ -1,7 +1,7 @@
 """Watch events: decoded, counted and handed to the state, even if objects are malformed.
 
 A handler never raises: an exception would make Kopf drop later events of the object for minutes. An
-unreadable object is left out, and its owner is told why; `reader` defines which part of it still
+unreadable object is left out, and the fault is reported; `reader` defines which part of it still
 counts. A state older than the known one is dropped silently.
 """
 
@@ -23,14 +23,14 @@ from gang_scheduler.decode.reader import HasMetadata, Identity, Object, Reader, 
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.wire.core import Identified
 
-# Objects that were left out because they cannot be read, as values in one queue. The event handlers
-# put them there without knowing the reader of the queue.
+# Unreadable objects that were left out, as values in one queue. The event handlers put them there
+# without knowing the reader of the queue.
 
 
 class LeftOut(NamedTuple):
     """An object that was left out: its kind as in manifests, and the fault.
 
-    `holds` is the noun for the part of it that still counts; None: no part, or its earlier state.
+    `holds` is the decoded part that still counts; None: no part, or its earlier state.
     """
 
     kind: str
@@ -59,17 +59,19 @@ class LeftOutObjects:
             yield self._queue.get_nowait()
 
 
-# Newer states of an object are told from older ones by resourceVersion, however they come and
-# however late. A list and a watch at the same time may bring states of one object in any order,
-# and a stalled connection delivers minutes later. The API server gives every write a larger
-# resourceVersion, so of two states the one with the smaller version is older (KEP-5504 makes that
-# a promise).
+# Tells newer states of an object from older ones by resourceVersion. A list and a watch at the same
+# time may deliver states of one object in any order, and a stalled connection delivers minutes
+# later. The API server gives every write a larger resourceVersion, so of two states the one with
+# the smaller version is older (KEP-5504 makes that a promise).
 
 GONE_SECONDS: Final = 600.0
-"""A deletion is remembered for at least this long, and at most twice as long: no event is later."""
+"""A deletion is remembered for at least this long, and at most twice as long.
+
+No event of an object comes later than that.
+"""
 MOST_DIGITS: Final = 20
 FOR_GOOD: Final = sys.maxsize
-"""The version of an object that is missing from a list: no uid is used twice."""
+"""Stands for the version of an object that a list no longer has. No uid is used twice."""
 
 
 class Versions:
@@ -79,7 +81,7 @@ class Versions:
         self.newest = 0
         self._newest: dict[str, int] = {}
         self._clock = clock
-        # Two halves; the older one is dropped as a whole.
+        # Two halves by age; the older half is dropped as a whole.
         self._gone: dict[str, int] = {}
         self._gone_before: dict[str, int] = {}
         self._began_at = clock()
@@ -103,7 +105,7 @@ class Versions:
         return number > 0 and self._newest.get(uid) == number
 
     def gone(self, uid: str, version: str) -> None:
-        """Note a deletion; without a version, of the newest state that is known."""
+        """Note a deletion at this version; without a version, at the newest known one."""
         self._note_gone(uid, max(self._newest.get(uid, 0), number_of(version)))
 
     def missing(self, uid: str) -> None:
@@ -111,14 +113,14 @@ class Versions:
         self._note_gone(uid, FOR_GOOD)
 
     def forget(self, uid: str) -> None:
-        """Drop all knowledge of an object: it may come back in the same state."""
+        """Drop all knowledge of an object: the same state may be delivered again."""
         for known in (self._newest, self._gone, self._gone_before):
             known.pop(uid, None)
 
     def as_of(self, version: str, before: int) -> None:
         """Note the version of a list; `before` was the newest version when it was requested.
 
-        A list older than `before` means that etcd was restored from a backup: all versions are
+        If the list is older than `before`, etcd was restored from a backup: all versions are
         forgotten.
         """
         if 0 < number_of(version) < before:
@@ -202,7 +204,7 @@ class EventHandlers:
         return {gvr: each.name for gvr, each in self._by_gvr.items()}
 
     def start_over(self) -> None:
-        """Expect other versions of each kind: the API server may be another by now."""
+        """Expect other versions of each kind: there may be a different API server now."""
         for each in self.all:
             each.start_over()
 
@@ -244,17 +246,17 @@ class KindHandler(Generic[T]):
         return self._sink.uids()
 
     def missing(self, uid: str) -> None:
-        """Forget an object that a list has no more, and let no older state of it in."""
+        """Forget an object that a list no longer has, and accept no older state of it."""
         self._seen.missing(uid)
         self._drop(uid)
 
     def forget(self, uid: str) -> None:
-        """Forget an object that cannot be seen, and may come back as it was."""
+        """Forget an object that can no longer be seen; the same state may be delivered again."""
         self._seen.forget(uid)
         self._drop(uid)
 
     def take(self, event: Object) -> None:
-        """Take in an event; the change of an object that is dear to read, perhaps a bit later."""
+        """Take in an event. If the object is expensive to read, this may happen a bit later."""
         found = reader.identity(event["object"])
         self._pacing.take(
             *(found.uid, found.namespace),
@@ -280,7 +282,7 @@ class KindHandler(Generic[T]):
         except InvalidField as error:
             self._leave_out(obj, found, error)
         except Exception as error:
-            # A bug that one object brings out must not keep later ones away.
+            # A bug that one object triggers must not block later objects.
             internal_errors.note("take in", f"{self._kind} {found.key}", error)
             why = InvalidField("the object", None, f"cannot be taken in: {error!r}")
             self._leave_out(obj, found, why)
@@ -305,7 +307,7 @@ class KindHandler(Generic[T]):
         self._count(metadata.uid)
 
     def _is_lesser(self, obj: Object) -> bool:
-        """Return whether an object comes in a lesser version than the best one seen so far."""
+        """Return whether an object comes in an older API version than the best one seen so far."""
         version = str(obj.get("apiVersion", "")).rpartition("/")[2]
         versions = [gvr.version for gvr in self.versions]
         rank = versions.index(version) if version in versions else 0

@@ -1,6 +1,6 @@
 """Single fields of objects: structs, times, amounts, label keys, durations, names and JSON.
 
-A field that cannot be read raises InvalidField with the field and the value.
+An unreadable field raises InvalidField with the field and the value.
 """
 
 import functools
@@ -108,7 +108,7 @@ def _followed(
     body: Any,  # noqa: ANN401 - any JSON value.
     steps: Sequence[Mapping[str, str | None]],
 ) -> Iterator[tuple[str, object]]:
-    """Yield the fields below `body` to which these steps may lead, and their values."""
+    """Yield the fields below `body` that these steps may name, and their values."""
     if not steps:
         yield "", body
         return
@@ -152,7 +152,7 @@ def _plainness(value: object) -> int:
 
 
 def whole_number(present: Mapping[str, str], key: str, default: int | None) -> int | None:
-    """Return a number of at least 1. Raises InvalidField for anything else."""
+    """Return a number of at least 1. Raises InvalidField for other values."""
     text = present.get(key)
     if text is None:
         return default
@@ -186,8 +186,8 @@ def label_layer(where: str, key: str) -> LayerRef:
     return LayerRef(key, by_label=True)
 
 
-# Go durations, and the declared run times of pods. Nearly all pods declare none, which is found out
-# without visiting each of their keys.
+# Go durations, and the declared run times of pods. Nearly all pods declare none, which is
+# determined without checking each of their keys.
 
 # Go accepts two letters for micro: the micro sign and the Greek letter.
 _MICRO: Final = dict.fromkeys(("us", "\u00b5s", "\u03bcs"), Fraction(1, 10**6))
@@ -236,7 +236,7 @@ def expected_duration(labels: Mapping[str, str], present: Mapping[str, str]) -> 
 
 
 def says_duration(labels: Mapping[str, str], present: Mapping[str, str]) -> bool:
-    """Return whether labels or annotations say for how long pods are expected to run."""
+    """Return whether labels or annotations declare the expected run time of pods."""
     return annotations.EXPECTED_DURATION in present or annotations.KUEUE_MAX_EXEC_TIME in labels
 
 
@@ -355,8 +355,7 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:
     return found
 
 
-# Names and labels, checked as an API server checks them: a name that it refuses is refused here
-# too.
+# Names and labels, with the checks of an API server: names that it refuses are refused here, too.
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 DNS_LABEL: Final = re.compile(_LABEL)
@@ -393,7 +392,7 @@ def check_name(gvr: GVR, metadata: Mapping[str, str]) -> None:
 
 
 def why_refused(gvr: GVR, name: str) -> str:
-    """Return why an API server refuses a name that is read here, "" if it does not."""
+    """Return why an API server would refuse a name that is accepted here, "" if it would not."""
     capitals = gvr in GANGS and name != name.lower()
     return "an API server refuses names with capital letters" if capitals else ""
 

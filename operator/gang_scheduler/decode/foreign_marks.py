@@ -16,7 +16,7 @@ from gang_scheduler.model.wording import field, label_field
 
 
 class Verdict(Enum):
-    """The treatment of a key. `NAMES_A_GANG`: refused on a pod that is in no gang here."""
+    """What is done with a key. `NAMES_A_GANG`: refused on a pod that is in no gang here."""
 
     READ = "read"
     REFUSED = "refused"
@@ -25,11 +25,11 @@ class Verdict(Enum):
 
 
 class Mark(NamedTuple):
-    """A key, all keys of a prefix if it ends in `*`, and why it is read, refused or passed over.
+    """A key, or all keys with a prefix if it ends in `*`, and why it is read, refused or ignored.
 
-    A key is not refused if its value is in `harmless`, if the `{key: value}` of `unless` stands
-    next to it, or if one of the keys in `instead` does. Nor is it refused for a gang of the source
-    `read_for`, which says the same in another place that is read.
+    A key is not refused if its value is in `harmless`, if the `{key: value}` of `unless` is
+    present, or if one of the keys in `instead` is. It is also accepted for a gang of the source
+    `read_for`, which has the same information in another place that is read.
     """
 
     key: str
@@ -264,7 +264,7 @@ _PREFIXED: Final = tuple(
 TELLING: Final = tuple(
     each.key.removesuffix("*") for each in MARKS if each.verdict is Verdict.REFUSED
 )
-"""The beginnings of all keys that may be refused."""
+"""The prefixes of all keys that may be refused."""
 
 
 def of(key: str) -> Mark | None:
@@ -300,5 +300,8 @@ def refused(
 
 @records.by_short_texts(4096)
 def _may_be_refused(present: tuple[str, ...]) -> bool:
-    """Return whether one of these keys may be refused. Remembered: most pods have the same keys."""
+    """Return whether one of these keys may be refused.
+
+    The result is remembered: most pods have the same keys.
+    """
     return any(key.startswith(TELLING) for key in present)

@@ -1,4 +1,4 @@
-"""Annotations of a PodGroup or of pods that say how a gang is scheduled."""
+"""Annotations of a PodGroup or of pods on how a gang is scheduled."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _NONE: Final = GangOptions()
 
 
 def read(present: Mapping[str, str]) -> GangOptions:
-    """Return the options. Raises InvalidField for all that are invalid."""
+    """Return the options. Raises InvalidField for all invalid ones."""
     if _KEYS.isdisjoint(present):
         return _NONE
     faults, none = Faults(), _NONE

@@ -1,6 +1,6 @@
 """Keys of labels and annotations that have no effect: misspelt, or of other products.
 
-Users write them for a purpose, so they must not be ignored.
+Users write them for a purpose, so they must not be ignored silently.
 """
 
 import itertools
@@ -85,7 +85,7 @@ POD_GROUP_LABELS: Final = frozenset(
 )
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_GROUPS: Final = (VOLCANO_GROUP, "scheduling.volcano.sh/group-name")
-"""Annotations that name the PodGroup of Volcano of a pod."""
+"""Annotations that name a pod's PodGroup for Volcano."""
 FOREIGN: Final = foreign_marks.NAMING
 """The keys that name the gang of a pod for other products, with these products."""
 POD_GROUP_NAMES: Final = frozenset(
@@ -104,7 +104,7 @@ OPTIONS: Final = frozenset(
         annotations.GANG_TOTAL_NUMBER,
     }
 )
-"""Annotations that say how a gang is scheduled. Without a gang they have no effect."""
+"""Annotations on how a gang is scheduled. Without a gang they have no effect."""
 ON_A_POD_GROUP: Final = (
     "belongs on a PodGroup of scheduling.sigs.k8s.io that the pods name in the label "
     f"{annotations.POD_GROUP_LABEL}"
@@ -117,9 +117,9 @@ OPTIONS_BELONG: Final = {
     refs.JOB.name: ON_A_POD_GROUP,
     refs.JOB_SET.name: ON_A_POD_GROUP,
 }
-"""Where these belong that are on pods, by the source of a gang that has no options of its pods."""
+"""Where options belong that are wrongly on pods, by the source of the gang."""
 _OF_POD_GROUPS: Final = frozenset({"podgroup", "podgroupname", "group", "groupname"})
-"""Words that users take for the name of a PodGroup, without dashes."""
+"""Names that users may give to the label of a PodGroup, without dashes."""
 _OF_GANGS: Final = frozenset({"gang", "gangname"})
 _NEAR: Final = (
     annotations.POD_GROUP_LABEL,
@@ -128,7 +128,7 @@ _NEAR: Final = (
     annotations.KUEUE_POD_GROUP_TOTAL,
     *sorted(POD_GROUP_LABELS | LABELS | ANNOTATIONS | annotations.PODSET_KEYS),
 )
-"""Keys that others may be misspellings of."""
+"""Known keys that other keys may be misspellings of."""
 _READ: Final = frozenset(
     {
         *(*_NEAR, *FOREIGN),
@@ -140,7 +140,7 @@ _READ: Final = frozenset(
 _LOOKED_AT: Final = (*PREFIXES, POD_GROUP_PREFIX, annotations.KUEUE_PODSET_PREFIX)
 """Prefixes of keys that are checked one by one, here and in the requests of podsets."""
 _NOT_MISSPELT: Final = frozenset({*_NEAR, *FOREIGN, "scheduling.k8s.io/pod-group"})
-"""Keys that are read, and similar keys that other readers use."""
+"""Keys that are read, and similar keys for other programs."""
 _MOST_CHANGED, _MOST_LEFT_OUT = 3, 5
 MOST_LOOKED_AT: Final = 64
 """The most keys of an object that are compared with known keys; further keys are only counted. An
@@ -148,7 +148,7 @@ object has room for thousands."""
 MOST_HINTED: Final = 8
 """Similar known keys are suggested for at most this many unknown ones."""
 _ENDS_ALIKE: Final = 6
-"""A misspelt key shares this many characters with the known key, at the beginning or the end."""
+"""A misspelt key shares this many characters with the known key, at its beginning or its end."""
 _BEGINNINGS: Final = frozenset(each[:_ENDS_ALIKE] for each in _NEAR)
 _ENDINGS: Final = frozenset(each[-_ENDS_ALIKE:] for each in _NEAR)
 # Koordinator reads this as an annotation, and others as a label.
@@ -189,7 +189,7 @@ def unknown_annotations(
 
 
 def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[InvalidField]:
-    """Yield the labels and annotations that are read, and were too long for that."""
+    """Yield the labels and annotations that would have an effect, but are too long."""
     for where, values in ((label_field, labels), (field, present)):
         for key, text in values.items():
             if text.endswith(core.MARK) and key in _READ and (most := core.most_of(text)):
@@ -211,7 +211,10 @@ def has_odd_annotations(present: Collection[str]) -> bool:
 
 
 def _like_ones_that_are_read(present: Collection[str], fine: Collection[str]) -> list[str]:
-    """Return the keys that may be misspellings, in order: few are, which is found out at once."""
+    """Return the keys that may be misspellings, in order.
+
+    Most objects have none, which is determined quickly.
+    """
     return sorted(key for key in present if key not in fine and _may_be_odd(key))
 
 
@@ -223,7 +226,7 @@ def _may_be_odd(key: str) -> bool:
 
 
 def _more(where: str, found: Collection[str]) -> Iterator[InvalidField]:
-    """Yield the fault that there are more unknown keys than are checked."""
+    """Yield a fault if there are more unknown keys than are checked."""
     more = len(found) - MOST_LOOKED_AT
     if more > 0:
         problem = f"must have at most {MOST_LOOKED_AT} keys that are like ones that are read"
@@ -243,7 +246,7 @@ def meant_by(key: str) -> str:
 
 
 def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield the labels and annotations that name a gang in another way than by a PodGroup."""
+    """Yield the labels and annotations that name a gang, but not as a PodGroup."""
     of_labels = (each for each in labels if each not in POD_GROUP_LABELS)
     for where, keys in ((label_field, of_labels), (field, present)):
         found = sorted(each for each in keys if each.startswith(POD_GROUP_PREFIX))
@@ -275,7 +278,7 @@ def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple
 
 @records.by_short_texts(4096)
 def _podset_meant_by(key: str) -> str:
-    """Return the annotation of Kueue that a label stands for by mistake; "" for none."""
+    """Return Kueue's annotation that a label stands for by mistake; "" for none."""
     return (
         likeness.near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
     )
@@ -342,7 +345,7 @@ def _plain(name: str) -> str:
 
 
 def _is_near(key: str, other: str) -> bool:
-    """Return whether keys differ at one place only, and there by little or by a part left out."""
+    """Return whether keys differ in one place only: by a few letters, or by one part left out."""
     if not -_MOST_LEFT_OUT <= len(key) - len(other) <= _MOST_CHANGED:
         return False
     start = _common(key, other)
@@ -353,7 +356,7 @@ def _is_near(key: str, other: str) -> bool:
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    """Return how many characters are the same from the beginning on."""
+    """Return how many characters at the beginning are the same."""
     return sum(1 for _ in itertools.takewhile(bool, map(operator.eq, one, other)))
 
 

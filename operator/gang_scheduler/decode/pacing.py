@@ -1,10 +1,10 @@
-"""Takes in changes of objects, and slows down expensive objects so that others get a turn.
+"""Takes in changes of objects, and delays expensive objects so that others get a turn.
 
 Reading a suspended workload of ten thousand pods takes tens of milliseconds or more, and users can
-change an object as often as they like. So the CPU of each change is measured. An object that was
-expensive twice is read again only after ten times as long, in its state of then. Other expensive
-objects of its namespace wait as well, one after the other. New objects, deletions and lists are
-never delayed, and nothing is delayed without an event loop.
+change an object as often as they like. So the CPU time of each change is measured. Once an object
+was expensive twice, its next change is read only after ten times as long; changes in between are
+skipped. Other expensive objects of its namespace wait as well, one after another. New objects,
+deletions and lists are never delayed, and nothing is delayed without an event loop.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Final
 DEAR_SECONDS: Final = 0.005
 """A change that takes more CPU than this is expensive."""
 TIMES: Final = 2
-"""As often in a row an object must have been dear: once may be chance."""
+"""An object is delayed after this many expensive changes in a row: one may be chance."""
 PAUSES: Final = 10
 """The pause for expensive objects of a namespace, as a multiple of the time of the last change."""
 LONGEST_SECONDS: Final = 10.0
@@ -56,7 +56,7 @@ class Pacing:
         self._now(uid, namespace, take)
 
     def forget(self, uid: str) -> None:
-        """Forget an object that is gone, and a change of it that waits."""
+        """Forget a deleted object, and its change that still waits."""
         self._held.pop(uid, None)
         self._dear.pop(uid, None)
 

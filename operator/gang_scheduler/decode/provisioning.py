@@ -65,7 +65,7 @@ def config(body: Mapping[str, Any]) -> ProvisioningRequestConfig:
 
 
 def written(key: GangKey) -> str:
-    """Return how the annotation of a request names a gang of its namespace; `request` reads it."""
+    """Return the annotation text that names a gang on its request; `request` reads it."""
     return f"{key.source}/{key.name}"
 
 
@@ -82,7 +82,7 @@ def _attempt(text: str) -> int:
 
 
 def _came(conditions: Iterable[Condition]) -> tuple[Came, str, int]:
-    """Return the state of a request, its message, and since when it has the state; 0: unknown."""
+    """Return the state of a request, its message, and since when it has been in it; 0: unknown."""
     true = {each.type: each for each in conditions if each.status == "True"}
     for came in _TELLING:
         if (found := true.get(came.value)) is not None:

@@ -21,11 +21,11 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.wire.core import LONGEST_TEXT, Metadata, cut_text
 
-# Long texts of an object are cut before anything parses them. Users can write a megabyte into a
-# field, and a parser may need time for each character or even for each pair of characters. No
-# field that is read needs so long a text. A cut text says that it was cut and cannot be mistaken
-# for a shorter one; its reader refuses it and names its field, while everything else in the object
-# counts. Annotations and labels have bounds of their own: see `wire.core`.
+# Cuts long texts of an object before anything parses them. Users can write a megabyte into a field,
+# and a parser may need time for each character or even for each pair of characters. No field that
+# is read needs so long a text. A cut text ends with a mark, so it cannot be mistaken for a shorter
+# one; its reader refuses it and names its field, while everything else in the object counts.
+# Annotations and labels have bounds of their own: see `wire.core`.
 
 Object = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ DEEPEST: Final = 200
 def bounded(obj: Object) -> Object:
     """Return the object with every overlong text cut; the same object if there is none."""
     try:
-        # In C: nearly all objects are shorter in all than one text may be.
+        # A fast check in C: nearly all objects are shorter in total than the limit of one text.
         if len(msgspec.json.encode(obj)) <= LONGEST_TEXT:
             return obj
     except (UnicodeEncodeError, RecursionError):
@@ -75,7 +75,7 @@ W = TypeVar("W", bound=HasMetadata)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Direct(Generic[T]):
-    """A way from the bytes without a detour through dicts, for kinds of many events."""
+    """Decodes bytes without a detour through dicts, for kinds with many events."""
 
     decoder: Decoder[Any]
     read: Callable[[Any], T]
@@ -91,7 +91,7 @@ class Unreadable(Enum):
 
     FORGET = "forget"
     KEEP = "keep"
-    """Without it, more would be allowed than with it."""
+    """Keep the earlier state, since without the object more would be allowed."""
 
 
 WhatHolds = Callable[[Object, InvalidField, T | None], T | None]
@@ -118,7 +118,7 @@ class Reader(Generic[T]):
     best_version_counts: bool = False
 
     def __post_init__(self) -> None:
-        """Bound all input: no function of a kind gets an object in another way."""
+        """Apply the bound to all functions of the kind, so that none gets an unbounded object."""
         object.__setattr__(self, "read", _reading_bounded(self.read))
         if not isinstance(self.if_unreadable, Unreadable):
             holds = _holding_of_bounded(self.if_unreadable)
@@ -174,7 +174,7 @@ def identity(obj: Object) -> Identity:
 
 
 def check_readable(found: Identity) -> None:
-    """Raise InvalidField for an object without uid or name: it would be mixed up with others."""
+    """Raise InvalidField for an object without uid or name: it could not be identified."""
     for field, text in (("uid", found.uid), ("name", found.name)):
         if not text:
             raise InvalidField(f"metadata.{field}", None, "is required")
@@ -185,8 +185,8 @@ def unreadable_pod(
 ) -> Pod | None:
     """Return an unreadable pod as it counts on its node, or as it keeps its gang waiting.
 
-    On its node the pod uses the requests of its last readable state, else the place of one pod.
-    None if it has no node and its metadata is unreadable, too.
+    On its node the pod uses the requests of its last readable state, or without one a single pod's
+    place. None if it has no node and its metadata is unreadable, too.
     """
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     node = _text(spec.get("nodeName")) or (known.node if known else "")
@@ -207,7 +207,7 @@ def unreadable_pod(
 
 
 def _waiting(obj: Object, why: InvalidField, membership: Membership) -> Pod | None:
-    """Return a waiting pod with its problem: without it, its gang would look smaller."""
+    """Return a waiting pod with its problem. Without this pod, its gang would look smaller."""
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     kept = {name: spec[name] for name in _OF_GANG if name in spec}
     for shown in ({"spec": kept, "status": status}, {"spec": kept}):
@@ -226,7 +226,7 @@ def pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObjec
 
 
 def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
-    """Return the same of a PodGroup of scheduling.k8s.io."""
+    """Return the same for a PodGroup of scheduling.k8s.io."""
     return _pod_group(obj, why, refs.NATIVE)
 
 

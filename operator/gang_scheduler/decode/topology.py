@@ -31,7 +31,7 @@ from gang_scheduler.wire.core import Wire
 
 MUST, PREFER = "MustGather", "PreferGather"
 MOST_LAYERS: Final = 32
-"""As many layers as a ClusterNetworkTopology can have."""
+"""The most entries of a request: as many layers as a ClusterNetworkTopology can have."""
 SPEC_FIELD: Final = fields_field(annotations.NETWORK_TOPOLOGY_SPEC)
 
 
@@ -49,7 +49,7 @@ NO_RULE: Final = _Rule("", "", 1)
 def network_topology_spec(present: Mapping[str, str]) -> TopologyRequest | None:
     """Return the request of the annotation; None if it is absent or empty.
 
-    Raises InvalidField for all that is wrong with it.
+    Raises InvalidField for all faults in it.
     """
     text = present.get(annotations.NETWORK_TOPOLOGY_SPEC)
     return None if text is None else _spec(text)
@@ -160,7 +160,7 @@ class DeclaredTopology:
 
     @property
     def order(self) -> tuple[int, NaturalKey]:
-        """The sort key of the object among all that are used."""
+        """The sort key of the object among all objects in use."""
         return list(KINDS).index(self.gvr.group), natural_key(self.name)
 
 
@@ -254,7 +254,7 @@ def _keys(levels: Sequence[_Level]) -> Iterator[str]:
 
 
 def _tree_spec(name: str, keys: Sequence[str]) -> TreeSpec:
-    """Return how the tree is made: as Kueue does, without the nodes that lack any label."""
+    """Return the spec of the tree. As in Kueue, nodes without one of the labels are left out."""
     upper = [key for key in keys if key != HOSTNAME]
     parents = ["", *upper]
     line = [Layer(key, above, (key,)) for key, above in zip(upper, parents, strict=False)]

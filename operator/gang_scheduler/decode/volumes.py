@@ -21,7 +21,7 @@ NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 class Claim:
     """A PersistentVolumeClaim.
 
-    `volume` is the name of the volume that the claim is, or is to be, bound to; `node` the node
+    `volume` is the name of the volume that is, or will be, bound to the claim; `node` the node
     selected for it. `sole`: ReadWriteOncePod. `owner` is the uid of the claim's controller.
     """
 
@@ -49,10 +49,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class PersistentVolume:
-    """A PersistentVolume. `claim` is the claim that it is, or is to be, bound to, if any.
+    """A PersistentVolume.
 
-    `csi` is the driver and the handle of a CSI volume. `zones` are its zone and region labels, each
-    with the values that a node may have.
+    `claim` is the claim that is, or will be, bound to it, if any. `csi` is the driver and the
+    handle of a CSI volume. `zones` are its zone and region labels, each with the values that a node
+    may have.
     """
 
     ref: VolumeRef
@@ -75,7 +76,7 @@ class PersistentVolume:
         return self.ref.name
 
     def belongs_to(self, claim: Claim) -> bool:
-        """Return whether the volume is, or is to be, this claim's; a claimRef may lack the uid."""
+        """Return whether the volume is, or will be, this claim's; a claimRef may lack the uid."""
         if self.claim is None or self.claim.key != claim.key:
             return False
         return self.claim.uid in ("", claim.uid)
@@ -118,7 +119,7 @@ class CsiDriver:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A CSIStorageCapacity. Without a `pool` there is no capacity."""
+    """A CSIStorageCapacity. Without a `pool`, it reports no capacity."""
 
     uid: str
     key: str

@@ -1,4 +1,4 @@
-"""Where the story happens: the embedded API server, and the operator as a process of its own."""
+"""The cluster of the demo: the embedded API server, and the operator in its own process."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from gang_scheduler.embedded.server import Server
 
 OURS: Final = "PGS_"
 FOREIGN: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
-"""How a process may find a cluster that is none of the demo's business."""
+"""Variables by which a process may find a cluster other than the demo's."""
 START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 5.0
 POLL_SECONDS: Final = 0.05
@@ -36,18 +36,18 @@ class DemoFailed(Exception):  # noqa: N818 - named after the problem.
 
 
 class Cluster(Protocol):
-    """A cluster as its administrator uses it."""
+    """A cluster, with its administrator's access."""
 
     @property
     def kubeconfig(self) -> Path:
-        """The way to it, for the operator and for commands."""
+        """The kubeconfig, for the operator and for commands."""
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401 - any JSON.
-        """Send a request and return the answer. Raises an exception for a refusal."""
+        """Send a request and return the answer. Raises an exception if it is refused."""
 
 
 class Embedded:
-    """An API server in a thread of this process, and the way to it."""
+    """An API server in a thread of this process, and access to it."""
 
     def __init__(self, server: Server, kubeconfig: Path) -> None:
         self._server = server
@@ -61,7 +61,7 @@ class Embedded:
 
     @property
     def kubeconfig(self) -> Path:
-        """The way to it, for the operator and for commands."""
+        """The kubeconfig, for the operator and for commands."""
         return self._kubeconfig
 
     def problems(self) -> list[str]:
@@ -69,7 +69,7 @@ class Embedded:
         return self._server.problems
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
-        """Send a request and return the answer. Raises DemoFailed for a refusal."""
+        """Send a request and return the answer. Raises DemoFailed if it is refused."""
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
         asked = urllib.request.Request(self._url + path, content, headers, method=method)  # noqa: S310 - the embedded one.
@@ -118,7 +118,10 @@ def embedded(port: int = 0, *, controllers: bool = True) -> Iterator[Embedded]:
 
 @contextlib.contextmanager
 def operator(kubeconfig: Path, *flags: str) -> Iterator[Path]:
-    """Run the operator until the block ends, ready when it begins; give its log."""
+    """Run the operator until the block ends. It is ready when the block begins.
+
+    Yields the log.
+    """
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="py-gang-scheduler-demo-") as directory:
         log = Path(directory) / "operator.log"
@@ -152,7 +155,7 @@ def command(kubeconfig: Path, *words: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a process that knows no other cluster and no settings."""
+    """Return an environment without other clusters and settings."""
     return {
         name: value
         for name, value in os.environ.items()

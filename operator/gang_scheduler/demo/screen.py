@@ -40,7 +40,7 @@ class Screen:
         self._console.rule(f"[bold]{text}", align="left", characters="-")
 
     def say(self, text: str, style: str = "") -> None:
-        """Say something on a line of its own."""
+        """Print a text on a line of its own."""
         self._console.print(text, style=style, markup=False)
 
     def quote(self, text: str) -> None:
@@ -61,12 +61,12 @@ class Screen:
 
     @property
     def seconds(self) -> float:
-        """How long the demo takes so far."""
+        """The seconds since the demo began."""
         return time.monotonic() - self._began
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Show that something takes its time, for as long as the block lasts."""
+        """Show progress while the block runs."""
         if self._console.is_terminal:
             with self._console.status(f"{what} ..."):
                 yield

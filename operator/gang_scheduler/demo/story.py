@@ -23,7 +23,7 @@ RED = Gang("red-train", 8, queue="red")
 
 
 class Story:
-    """The story, told on one screen. `tell` is the whole of it."""
+    """The story, told on one screen. `tell` runs all of it."""
 
     def __init__(self, where: Cluster, screen: Screen) -> None:
         self._where = where
@@ -31,7 +31,10 @@ class Story:
         self._made: list[Object] = []
 
     def prepare(self, *, guarded: bool) -> None:
-        """Install the CRDs, and create the nodes: guarded ones in a cluster that has other pods."""
+        """Install the CRDs, and create the nodes.
+
+        In a cluster with other pods, the nodes are guarded by a taint.
+        """
         for each in world.definitions():
             if not self._is_there(each):
                 self._create([each])
@@ -47,7 +50,7 @@ class Story:
         self._share()
 
     def clear(self) -> None:
-        """Delete all that was created, the last first."""
+        """Delete all created objects, the last one first."""
         for each in reversed(self._made):
             self._delete(each)
         self._made.clear()
@@ -158,7 +161,7 @@ class Story:
         return all(self._bound(each) in (0, each.pods) for each in gangs)
 
     def _why(self, gang: Gang) -> str:
-        """Return why a gang does not fit, "" while it has not said so."""
+        """Return why a gang does not fit, "" until its status says so."""
         for each in self._items(POD_GROUPS, world.NAMESPACE):
             if each["metadata"]["name"] == gang.name:
                 conditions = each.get("status", {}).get("conditions", ())

@@ -23,7 +23,10 @@ NODE_COUNT: Final = 16
 IN_A_RACK: Final = 4
 RACK: Final = "gang-demo/rack"
 MARK: Final = "py-gang-scheduler.io/demo"
-"""The label of the nodes, where gangs of the story go, and the taint that keeps others away."""
+"""The label and the taint of the demo's nodes.
+
+The label attracts its gangs; the taint keeps others away.
+"""
 URGENT: Final = "gang-demo-urgent"
 Body = dict[str, Any]
 
@@ -99,7 +102,7 @@ def gang(asked: Gang) -> Iterator[Object]:
                 "completionMode": "Indexed",
                 "completions": asked.pods,
                 "parallelism": asked.pods,
-                # An evicted pod is created again, and does not count as one that failed.
+                # An evicted pod is created again, and does not count as failed.
                 "podFailurePolicy": {
                     "rules": [
                         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}

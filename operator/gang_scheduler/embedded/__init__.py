@@ -2,5 +2,6 @@
 
 Open `server` first; the objects are in the store of `client.fake`, so the fake client and this
 server serve one cluster. The server refuses requests that it does not know (404, 405, 415, 501),
-and has no rights, no TLS and no rules in CEL: contract tests hold for everything else.
+and has no rights, no TLS and no rules in CEL. In everything else it behaves like a real one, which
+contract tests check.
 """

@@ -15,15 +15,15 @@ from gang_scheduler.embedded.refusals import Refused
 from gang_scheduler.embedded.selection import Selection
 
 REMEMBERED: Final = 20_000
-"""So many changes of a kind at least are there for watches that begin again."""
+"""At least this many changes of a kind are kept for watches that begin again."""
 BOOKMARK_SECONDS: Final = 60.0
 INITIAL_END: Final = "k8s.io/initial-events-end"
 
 
 class Form(NamedTuple):
-    """How objects are sent: in the version, and in the form, that is asked for.
+    """The version and encoding in which a client gets objects.
 
-    Lines of forms of equal names are equal.
+    Forms with equal names produce equal lines.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Changed:
 
 
 class _OfKind:
-    """The changes of one kind. `first` is the number of the oldest one that is there."""
+    """The changes of one kind. `first` is the number of the oldest kept one."""
 
     def __init__(self, floor: int) -> None:
         self.changes: list[Changed] = []
         self.first = 0
-        # Watches from an older version than this one have missed something.
+        # A watch from an older version than this one has missed something.
         self.floor = floor
         self.waiting: set[asyncio.Event] = set()
         self.known: dict[tuple[str, str], Document] = {}
@@ -90,7 +90,7 @@ class _OfKind:
 
 
 class Changes:
-    """The changes of all kinds of a cluster since this was created."""
+    """The changes of all kinds of a cluster since this object was created."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
@@ -99,7 +99,7 @@ class Changes:
         cluster.watchers.append(self._note)
 
     def end(self, gvr: GVR) -> None:
-        """End all watches of a kind: it is served no longer."""
+        """End all watches of a kind, which is no longer served."""
         found = self._kinds.pop(gvr, None)
         if found is not None:
             found.is_served = False
@@ -115,7 +115,7 @@ class Changes:
     async def watch(
         self, gvr: GVR, selection: Selection, form: Form, version: int, *, bookmarks: bool
     ) -> AsyncIterator[bytes]:
-        """Yield the changes after a version as lines, as many as there are at once."""
+        """Yield the changes after a version as lines, all available ones at once."""
         kind = self._of(gvr)
         if version < kind.floor:
             yield _line("ERROR", too_old(version, kind.floor).body)
@@ -153,7 +153,7 @@ class Changes:
 
 
 def added(document: Document) -> bytes:
-    """Return the line of an object that was there when a watch began."""
+    """Return the line of an object that existed when a watch began."""
     return _line("ADDED", document)
 
 
@@ -163,7 +163,7 @@ def too_old(version: int, floor: int) -> Refused:
 
 
 def _told(changed: Changed, selection: Selection, form: Form) -> bytes:
-    """Return the line of a change for a watch with selectors, b"" if they choose neither state."""
+    """Return the line of a change for a watch with selectors; b"" if they select neither state."""
     if selection.is_all:
         namespace = changed.document["metadata"].get("namespace")
         if selection.namespace and namespace != selection.namespace:
@@ -185,7 +185,7 @@ def _line(verb: str, document: Any) -> bytes:  # noqa: ANN401 - any JSON.
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Return whether an event comes in time."""
+    """Return whether an event comes within the time limit."""
     with anyio.move_on_after(seconds):
         await event.wait()
     return event.is_set()

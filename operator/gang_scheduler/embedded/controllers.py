@@ -43,7 +43,7 @@ DISRUPTED: Final = "DisruptionTarget"
 
 
 class Controllers:
-    """All controllers. They see changes in order, and each object again after each of its own."""
+    """All controllers. They see changes in order, and their own changes as well."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
@@ -82,7 +82,7 @@ class Controllers:
                 await self._task
 
     def settle(self) -> None:
-        """Do all that there is to do now."""
+        """Handle all pending changes."""
         while self._dirty:
             self._step(self._dirty.popleft())
 
@@ -92,7 +92,7 @@ class Controllers:
             self._woken.clear()
             while self._dirty:
                 self._step(self._dirty.popleft())
-                # Requests have their turn between two objects.
+                # Requests get a turn between two objects.
                 await asyncio.sleep(0)
 
     def _step(self, key: Key) -> None:
@@ -102,7 +102,7 @@ class Controllers:
             if key[0] in self._steps and self._cluster.has(*key):
                 self._steps[key[0]](*key[1:])
         except (ApiError, InvalidField, Refused) as error:
-            # The next change is the next try.
+            # The next change leads to the next attempt.
             self.problems.append(f"{key[0].plural} {key[1]}/{key[2]}: {error}")
 
     def _note(self, gvr: GVR, verb: str, document: Document) -> None:
@@ -191,7 +191,7 @@ class Controllers:
                 _run(found)
 
     def _node(self, name: str) -> None:
-        """Let pods run that had the node before it was there."""
+        """Let pods run that were assigned to the node before it existed."""
         for key in list(self._on_node.get(name, ())):
             self._ask(key)
 
@@ -222,7 +222,7 @@ class Controllers:
                     self._delete(key)
 
     def _create_pod(self, job: Document, made: Mapping[str, Any]) -> Document:
-        """Create a pod that `simulate` would make, with a name that no other pod of it has."""
+        """Create a pod that `simulate` would make, under an unused name."""
         metadata, spec = dict(made["metadata"]), dict(made["spec"])
         index = metadata.get("annotations", {}).get(jobs.INDEX)
         prefix = job["metadata"]["name"] if index is None else metadata["name"]
@@ -240,7 +240,7 @@ class Controllers:
     # Namespaces.
 
     def _namespace(self, name: str) -> None:
-        """Empty a namespace that is being deleted, and remove it once nothing is left."""
+        """Empty a namespace that is being deleted, and remove it at the end."""
         found = self._cluster.documents(NAMESPACES)["", name]
         if not is_deleting(found):
             return
@@ -287,7 +287,7 @@ class Controllers:
     # Volumes.
 
     def _volume(self, name: str) -> None:
-        """Say that a volume can be had, or bind the claim that it is reserved for."""
+        """Mark a volume as available, or bind the claim for which it is reserved."""
         volume = self._cluster.documents(PERSISTENT_VOLUMES)["", name]
         reserved = volume["spec"].get("claimRef")
         if not reserved:
@@ -377,7 +377,7 @@ def _run(pod: Document) -> None:
 
 
 def _counted(job: Document, present: Iterable[Mapping[str, Any]]) -> Document:
-    """Return the status of a Job that has these pods."""
+    """Return the status of a Job with these pods."""
     pods = list(present)
     phases = [*map(phase, pods)]
     spec, before = job["spec"], job.get("status", {})
@@ -432,12 +432,12 @@ def _has_condition(document: Mapping[str, Any], *kinds: str) -> bool:
 
 
 def _has_failed(pod: Mapping[str, Any]) -> bool:
-    """Return whether a pod has failed by itself, and was not evicted."""
+    """Return whether a pod has failed by itself, not by an eviction."""
     return phase(pod) == "Failed" and not _has_condition(pod, DISRUPTED)
 
 
 def _fits(volume: Document, claim: Document) -> bool:
-    """Return whether a volume is free and will do for a claim."""
+    """Return whether a volume is free and suits a claim."""
     spec, asked = volume["spec"], claim["spec"]
     return (
         not spec.get("claimRef")

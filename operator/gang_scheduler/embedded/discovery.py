@@ -10,7 +10,7 @@ from gang_scheduler.embedded.kinds import STATUS_VERBS, VERBS, Kinds, Served
 KUBERNETES: Final = ("1", "37", "1")
 """The version of Kubernetes that it imitates."""
 OF_PODS: Final = {"binding": ("v1", "Binding"), "eviction": ("policy/v1", "Eviction")}
-"""The parts that only pods have, with the objects that are sent to them."""
+"""Subresources of pods, with the objects that are sent to them."""
 Json = dict[str, Any]
 
 
@@ -31,7 +31,7 @@ def server_version() -> Json:
 
 
 def found(kinds: Kinds, path: tuple[str, ...]) -> Json | None:
-    """Return the answer for a path that is no object's; None if it is unknown."""
+    """Return the answer for a path that names no object; None if it is unknown."""
     if path[:1] == ("openapi",):
         return _openapi(kinds, path[1:])
     if path == ("version",):
@@ -114,7 +114,7 @@ def _place(group: str, version: str) -> str:
 
 
 def _openapi(kinds: Kinds, path: tuple[str, ...]) -> Json | None:
-    """Return as much of a description as kubectl needs: that fields are validated here."""
+    """Return as much of an OpenAPI description as kubectl needs: that fields are validated here."""
     if path == ("v3",):
         urls = (_place(group, version) for group, version in _group_versions(kinds))
         return {"paths": {each: {"serverRelativeURL": f"/openapi/v3/{each}"} for each in urls}}

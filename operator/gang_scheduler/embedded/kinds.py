@@ -65,7 +65,7 @@ class Served:
 
 
 class Place(NamedTuple):
-    """Where a request goes: a kind, an object of it, or a part of one."""
+    """The target of a request: a kind, an object, or a subresource."""
 
     served: Served
     namespace: str = ""
@@ -137,7 +137,7 @@ class Kinds:
         self._cluster = cluster
         self._served = {each.gvr: each for each in BUILT_IN}
         self._custom: dict[str, list[GVR]] = {}
-        # Called for each kind that is served no longer.
+        # Called for each kind that is no longer served.
         self.withdrawn: list[Callable[[GVR], None]] = []
         for each in BUILT_IN:
             cluster.serve(each.key)
@@ -160,7 +160,7 @@ class Kinds:
         return list(self._served.values())
 
     def groups(self) -> dict[str, list[str]]:
-        """Return the versions of each group but the core's, the preferred one first."""
+        """Return the versions of each group except the core group, the preferred version first."""
         found: dict[str, list[str]] = {}
         for group, version, _ in self._served:
             if group and version not in found.setdefault(group, []):
@@ -183,7 +183,7 @@ class Kinds:
         self._custom[crd["metadata"]["name"]] = [each.gvr for each in served]
 
     def undefine(self, crd: Document) -> None:
-        """Delete all objects of a CRD, and serve it no longer."""
+        """Delete all objects of a CRD, and stop serving it."""
         keys = {self._served[gvr].key for gvr in self._custom.get(crd["metadata"]["name"], ())}
         self._forget(crd["metadata"]["name"])
         for key in keys:
@@ -239,7 +239,7 @@ def shown(served: Served, document: Document) -> Document:
 
 
 def as_stored(served: Served, document: Document) -> Document:
-    """Return an object of the version that was sent as it is stored."""
+    """Return an object in the version in which it is stored."""
     if served.gvr == CORE_EVENTS:
         return _as_new_event(document)
     return {**document, "apiVersion": served.key.api_version, "kind": served.kind}

@@ -42,7 +42,7 @@ class Deletion:
 
 @dataclass(slots=True)
 class Written:
-    """An object after a write, and the fields of it that no schema knows."""
+    """An object after a write, and its fields that no schema has."""
 
     document: Document
     unknown: Sequence[str] = ()
@@ -144,7 +144,7 @@ class Objects:
         return found
 
     def delete(self, served: Served, namespace: str, name: str, asked: Deletion) -> Document:
-        """Delete an object, and return it as it was or as it is until it is gone."""
+        """Delete an object, and return it: as it was, or as it remains until it is gone."""
         old = self.get(served, namespace, name)
         metadata = old["metadata"]
         if asked.uid and asked.uid != metadata["uid"]:
@@ -161,7 +161,7 @@ class Objects:
             raise invalid("DeleteOptions", "", [cause])
         if asked.dry_run:
             return old
-        # Without a word a Job leaves its pods, as it always did.
+        # By default a Job leaves its pods, as in old API versions.
         if (asked.propagation or ("Orphan" if served.gvr == JOBS else "")) == "Orphan":
             self._orphan(metadata["uid"])
         grace = pods.grace_of(old, asked.grace_seconds) if served.gvr == PODS else 0
@@ -209,7 +209,7 @@ class Objects:
         *,
         version: str | None,
     ) -> Written:
-        """Store an object in place of another version of it, if it may be."""
+        """Store an object in place of another version, if that is allowed."""
         name, known = old["metadata"]["name"], old["metadata"]
         if version and version != known["resourceVersion"]:
             raise changed(served.resource, name)
@@ -263,7 +263,7 @@ class Objects:
         return crd
 
     def _orphan(self, uid: str) -> None:
-        """Take an owner off all that it owns."""
+        """Remove an owner from all objects that it owns."""
         for served in self.kinds.all():
             for (namespace, name), each in list(self.cluster.documents(served.key).items()):
                 owners = each["metadata"].get("ownerReferences", ())
@@ -322,7 +322,7 @@ def _check_finalizers(served: Served, old: Document, new: Document) -> None:
 
 
 def _with_status(served: Served, old: Document, new: Document) -> Document:
-    """Return an object with another status, and nothing else that is new."""
+    """Return an object with a new status and no other change."""
     metadata = dict(old["metadata"])
     if not served.is_custom:
         for key in OF_STATUS_WRITES:

@@ -35,7 +35,7 @@ MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "hostAliases": ("ip",),
     "secrets": ("name",),
 }
-"""The fields that tell elements of a list apart, by the name of the list; others are replaced."""
+"""The fields that identify elements of a list, by the list's name; other lists are replaced."""
 SETS: Final = frozenset({"finalizers"})
 """Lists of words, to which a strategic patch adds elements."""
 
@@ -160,7 +160,10 @@ def _with_operations(document: Document, operations: Any) -> Document:  # noqa: 
 
 
 def _after(document: Any, operation: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Return the object after one operation. Raises KeyError and its like where it has no place."""
+    """Return the object after one operation.
+
+    Raises KeyError or a similar error if the path does not exist.
+    """
     verb, path = operation["op"], _tokens(operation["path"])
     if verb in ("move", "copy"):
         source = _tokens(operation["from"])

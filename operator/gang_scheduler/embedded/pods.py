@@ -37,7 +37,7 @@ SYSTEM: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical
 
 
 def with_defaults(pod: Document) -> Document:
-    """Return a pod as it is stored: its spec filled in, its status begun again."""
+    """Return a pod as it is stored: with defaults in its spec, and a new status."""
     spec = with_template_defaults(pod["spec"])
     spec["containers"] = [_with_requests(each) for each in spec["containers"]]
     status: Document = {"phase": "Pending", "qosClass": _quality(spec)}
@@ -77,7 +77,7 @@ def _container(given: Mapping[str, Any]) -> Document:
 
 
 def _with_requests(container: Document) -> Document:
-    """Return a container that asks for its limits, where it asks for nothing else."""
+    """Return a container with its limits as requests, if it sets no other requests."""
     resources = container["resources"]
     if "limits" not in resources:
         return container
@@ -86,7 +86,7 @@ def _with_requests(container: Document) -> Document:
 
 
 def _quality(spec: Mapping[str, Any]) -> str:
-    """Return the quality of service that a pod gets."""
+    """Return the quality-of-service class of a pod."""
     asked = [
         (part, name, each["resources"].get(part, {}).get(name))
         for each in spec["containers"]
@@ -187,7 +187,7 @@ def bind(pod: Document, binding: Document) -> None:
 
 
 def grace_of(pod: Document, asked: int | None) -> int:
-    """Return how long a pod has until it is gone: not at all where no kubelet ends it."""
+    """Return the grace period of a pod: 0 if no kubelet would end it."""
     if not pod["spec"].get("nodeName") or pod.get("status", {}).get("phase") in ENDED:
         return 0
     own = pod["spec"].get("terminationGracePeriodSeconds", GRACE_SECONDS)
@@ -210,7 +210,10 @@ def leave(pod: Document, grace: int) -> bool:
 
 
 def charge_budgets(cluster: FakeCluster, pod: Document, *, dry_run: bool) -> None:
-    """Count an eviction on the budget of a running pod. Raises Refused where it allows none."""
+    """Count an eviction on the budget of a running pod.
+
+    Raises Refused if the budget allows no eviction.
+    """
     if pod.get("status", {}).get("phase") != "Running" or "deletionTimestamp" in pod["metadata"]:
         return
     namespace, labels = pod["metadata"].get("namespace", ""), pod["metadata"].get("labels") or {}

@@ -1,4 +1,4 @@
-"""Objects as they are stored: checked against schemas, filled in, with the status of a new one."""
+"""Prepares objects for storage: checks schemas, fills in defaults, and resets the status."""
 
 import copy
 import re
@@ -42,7 +42,7 @@ MOST_INDEXED: Final = 2**31 - 1
 
 
 def prepared(served: Served, document: Document, strictness: str) -> tuple[Document, Sequence[str]]:
-    """Return an object that is checked and filled in, and its fields that no schema knows.
+    """Return a checked object with defaults, and its fields that no schema has.
 
     Raises Refused.
     """
@@ -138,7 +138,7 @@ def _check_metadata(served: Served, document: Document) -> None:
 def _pruned(
     served: Served, document: Document, own: Document, strictness: str
 ) -> tuple[Document, Sequence[str]]:
-    """Return an object of Kubernetes without the fields that its schema does not know."""
+    """Return an object of Kubernetes without the fields that its schema does not have."""
     name = document["metadata"]["name"]
     # managedFields has no schema here.
     body = {**own, "metadata": {k: v for k, v in own["metadata"].items() if k != "managedFields"}}

@@ -21,7 +21,7 @@ REASONS: Final = {
 
 
 class Cause(NamedTuple):
-    """A field that is wrong, as kubectl shows it."""
+    """An invalid field, as kubectl shows it."""
 
     field: str
     message: str
@@ -79,19 +79,19 @@ def of_fake(error: ApiError) -> Refused:
 
 
 def not_found(resource: str, name: str) -> Refused:
-    """Return the refusal for an object that is not there."""
+    """Return the refusal for an object that does not exist."""
     return Refused(404, f'{resource} "{name}" not found', name=name, kind=resource)
 
 
 def invalid(kind: str, name: str, causes: Sequence[Cause]) -> Refused:
-    """Return the refusal for an object with fields that are wrong."""
+    """Return the refusal of an object with invalid fields."""
     told = [f"{each.field}: {each.message}" for each in causes]
     text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     return Refused(422, f'{kind} "{name}" is invalid: {text}', causes=causes, name=name, kind=kind)
 
 
 def changed(resource: str, name: str) -> Refused:
-    """Return the refusal for a write to another version than the one that there is."""
+    """Return the refusal of a write to an outdated version."""
     message = (
         f'Operation cannot be fulfilled on {resource} "{name}": the object has been modified; '
         "please apply your changes to the latest version and try again"
@@ -100,7 +100,7 @@ def changed(resource: str, name: str) -> Refused:
 
 
 def another(resource: str, name: str, field: str, wanted: object, found: object) -> Refused:
-    """Return the refusal for a precondition that does not hold."""
+    """Return the refusal for a precondition that is not met."""
     message = (
         f'Operation cannot be fulfilled on {resource} "{name}": Precondition failed: {field} in '
         f"precondition: {wanted}, {field} in object meta: {found}"

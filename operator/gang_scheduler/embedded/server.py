@@ -29,7 +29,7 @@ HOST: Final = "127.0.0.1"
 FIRST_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 HEALTH: Final = frozenset({("healthz",), ("readyz",), ("livez",)})
 WATCH_SECONDS: Final = (1800, 3600)
-"""How long a watch lasts that does not say so."""
+"""The duration of a watch that sets no timeout."""
 MOST_BYTES: Final = 3 * 2**20
 YES: Final = frozenset({"1", "true", "True", "t", "T"})
 PARTS: Final = frozenset({"", "status"})
@@ -39,11 +39,11 @@ Answer = web.StreamResponse
 class Server:
     """The server. An async context manager, which serves for as long as it is entered.
 
-    Without `controllers` it is an API server alone: no Job gets pods, and no pod runs.
+    Without `controllers` there is only the API server: no Job gets pods, and no pod runs.
     """
 
     def __init__(self, *, controllers: bool = True, port: int = 0) -> None:
-        # Versions of an earlier life on the same port are older than all of this one.
+        # A version from an earlier server on the same port is older than all versions here.
         self.cluster = FakeCluster((), first_version=int(time.time()))
         self.changes = Changes(self.cluster)
         self.kinds = Kinds(self.cluster)
@@ -179,7 +179,7 @@ class Server:
     def _listed(self, request: web.Request, place: Place, asked: Selection) -> Document:
         served, query = place.served, request.query
         documents = self.cluster.documents(served.key)
-        # As in etcd: the key of a namespace without another one's after it.
+        # As in etcd, keys sort by namespace first.
         names = sorted(documents)
         after, limit = _continued(query.get("continue", "")), _number(query, "limit", 0)
         chosen: list[Document] = []
@@ -220,7 +220,7 @@ class Server:
         await response.prepare(request)
         lasts = _number(query, "timeoutSeconds", 0) or random.randint(*WATCH_SECONDS)  # noqa: S311
         bookmarks = query.get("allowWatchBookmarks") in YES
-        # Without a version a watch begins with all that there is.
+        # A watch without a version begins with all present objects.
         if initial or (not version and query.get("sendInitialEvents") is None):
             version = self.cluster.version
             found = list(self.cluster.documents(served.key).values())
@@ -294,7 +294,7 @@ class Server:
         return _json(WHOLE.of_list(served, [kinds.shown(served, e) for e in found], metadata))
 
     async def _of_pod(self, request: web.Request, place: Place) -> Answer:
-        """Answer a request for a part that only pods have."""
+        """Answer a request for a subresource that only pods have."""
         if place.part not in discovery.OF_PODS:
             raise Refused(404, "the server could not find the requested resource")
         if request.method != "POST":

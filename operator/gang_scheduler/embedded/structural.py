@@ -49,7 +49,7 @@ def pruned(value: Any, schema: Schema, unknown: list[str], where: str = "") -> A
 
 
 def _schema_of(schema: Schema, name: str, *, is_root: bool) -> Schema | None:
-    """Return the schema of a field, None for one that is not known."""
+    """Return the schema of a field, None for an unknown field."""
     if name in OF_ROOT and (is_root or schema.get(EMBEDDED)):
         return {KEEPS: True}
     own: Schema | None = schema.get("properties", {}).get(name)
@@ -62,14 +62,14 @@ def _schema_of(schema: Schema, name: str, *, is_root: bool) -> Schema | None:
 
 
 def defaulted(value: Any, schema: Schema) -> Any:  # noqa: ANN401
-    """Return a value with the defaults of a schema where it has no field."""
+    """Return a value with the schema's defaults for absent fields."""
     if isinstance(value, list) and "items" in schema:
         return [defaulted(each, schema["items"]) for each in value]
     if not isinstance(value, dict):
         return value
     filled = dict(value)
     for name, own in schema.get("properties", {}).items():
-        # A null where none may be counts as absent, if there is a default.
+        # A forbidden null counts as absent, if there is a default.
         if "default" in own and (
             name not in filled or (filled[name] is None and not own.get("nullable"))
         ):

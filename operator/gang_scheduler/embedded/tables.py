@@ -67,7 +67,7 @@ def partial(document: Document) -> Document:
 
 
 def age(text: object) -> str:
-    """Return how long ago a time was, as kubectl says it."""
+    """Return the time since then, in kubectl's format."""
     if not isinstance(text, str) or not text:
         return "<unknown>"
     passed = datetime.now(UTC) - datetime.fromisoformat(text)

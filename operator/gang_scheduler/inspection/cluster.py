@@ -63,7 +63,7 @@ class Cluster:
     def snapshot(self) -> Snapshot:
         """Return the snapshot that a cycle would decide on now, the same each time.
 
-        The cache gives it once: gangs that were in it are not due again.
+        The cache gives it only once: gangs in it do not count as waiting for a try afterwards.
         """
         if not self._snapshots:
             self.cache.find_gone_nodes()

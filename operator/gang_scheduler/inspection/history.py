@@ -1,4 +1,4 @@
-"""Events of gangs and pods, as they are kept by the API server: for about an hour."""
+"""Events of gangs and pods. The API server keeps them for about an hour."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -38,7 +38,7 @@ async def events_of(server: Server, namespace: str, names: Collection[str]) -> t
 
 
 async def of_scheduler(server: Server) -> list[Told] | None:
-    """Return all Events of the scheduler, the oldest first; None where they may not be listed."""
+    """Return all Events of the scheduler, the oldest first; None if they may not be listed."""
     try:
         found = await live.bodies(
             *(server.connection, EVENTS),
@@ -65,7 +65,7 @@ def _told(body: dict[str, Any]) -> Told:
 
 
 def event(body: dict[str, Any]) -> Event:
-    """Return an Event of events.k8s.io/v1, whichever API it was written by."""
+    """Return an Event of events.k8s.io/v1; either API may have written it."""
     regarding, series = body.get("regarding") or {}, body.get("series") or {}
     made = body.get("eventTime") or body.get("deprecatedFirstTimestamp")
     first = _seconds(made or body["metadata"].get("creationTimestamp"))

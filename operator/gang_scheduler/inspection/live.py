@@ -40,7 +40,7 @@ from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
 
 NAME: Final = "py-gang-scheduler-profile"
 SETTINGS: Final = "settings.json"
-"""The key of the ConfigMap: a JSON object, of settings by their names in the environment."""
+"""The key of the ConfigMap with the settings: a JSON object, with names as in the environment."""
 OPERATOR: Final = "operator"
 """The key of the name of the Deployment."""
 FLAGS: Final = "extraArgs.json"
@@ -93,7 +93,7 @@ def of_config_map(body: dict[str, Any]) -> OperatorSettings:
 
 
 def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
-    """Return the settings, overridden by the given ones, and a note that names these."""
+    """Return the settings, overridden by the given ones, and a note on the overridden ones."""
     names = sorted(given.model_fields_set)
     if not names:
         return found
@@ -140,7 +140,7 @@ BESIDE_GANGS: Final = frozenset(
         api_kinds.CSI_STORAGE_CAPACITIES.name,
     }
 )
-"""Kinds that only decisions need. They are not read where no decision is made."""
+"""Kinds that only decisions need. They are not read if no decision is made."""
 
 
 NOTHING_GIVEN: Final = Policy()
@@ -172,7 +172,7 @@ async def everything(
 ) -> Cluster:
     """Return the whole cluster. Raises ApiError, 403 if nodes or pods may not be listed.
 
-    `seen_by` may return handlers that look at objects on their way into the cache.
+    `seen_by` may return handlers that see objects on their way into the cache.
     """
     cache, left_out, event_handlers = _empty(operator.policy)
     handlers = seen_by(event_handlers)
@@ -223,7 +223,7 @@ def _is_of_queues(gvr: GVR) -> bool:
 class _Namespace:
     """Reads the objects of a namespace, and the cluster-wide objects of its gangs.
 
-    `refused` is the answer that nothing can be said without: of pods.
+    `refused` is an error that makes any answer impossible: pods may not be listed.
     """
 
     def __init__(self, server: Server, namespace: str, event_handlers: EventHandlers) -> None:

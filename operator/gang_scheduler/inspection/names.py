@@ -1,4 +1,4 @@
-"""Names of objects, for completion in shells."""
+"""Names of objects, for shell completion."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The namespaces of a cluster, and the error for a name that is none of them."""
+"""The namespaces of a cluster, and the error for a namespace that does not exist."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ _NOT_FOUND: Final = 404
 
 
 class NoSuchNamespace(Exception):  # noqa: N818 - named after the problem, like InvalidField
-    """The namespace does not exist. `known` are the ones that do."""
+    """The namespace does not exist. `known` are the existing ones."""
 
     def __init__(self, name: str, known: frozenset[str]) -> None:
         super().__init__(name)

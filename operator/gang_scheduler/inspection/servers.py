@@ -8,7 +8,7 @@ from gang_scheduler.client import connection
 from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 
 MOST_AT_ONCE: Final = 64
-"""All kinds are listed at the same time, and the next page of each is fetched in advance."""
+"""Kinds are listed concurrently, and the next page of each is fetched in advance."""
 
 
 class Server(NamedTuple):
@@ -26,9 +26,10 @@ class Server(NamedTuple):
 async def connected(
     kubeconfig: str = "", context: str = "", request_seconds: float = 0.0
 ) -> AsyncIterator[Server]:
-    """Give the server of a kubeconfig's context, both as kubectl finds them; 0 s: the default.
+    """Provide the server of a kubeconfig's context; both are found as kubectl does.
 
-    Raises UnusableConfigurationError. No request is sent here.
+    A `request_seconds` of 0 means the default. Raises UnusableConfigurationError. No request is
+    sent here.
     """
     configuration, namespace = await connection.load_as_user(kubeconfig, context)
     async with Connection(configuration, MOST_AT_ONCE) as opened:

@@ -11,7 +11,10 @@ from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
 
 ENDS_LATE: Final = "ends-late"
-"""A budget that allows no eviction, of pods that may take long to end: others go if they do."""
+"""Stands for a budget that allows no eviction, for pods that may take long to end.
+
+Other pods are evicted instead if possible.
+"""
 
 T = TypeVar("T")
 Charged = tuple[QueueRef, Charge]
@@ -22,11 +25,11 @@ Charged = tuple[QueueRef, Charge]
 class BoundPod:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 
-    `gangs_priority` is the priority of the gang if it differs from the pod's: the gang's counts, as
-    in the queue. A pod is `evictable` if only its priority protects it: no label forbids eviction,
-    no owner recreates the pod on the same node, the minimum run time of its gang is over, and its
-    schedulerName is ours. An `unprotected` pod belongs to a Job that evictions could end for good.
-    A pod that `lingers` is being deleted, but leaves so late that it counts as staying.
+    `gangs_priority` is the priority of the gang if it differs from the pod's: then the gang's
+    counts, as in the queue. A pod is `evictable` if only its priority protects it: no label forbids
+    eviction, no owner recreates the pod on the same node, the minimum run time of its gang is over,
+    and its schedulerName is ours. An `unprotected` pod belongs to a Job that evictions could end
+    for good. A pod that `lingers` is being deleted, but so slowly that it counts as staying.
     """
 
     pod: Pod
@@ -69,14 +72,15 @@ class BoundPods:
     """The pods that have a node, in natural order of their names.
 
     `leaving` are pods that terminate, and victims of earlier cycles. They leave in any case, so
-    their room can be planned with. All other bound pods are in `pods`. `surplus` is how many of
-    `pods` a running gang can lose and still have its minMember; `surplus_by_role` is the same for
-    the roles of gangs with roles. A gang in neither of them can lose none. `steps` are the uids of
-    the surplus of gangs that shrink by whole steps, the first to go first. `allowed` is how many
-    more pods of each PodDisruptionBudget may be evicted. `saved_at` is when gangs last saved their
-    work. Work from before `counts_since` does not count when sets of victims are compared. Both are
-    in seconds. If there are queues, `charged` has the charges of pods by uid, and `gangs` has
-    `pods` by gang.
+    plans can use their room. All other bound pods are in `pods`. `surplus` is how many of `pods` a
+    running gang can lose and still have its minMember; `surplus_by_role` is the same for gangs with
+    roles. A gang in neither of them can lose no pod. `steps` are the uids of the surplus of gangs
+    that shrink by whole steps, in the order of eviction. `allowed` is how many more pods of each
+    PodDisruptionBudget may be evicted.
+
+    `saved_at` is when gangs last saved their work. When sets of victims are compared, work from
+    before `counts_since` does not count. Both are in seconds. If there are queues, `charged` has
+    the charges of pods by uid, and `gangs` has `pods` by gang.
     """
 
     pods: tuple[BoundPod, ...] = ()
@@ -91,9 +95,9 @@ class BoundPods:
     counts_since: int = 0
 
     def work_since(self, gang: GangKey, now: int) -> int:
-        """Return the time since which a gang's pods would lose their work, in seconds, as of `now`.
+        """Return the time since which a gang's pods would lose work if evicted now, in seconds.
 
-        A save in the future does not count.
+        `now` is in seconds. A save in the future does not count.
         """
         saved_at = self.saved_at.get(gang, 0)
         return max(self.counts_since, saved_at if saved_at <= now else 0)
@@ -103,7 +107,8 @@ class BoundPods:
 class PinnedPods:
     """The pods that come back to the same node after an eviction: a class and a node name each.
 
-    These are pods of DaemonSets, and mirror pods. The same object as long as none comes or goes.
+    These are pods of DaemonSets, and mirror pods. The object stays the same until one is added or
+    removed.
     """
 
     pods: tuple[tuple[PodClass, str], ...] = ()

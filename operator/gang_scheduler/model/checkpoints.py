@@ -13,7 +13,7 @@ from gang_scheduler.model.values import CheckpointOutcome
 LONGEST_PATH: Final = 1024
 """How many characters the name of a checkpoint may have."""
 GREATEST_STEP: Final = 2**53 - 1
-"""The last step that every reader of JSON takes for a whole number."""
+"""The last step: JSON readers that use floating point lose precision above it."""
 
 
 class CheckpointMode(enum.StrEnum):
@@ -66,7 +66,7 @@ class Save(NamedTuple):
     workload_uid: str = ""
 
     def is_like(self, other: "Save") -> bool:
-        """Return whether both report the same work, by several members or at several times."""
+        """Return whether both report the same save, by several members or repeatedly."""
         tells = self.step is not None or bool(self.path)
         return tells and (self.step, self.path) == (other.step, other.path)
 
@@ -122,7 +122,7 @@ class Checkpoints:
         return self.saves[0] if self.saves else None
 
     def last_of(self, workloads: Collection[str]) -> Save | None:
-        """Return the newest save of one of these workloads, by uid; of any, if none is known."""
+        """Return the newest save of one of these workloads, by uid; of any, if none is given."""
         return next((each for each in self.saves if _is_of(each.workload_uid, workloads)), None)
 
 
@@ -137,8 +137,8 @@ class News(NamedTuple):
     """News for users: a gang was asked to save its work (no outcome), or the outcome is known.
 
     `save` is the saved work, if there is some. `by` is the gang that needs the room, as the
-    namespace may know it, and `seconds` how long the gang may take; "" and 0 for a gang that was
-    not asked. `why` is the reason of a failure. `evicted`: the gang is about to be evicted.
+    namespace may know it, and `seconds` how long the gang may take; "" and 0 if the gang was not
+    asked. `why` is the reason of a failure. `evicted`: the gang is about to be evicted.
     """
 
     outcome: CheckpointOutcome | None

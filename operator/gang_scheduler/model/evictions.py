@@ -15,17 +15,17 @@ class EvictionClass(enum.IntEnum):
     """
 
     OVERRUN = 0
-    """It started early because it declared when it ends, and that time has passed."""
+    """It was started early because of its declared end, and that time has passed."""
     RECLAIM = 1
-    """Its queue uses more than it was promised, and the other gang stays within its promise."""
+    """Its queue uses more than its promise, and the preemptor's queue stays within its own."""
     IN_QUEUE = 2
     """Both are in the same queue."""
     WHILE_BORROWING = 3
-    """Its queue borrows, and so does the other gang, of a higher priority."""
+    """Its queue borrows, and so does the queue of the preemptor, which has a higher priority."""
     FAIR_SHARE = 4
-    """Its queue has the larger share, also once it has gone."""
+    """Its queue has the larger share, even after its eviction."""
     FAIR_SHARE_AT_FIRST = 5
-    """Its queue has the larger share as long as it has not gone."""
+    """Its queue has the larger share, but only before its eviction."""
 
     @property
     def shown(self) -> str:
@@ -59,9 +59,9 @@ class Sparing(enum.StrEnum):
     POD_GROUP = "PodGroup"
     """The PodGroup of its gang forbids it."""
     JOB = "Job"
-    """Its Job could end for good by it."""
+    """Evictions could make its Job fail for good."""
     MIN_RUNTIME = "MinRuntime"
-    """Its gang has not run for as long as it may, or has just changed its size."""
+    """Its gang has not reached its minimum run time, or has just changed its size."""
     OTHER_SCHEDULER = "OtherScheduler"
     PINNED = "Pinned"
     """Its owner would create it again on the same node."""
@@ -74,8 +74,8 @@ class Sparing(enum.StrEnum):
 class YieldedTo:
     """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds.
 
-    No `uid`: no object describes that gang. `edition` identifies the state of both gangs and their
-    queues at that time; "" if unknown.
+    Without a `uid`, no object describes that gang. `edition` identifies the state of both gangs and
+    their queues at that time; "" if unknown.
     """
 
     gang: GangKey
@@ -87,10 +87,10 @@ class YieldedTo:
 
 @dataclass(frozen=True, slots=True)
 class Evictions:
-    """How often a gang was evicted, the time of the last eviction in seconds, and the preemptors.
+    """How often a gang was evicted, the time of the last eviction in seconds, and its preemptors.
 
-    The latest preemptor comes last. A gang that evicted it several times counts once, with its
-    strongest class.
+    The latest preemptor comes last. A preemptor that evicted the gang several times counts once,
+    with its strongest class.
     """
 
     count: int = 0
@@ -107,7 +107,7 @@ class Forgotten(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """A gang was let pass the gang `ahead_of` because it is to end `until` then, in seconds."""
+    """A gang may start ahead of the gang `ahead_of` because it will end by `until`, in seconds."""
 
     until: int
     ahead_of: GangKey
@@ -116,7 +116,7 @@ class Backfilled:
 class RunTime(NamedTuple):
     """The run time of pods as one object declares it, in seconds; None if undeclared.
 
-    They are ended at the `deadline`, and may run longer than `expected`. The declaration of a Job
+    Pods are ended at the `deadline`, and may run longer than `expected`. The declaration of a Job
     counts from `since`, in seconds since the epoch, once the Job has started.
     """
 

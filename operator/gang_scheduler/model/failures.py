@@ -10,7 +10,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.rules import GangRules
 from gang_scheduler.model.topology import Domain
 
-# A node counts as failed if it is gone, not ready for long, or has a taint that says so.
+# A node has failed if it is gone, has been not ready for long, or has a taint for failed nodes.
 
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -29,7 +29,7 @@ class NodeFailure(enum.Enum):
 class FailedNode(NamedTuple):
     """A node that has failed: why, and since when, in seconds since the epoch.
 
-    `taint` is the key of the taint that says so, "" for other failures.
+    `taint` is the key of the taint that shows the failure, "" for other failures.
     """
 
     name: str
@@ -39,12 +39,12 @@ class FailedNode(NamedTuple):
 
 
 def is_suspect(node: Node, rules: GangRules) -> bool:
-    """Return whether a node has failed, or will have if it stays as it is."""
+    """Return whether a node has failed, or soon will if nothing changes."""
     return not node.ready or _taint(node, rules) != ""
 
 
 def failure_of(node: Node, rules: GangRules, since: int, now: int) -> FailedNode | None:
-    """Return the failure of a node that is suspect `since` then; None if it has not failed.
+    """Return the failure of a node that has looked bad `since` then; None if it has not failed.
 
     All times are in seconds since the epoch.
     """
@@ -57,14 +57,14 @@ def failure_of(node: Node, rules: GangRules, since: int, now: int) -> FailedNode
 
 
 def _taint(node: Node, rules: GangRules) -> str:
-    """Return the first taint that says that a node has failed, "" without any."""
+    """Return the first taint that marks a node as failed, "" without any."""
     keys = (each.key for each in node.taints)
     failed = (key for key in keys if key in FAILURE_TAINTS or key in rules.node_failure_taints)
     return next(failed, "")
 
 
 class Shortage(enum.StrEnum):
-    """Why a gang is not whole, by who can fix it: the reasons of its condition."""
+    """Why a gang is not whole: the reasons of its condition, by who can fix it."""
 
     NODES_FAILED = "NodesFailed"
     PODS_STUCK = "PodsStuck"

@@ -1,4 +1,4 @@
-"""A gang that waits: its members, and how many must start together."""
+"""A waiting gang: its members, and how many must start together."""
 
 import enum
 import functools
@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 class BlockCause(enum.IntEnum):
-    """Why a gang may not evict pods. Of several causes in a group the lowest is reported."""
+    """Why a gang may not evict pods. If a group has several causes, the lowest is reported."""
 
     TOO_MANY_ROUNDS = 1
     UNDER_WAY = 2
-    """Pods that the gang has evicted, or that leave its nominated nodes, are not gone yet."""
+    """Pods that the gang has evicted, or that leave its nominated nodes, are still there."""
     POLICY_NEVER = 3
     SWITCHED_OFF = 4
     IN_VAIN = 5
@@ -246,7 +246,7 @@ class Gang:
 
     @property
     def lacking(self) -> int:
-        """How many members the gang lacks of its minMember; only for these may it evict pods."""
+        """How many members the gang lacks of its minMember. It may evict pods only for these."""
         if self.apart:
             return len(self.pending)
         if self.roles:
@@ -284,7 +284,7 @@ class Gang:
 
     @property
     def complete(self) -> bool:
-        """The members that there are, with and without a node, hold a quorum."""
+        """The existing members, with and without a node, contain a quorum."""
         if not self.roles:
             return len(self.pending) + self.bound >= self.min_member
         present = self._present(dict(self.bound_by_role))
@@ -316,7 +316,7 @@ class Gang:
         return tuple(self._first(self.pending, room))
 
     def nominated_members(self) -> Iterator[Pod]:
-        """Yield the waiting members that room is reserved for; of virtual pods, one a class."""
+        """Yield the waiting members with reserved room; for virtual pods, one of each class."""
         return (pod for pod in one_of_each(self.pending) if pod.nominated)
 
     def full_role(self) -> Role | None:
@@ -335,7 +335,7 @@ class Gang:
         return frozenset(pod.uid for pod in self._first(pods, self.quorum_by_role))
 
     def _first(self, pods: Iterable[Pod], room: Mapping[str, int]) -> Iterator[Pod]:
-        """Yield as many pods of each role as there is room for."""
+        """Yield as many pods of each role as its number allows."""
         left = dict(room)
         for pod in pods:
             role = self.role_of(pod)
@@ -349,7 +349,7 @@ class Gang:
 
     @property
     def _only_waiting_count(self) -> bool:
-        """Members that have a node count for no quorum."""
+        """Whether members on nodes do not count for the quorum."""
         is_strict = self.match_policy is MatchPolicy.ONLY_WAITING
         return is_strict and not self.partially_bound and not self.singly
 
@@ -403,7 +403,7 @@ class GangGroup:
 
     @functools.cached_property
     def half_done(self) -> bool:
-        """Some members are on nodes but useless without the waiting ones: these come first."""
+        """Some members are on nodes but useless without the waiting ones: the group comes first."""
         return any(
             gang.partially_bound or (gang.was_whole and gang.replacing) for gang in self.gangs
         )
@@ -425,7 +425,7 @@ class GangGroup:
 
     @functools.cached_property
     def created_at(self) -> float:
-        """When its oldest gang came into line, or its last quorum if later: in seconds."""
+        """When its oldest gang came into line, or its last quorum if that was later, in seconds."""
         complete_at = max(gang.complete_at for gang in self.gangs)
         return max(complete_at, min(gang.created_at for gang in self.gangs))
 

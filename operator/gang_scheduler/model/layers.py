@@ -25,11 +25,11 @@ Layers: TypeAlias = tuple[Layer, ...]
 
 @dataclass(frozen=True, slots=True)
 class TreeSpec:
-    """How a tree is made from the labels of nodes.
+    """How a tree is made from the labels of nodes. `name` is for messages.
 
-    `name` is for messages. `layers` are from the top to the nodes (`in_order`). With `lone_nodes`,
-    a node that lacks only the label of the layer right above the nodes is a domain by itself there;
-    else the node is outside. Nodes without the label `node_label`, if one is given, are outside.
+    `layers` are from the top to the nodes (`in_order`). With `lone_nodes`, a node that lacks only
+    the label of the lowest layer above the nodes is a domain of its own there; otherwise the node
+    is outside of the tree. Nodes without the label `node_label`, if one is given, are outside, too.
     """
 
     name: str
@@ -43,7 +43,7 @@ Named: TypeAlias = Mapping[str, Layer]
 
 @dataclass(eq=False)
 class InvalidLayers(ValueError):  # noqa: N818 - named after the problem, like the reasons users see
-    """Layers that form no tree: the invalid field of a layer, its value, and the fault."""
+    """Layers that form no tree: a layer's invalid field, its value, and the fault."""
 
     layer: str
     field: str
@@ -76,7 +76,7 @@ def in_order(layers: Sequence[Layer]) -> Layers:
 
 
 def _named(layers: Sequence[Layer]) -> Named:
-    """Return the layers by name. Raises `InvalidLayers` for a layer that is wrong by itself."""
+    """Return the layers by name. Raises `InvalidLayers` if a single layer is invalid."""
     named: dict[str, Layer] = {}
     for layer in layers:
         if layer.name in named:

@@ -1,8 +1,9 @@
-"""Similar names: which known name a misspelt one may stand for, as a cheap hint for people.
+"""Similar names: the known name that a misspelt one may mean, as a cheap hint for people.
 
 difflib takes a third of a millisecond for two names of 63 letters, and users choose the names. So
-it only gets a few: the known names that share most letters with the given one, in the same order.
-Counting these takes one integer operation for each letter, and the number of letters is bounded.
+it only gets a few candidates: the known names that share most letters with the given one, in the
+same order. Counting these takes one integer operation for each letter, and the number of letters is
+bounded.
 """
 
 import difflib  # noqa: TID251 - used for few names here, and nowhere else.
@@ -18,9 +19,9 @@ LONGEST: Final = 317
 MOST_LETTERS: Final = 1 << 15
 """The most letters of known names that one search reads, names of similar length first."""
 COMPARED: Final = 8
-"""How many names are compared as difflib does."""
+"""At most this many names are compared by difflib."""
 _CLOSE_TO_PODSET: Final = 0.95
-"""How like a whole field must be: Kueue may have others of this prefix some day."""
+"""How similar a whole field must be: Kueue may add keys with this prefix later."""
 
 
 def close_to(
@@ -48,7 +49,7 @@ def near_podset(where: str) -> str:
 def alike_in_part(
     name: str, known: Iterable[str], part: Callable[[str], str], *, cutoff: float
 ) -> Iterator[str]:
-    """Yield names that are similar as a whole, and in the part that makes them different."""
+    """Yield names that are similar as a whole, and also in the part that distinguishes them."""
     own = part(name)
     for each in close_to(name, known, most=COMPARED, cutoff=cutoff):
         other = part(each)

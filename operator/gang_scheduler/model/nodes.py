@@ -16,10 +16,10 @@ BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 
 UNLIMITED: Final = int(np.iinfo(np.int64).max)
-"""How many pods a node takes by a filter that sets no limit."""
+"""The number of pods that a filter without a limit allows on a node."""
 
 MOST_DERIVED = 20_000
-"""How many derived values a table keeps for pod classes, which bounds pods that all differ."""
+"""A table keeps this many derived values for pod classes, in case all pods differ."""
 
 ABSENT = -1
 """The code of a label that a node does not have."""
@@ -69,7 +69,7 @@ class LabelColumn:
     by_value: Mapping[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Keep the code of each value: thousands of volumes ask for one each."""
+        """Keep the code of each value: thousands of volumes look one up each."""
         object.__setattr__(self, "by_value", {each: i for i, each in enumerate(self.values)})
 
     def matches(self, wanted: Iterable[str]) -> BoolArray:
@@ -128,7 +128,7 @@ class NodeTable:
         return vector
 
     def refusing_nothing(self) -> "NodeTable":
-        """Return the nodes without their kubelets' rejections; itself, if there are none."""
+        """Return the nodes without the rejections of their kubelets; itself, if there are none."""
         if not any(node.refused for node in self.nodes):
             return self
         nodes = (replace(node, refused=()) for node in self.nodes)

@@ -19,11 +19,11 @@ from gang_scheduler.model.topology import Domain
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Bind one pod to one node.
+    """The binding of one pod to one node.
 
     `volumes` are the names of the volumes that its claims get, one for each need of its storage; ""
-    for a volume that is to be made. `flavors` are pairs of a resource and the flavor that it is
-    charged in, by resource; empty where there are no queues.
+    for a volume that will be created. `flavors` are pairs of a resource and the flavor in which it
+    is charged, by resource; empty without queues.
     """
 
     pod: Pod
@@ -37,8 +37,8 @@ class Placed:
     """Members of a gang that go to nodes together, in rank order.
 
     `together` are the keys of all gangs that start with the gang, its own included; empty for a
-    gang that starts by itself. `borrows`: its queue is over its own quota with it. `backfilled` is
-    which gang it was let pass, if only because its end is declared.
+    gang that starts by itself. `borrows`: with it, its queue is over its own quota. `backfilled` is
+    the gang that it passes, if it may only because its end is declared.
     """
 
     gang: Gang
@@ -101,10 +101,10 @@ class Shortage:
     The obstacle keeps the member from `nodes` nodes. If some nodes lack only resources, the
     obstacle is RESOURCES, and `lacking` is the shortage of the nearest of them: with this much more
     there, one more member would fit. Otherwise the obstacle is the one that keeps the member from
-    most nodes. `out` is how many nodes are cordoned or not ready. `oversized` is a resource that no
+    most nodes. `out` is how many nodes are cordoned or not ready. `oversized` are resources that no
     node has enough of, so the member can never fit as it is. `asked` are the member's requests that
     exceed the free resources of each of these nodes; empty if rules about other pods keep it from
-    nodes, too. `one_a_node`: no node holds two members. `ruled_out` are nodes with as much free,
+    nodes, too. `one_a_node`: no node holds two members. `ruled_out` are nodes with enough free,
     from which an obstacle keeps the member. `unmatched` are labels of its nodeSelector that no node
     has, if that is the obstacle.
     """
@@ -122,7 +122,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Unlabelled:
-    """A layer that no node is in: its label keys, and the key on nodes that may have been meant."""
+    """A layer whose labels are on no node: its label keys, and a similar key that nodes have."""
 
     label_keys: tuple[str, ...]
     near: str = ""
@@ -155,7 +155,7 @@ class IfEmpty(enum.Enum):
 
     FITS = enum.auto()
     TOO_LARGE = enum.auto()
-    """It waits for ever, unless the nodes change or it asks for something else."""
+    """It waits for ever, unless the nodes or its requests change."""
     NOT_SEARCHED = enum.auto()
     """The search was cut off, or other gangs had used up the looks of a cycle."""
 
@@ -196,7 +196,7 @@ class PreemptionVerdict(enum.StrEnum):
     PROMISED = "Promised"
     """A gang that was promised a start would start later."""
     TERMINATING = "Terminating"
-    """The group waits for pods that terminate already."""
+    """The group waits for pods that are terminating already."""
     EVICTING = "Evicting"
     """The group waits for victims that are evicted for it."""
 
@@ -260,7 +260,7 @@ class GroupRejection:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A problem of a gang that does not keep it waiting, and that users should know."""
+    """A problem of a gang that does not keep it waiting, but that users should know."""
 
     gang: Gang
     problem: Problem
@@ -304,10 +304,9 @@ class Failure:
 class Reservation:
     """Room and quota that gangs of one group will have, once others have ended.
 
-    `after` is the gang that must end last, None if pods that leave already make room enough, or
-    where its name is hidden;
-    `start` is when it will have ended, in seconds, None if that is not known. `flavors` are pairs
-    of a resource and a flavor.
+    `after` is the gang that must end last; None if pods that leave already make enough room, or if
+    its name is hidden. `start` is when it will have ended, in seconds, None if unknown. `flavors`
+    are pairs of a resource and a flavor.
     """
 
     gangs: tuple[Gang, ...]
@@ -339,7 +338,7 @@ class Plan:
 
     @property
     def admissions(self) -> tuple[tuple[Placed, ...], ...]:
-        """The suspended workloads that may start: of each, the gangs that were placed."""
+        """The suspended workloads that may start, each with its placed gangs."""
         found: dict[str, list[Placed]] = {}
         for each in self.placed:
             if each.gang.suspended is not None:

@@ -1,4 +1,4 @@
-"""A pod and its class (all that it asks of a node), and the virtual pods of suspended workloads."""
+"""A pod and its class (its requirements on a node), and virtual pods of suspended workloads."""
 
 import enum
 from collections import Counter
@@ -127,7 +127,7 @@ class SaidOfGang(NamedTuple):
 
     @property
     def says_elastic(self) -> bool:
-        """Whether the pod says how its gang grows, valid or not."""
+        """Whether the pod has an annotation on growing, valid or not."""
         return self.elastic is not None or self.elastic_problem is not None
 
 
@@ -244,13 +244,13 @@ class Pod:
 
     @property
     def chosen(self) -> bool:
-        """Is a victim of a plan that is carried out: marked as one, or asked to save its work."""
+        """Whether the pod is a victim of a plan in progress: marked, or asked to save its work."""
         return self.marked or (self.checkpoint is not None and self.checkpoint.request is not None)
 
     @property
     def living(self) -> bool:
         """Can be a member of a gang: neither ended, nor being deleted, nor gated."""
-        # Asked of every pod of a large cluster: a call more would be felt.
+        # This runs for every pod of a large cluster: one more call would be noticeable.
         return not (self.phase in ENDED or self.deleting or self.gated)
 
 
@@ -339,7 +339,7 @@ class VirtualPods(Sequence[Pod]):
         return VirtualPods(self.uid, self.prefix, self.prototypes, slots)
 
     def with_prototypes(self, prototypes: Sequence[Pod]) -> "VirtualPods":
-        """Return the members with other prototypes in the places of these."""
+        """Return the members with new prototypes, in the places of the present ones."""
         return VirtualPods(self.uid, self.prefix, tuple(prototypes), self.slots)
 
     def _all(self) -> tuple[Pod, ...]:
@@ -373,7 +373,7 @@ def numbers_of(pods: VirtualPods) -> Counter[int]:
 
 
 def numbers_by(pods: Iterable[Pod], key: Callable[[Pod], K]) -> Counter[K]:
-    """Return how many pods have each key, which is no name, uid or rank."""
+    """Return how many pods have each value of a key. The key must not contain name, uid or rank."""
     if type(pods) is not VirtualPods:
         return Counter(map(key, pods))
     found: Counter[K] = Counter()
@@ -384,5 +384,6 @@ def numbers_by(pods: Iterable[Pod], key: Callable[[Pod], K]) -> Counter[K]:
 
 def one_of_each(pods: Sequence[Pod]) -> Sequence[Pod]:
     """Return one pod of each kind: all others differ from one of these only in name and rank."""
-    # Asked of every gang that waits: `isinstance` asks an abstract base class, ten times as long.
+    # This runs for every waiting gang. `isinstance` with an abstract base class takes ten times as
+    # long.
     return pods.prototypes if type(pods) is VirtualPods else pods

@@ -1,4 +1,4 @@
-"""ProvisioningRequests: nodes that an autoscaler is asked for, so that a gang finds room."""
+"""ProvisioningRequests: requests for nodes to an autoscaler, so that a gang finds room."""
 
 import enum
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Came(enum.StrEnum):
     REVOKED = "CapacityRevoked"
     EXPIRED = "BookingExpired"
     REFUSED = "Refused"
-    """The API server did not take it."""
+    """The API server did not accept it."""
 
 
 STANDING: Final = frozenset({Came.ASKED, Came.ACCEPTED, Came.PROVISIONED})
@@ -60,7 +60,7 @@ class ProvisioningRequest:
 
     @property
     def stands(self) -> bool:
-        """Whether its nodes are being bought, or exist."""
+        """Whether its nodes are on their way, or exist."""
         return self.came in STANDING
 
 
@@ -92,7 +92,7 @@ class Asking:
 
 @dataclass(frozen=True, eq=False)
 class Provisioning:
-    """Facts that a cycle needs if nodes can be bought.
+    """Facts that a cycle needs if nodes can be requested.
 
     `requests` are all requests of ours by gang. `outstanding` counts the pending ones for waiting
     gangs of each queue and namespace. `held` are the charges of gangs for pending requests.

@@ -26,7 +26,7 @@ from gang_scheduler.model.values import (
     Strategy,
 )
 
-# How to ask for nodes, as users and queues declare it.
+# How nodes are requested, as users and queues declare it.
 
 
 class Retry(NamedTuple):
@@ -134,17 +134,17 @@ class LocalQueueWeight(NamedTuple):
 
 
 class FlavorResource(NamedTuple):
-    """The subject of a quota: a resource on the nodes of a flavor."""
+    """What a quota is for: a resource on the nodes of a flavor."""
 
     flavor: str
     resource: str
 
 
 Charge = Mapping[FlavorResource, int]
-"""Amounts that are charged, or asked for, together."""
+"""Amounts that are charged, or requested, together."""
 
 DEFAULT_FLAVOR: Final = "default"
-"""The flavor of our queues that name none: every node."""
+"""The flavor of a queue of ours that names none: every node."""
 
 GPU: Final = "gpu"
 """A resource of our queues that stands for the sum of `QueueSet.gpu_resources`.
@@ -159,7 +159,7 @@ MOST_HALF_LIVES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Fungibility:
-    """When the search for a flavor ends, before all flavors were judged."""
+    """Which flavors end the search, so that later ones are not judged."""
 
     stop_when_borrowing: bool = True
     stop_when_evicting: bool = False
@@ -191,7 +191,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class ResourceGroup:
-    """Resources of one podset that come from one flavor; flavors in order of preference."""
+    """Resources of a podset that must have the same flavor; flavors in order of preference."""
 
     resources: tuple[str, ...]
     flavors: tuple[str, ...]
@@ -235,7 +235,7 @@ class EvictionRules:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether a gang of the queue may evict any of other queues."""
+        """Whether a gang of the queue may evict gangs of other queues."""
         return {self.reclaim, self.while_borrowing} != {EvictionPolicy.NEVER}
 
 
@@ -255,7 +255,7 @@ class SavingRules:
     """The time that gangs of the queue get to save their work before an eviction, in seconds.
 
     `timeout` is for gangs that are asked. `grace` is the least time from the notice of a deletion
-    to the end of a pod. None: as in the next queue above, else as in the setting or the pod.
+    to the end of a pod. None: use the next queue above that sets it, else the setting or the pod.
     """
 
     timeout: int | None = None
@@ -387,9 +387,9 @@ class RecentUsage:
     amounts: Mapping[str, int]
 
     def advanced(self, used: Mapping[str, int], now: int, half_life: int) -> "RecentUsage":
-        """Return the average as of now, if `used` was in use since then; half-lives in seconds.
+        """Return the average as of now, if `used` was in use since then.
 
-        Usage older than a few half-lives does not count.
+        The half-life is in seconds. Usage older than a few half-lives does not count.
         """
         waited = max(0, now - self.at)
         kept = 0.5 ** (waited / half_life) if waited <= MOST_HALF_LIVES * half_life else 0.0
@@ -408,7 +408,7 @@ class QueueUsage:
     requests, in the first flavor that the queue has for a resource. `running` is the number of
     groups that hold quota. `recent` is the decaying average of usage, by resource; None if only
     current charges count. `local_charged` and `local_recent` are the same for LocalQueues, in
-    queues where these decide the order.
+    queues whose order depends on LocalQueues.
     """
 
     charged: Mapping[QueueRef, Charge] = field(default_factory=dict)

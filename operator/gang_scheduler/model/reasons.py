@@ -60,11 +60,11 @@ class Helped(enum.Flag):
     TREES = enum.auto()
     """The trees of the network change."""
     QUEUES = enum.auto()
-    """Queues change: flavors have nodes, and gangs may need one queue, or one that is there."""
+    """Queues change: a gang may need a queue, or another one, or nodes of its flavors."""
     QUOTA = enum.auto()
     """A queue of the tree holds less."""
     POOL = enum.auto()
-    """The nodes change, and with them the pool of a tree, which no queue was promised."""
+    """The nodes change, and with them the capacity that no queue was promised."""
     TIME = enum.auto()
     """A backoff ends."""
 
@@ -73,11 +73,11 @@ class Strict(enum.Enum):
     """How a waiting gang affects the gangs behind it in a queue in strict order."""
 
     HOLDS_UP = enum.auto()
-    """They wait for their turn: the wait of this gang ends with time."""
+    """They wait until the wait of this gang ends, which it does with time."""
     TRIED_ALONG = enum.auto()
-    """They pass. Once they are tried again, this gang is, too: it may then hold them up."""
+    """They pass, until they are tried again: then this gang is, too, and may hold them up."""
     PASSED = enum.auto()
-    """They pass: this gang cannot start however much is free."""
+    """They pass: this gang cannot start, even if everything is free."""
 
 
 class Room(enum.Flag):
@@ -91,9 +91,9 @@ class Room(enum.Flag):
     CHARGED = enum.auto()
     """The gang has quota already."""
     KEPT = enum.auto()
-    """The gang keeps the room that its members are nominated to."""
+    """The gang keeps the room to which its members are nominated."""
     KEPT_FOR_MEMBERS = enum.auto()
-    """The same for a limited time: it is not tried until members exist, which may never come."""
+    """The same, but for a limited time: the missing members may never be created."""
 
 
 class Outlook(enum.Enum):
@@ -116,11 +116,11 @@ class Trait(enum.Flag):
     LAST = enum.auto()
     """The gang is last in every line: neither room nor quota would help it."""
     OWN_DOING = enum.auto()
-    """Its owner could have kept it from waiting."""
+    """Its owner could have avoided the wait."""
     PROMISED = enum.auto()
     """A queue may promise it a start once it has waited for long."""
     UNREAD = enum.auto()
-    """How many members it needs, and its queue, are not known."""
+    """Its number of members and its queue are unknown."""
     WARNS = enum.auto()
     """The gang may start nevertheless: then it has a condition of this type."""
 
@@ -138,7 +138,7 @@ class GangEvent(enum.StrEnum):
     """The reason of the Event that a waiting gang gets."""
 
     NONE = ""
-    """No Event: the gang lacks members or mates, is in a line, or waits as it asked for."""
+    """No Event: the gang lacks members or other gangs, is in a line, or waits as requested."""
     PREEMPTING = "Preempting"
     """Written once, when the preemption begins."""
     FAILED_SCHEDULING = "FailedScheduling"
@@ -286,7 +286,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Wait for their grace periods. If a pod does not end, it has an Event: its kubelet or a "
         "finalizer keeps it. `kubectl get pods -A --field-selector spec.nodeName=NODE` shows it.",
         helped_by=Helped.NODES | Helped.TREES | Helped.TIME,
-        # Room and quota are kept for it: the gangs behind it may have the rest.
+        # Room and quota are kept for it, so the gangs behind it may have the rest.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.MADE | Room.CHARGED | Room.KEPT,
         outlook=Outlook.NONE,
@@ -406,8 +406,8 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Wait: the gang starts after the gang that the message names. A short gang may pass if you "
         "declare its end (`py-gang-scheduler.io/expected-duration`).",
         helped_by=Helped.QUEUES | Helped.QUOTA | Helped.POOL,
-        # The gang that it is behind holds the others up, too, if it must. And a gang that
-        # would delay a promised start leaves the room until then to shorter ones.
+        # If the gang ahead must hold up others, it does so itself. And a gang that would delay a
+        # promised start leaves the room until then to shorter gangs.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
         outlook=Outlook.OPEN,
@@ -466,7 +466,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         (Turn.SCHEDULER,),
         "Nothing: the [annotation](gangs.md#elastic-at-a-pace) of the gang asks for this.",
         helped_by=Helped.NONE,
-        # Its quorum runs, and it does not grow: the gangs behind it may have the room.
+        # Its quorum runs, and it does not grow, so the gangs behind it may have the room.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -482,7 +482,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Delete the members in other domains: their controller creates them again, and they are "
         "placed with the others.",
         helped_by=Helped.NONE,
-        # A warning: the gang runs, and no cycle refuses one for it.
+        # A warning: the gang runs, and no cycle refuses it for this reason.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
         outlook=Outlook.NONE,

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final, Generic, ParamSpec, TypeVar, dataclass_transform
 
-# Records are for objects of which a cluster has very many: their fields cannot be assigned either,
-# and they are created fast. A frozen dataclass sets each field with a call. For a pod of 43 fields
-# that takes several times as long as assignments, and it was a tenth of the time to read all pods.
+# Records are for objects of which a cluster has very many. Their fields cannot be assigned either,
+# but they are created faster. A frozen dataclass sets each field with a call. For a pod of 43
+# fields that takes several times as long as assignments; it used to be a tenth of the time for
+# reading all pods.
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def _values(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
 # only short values are cached for good; longer values are cached while they are in use.
 
 LONGEST: Final = 4096
-"""How many characters or bytes the arguments of a result that is remembered have at most."""
+"""Results are remembered only if their arguments have at most this many characters or bytes."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,7 +78,7 @@ def size_of(part: object) -> int:
 
 
 class Interned(Generic[T]):
-    """Equal objects become one, which is forgotten with the last that has it."""
+    """Makes equal objects one, which is forgotten with its last user."""
 
     def __init__(self) -> None:
         self._first: weakref.WeakKeyDictionary[T, weakref.ref[T]] = weakref.WeakKeyDictionary()
@@ -87,7 +88,7 @@ class Interned(Generic[T]):
         return len(self._first)
 
     def __call__(self, found: T) -> T:
-        """Return the first equal object that is in use, or this one."""
+        """Return an equal object that is in use, or this one."""
         known = self._first.get(found)
         first = known() if known is not None else None
         if first is None:

@@ -1,4 +1,4 @@
-"""References to objects and gangs: by name and, where a new object must not be taken, by uid."""
+"""References to objects and gangs: by name, and by uid if a new object must not be mistaken."""
 
 import enum
 import functools
@@ -69,7 +69,7 @@ EVERYWHERE: Final = "*"
 
 
 class PodRef(NamedTuple):
-    """A pod by name and uid: a new pod of the same name has another uid."""
+    """A pod by name and uid: a later pod of the same name has another uid."""
 
     namespace: str
     name: str
@@ -184,7 +184,7 @@ class QueueRequest(NamedTuple):
 
     `names` are different names in the order of precedence; more than one is a contradiction.
     `priority_class` is the name of a WorkloadPriorityClass. `provisioning_class` is the class of
-    the ProvisioningRequest that buys its nodes. If it `consumes` a request of another writer, none
+    the ProvisioningRequest for its nodes. If the gang `consumes` a request of another writer, none
     is created for it here.
     """
 

@@ -28,7 +28,7 @@ MOST_QUOTA = 2**56
 """The largest amount of a quota that counts. Enormous requests are charged this amount."""
 
 LONGEST = 256
-"""How many characters a quantity has at most: the API server writes them in a few."""
+"""A quantity has at most this many characters: the API server writes even fewer."""
 _MOST = 2**63 - 1
 """The largest number in a quantity: apimachinery caps larger ones."""
 _MOST_ZEROS = 2 * LONGEST
@@ -152,7 +152,7 @@ def total(amounts: Iterable[Amounts]) -> dict[str, int]:
 
 Requests = tuple[tuple[str, int], ...]
 _UNITS: Final = {CPU: 1000}
-"""How many units one of a resource is, where that is not one."""
+"""How many units one of a resource has, where that is not one."""
 
 
 class Transformation(NamedTuple):

@@ -101,7 +101,7 @@ def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
     return nodes.derive(("volume", of), functools.partial(any_term, of, nodes))
 
 
-# The affinity, anti-affinity and spread that a pod asks for.
+# The affinity, anti-affinity and spread that a pod requests.
 
 Labels = Mapping[str, str]
 
@@ -111,7 +111,7 @@ class Clause:
     """Pods with certain labels in certain namespaces.
 
     A pod's namespace must be named in `namespaces`, or its labels must satisfy `of_namespaces`:
-    None is satisfied by no namespace, () by all.
+    None excludes all namespaces, () allows all.
     """
 
     labels: tuple[Requirement, ...]
@@ -119,7 +119,7 @@ class Clause:
     of_namespaces: tuple[Requirement, ...] | None = None
 
     def selects(self, namespace: str, labels: Labels, of_namespace: Labels) -> bool:
-        """Return whether the clause selects a pod with `labels`, in a namespace and its labels."""
+        """Return whether the clause selects a pod with `labels`, in a namespace with its labels."""
         here = namespace in self.namespaces or (
             self.of_namespaces is not None and hold(self.of_namespaces, of_namespace)
         )
@@ -147,7 +147,7 @@ class PodSelector:
     def selects(
         self, namespace: str, labels: Labels, of_namespace: Labels, *, deleting: bool
     ) -> bool:
-        """Return whether all clauses select a pod with `labels`, in a namespace and its labels."""
+        """Return whether all clauses select a pod with `labels`, in a namespace with its labels."""
         if deleting and self.staying:
             return False
         return all(each.selects(namespace, labels, of_namespace) for each in self.clauses)
@@ -155,7 +155,7 @@ class PodSelector:
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """To be in one domain with selected pods: on nodes with the same value of the label `key`."""
+    """The rule to share a domain with selected pods: nodes with one value of the label `key`."""
 
     selector: PodSelector
     key: str
@@ -191,7 +191,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """All that a pod asks of other pods; `preferred` are weighted terms, negative for avoidance."""
+    """All requirements of a pod on other pods.
+
+    `preferred` are weighted terms, with a negative weight for avoidance.
+    """
 
     affinity: Affinity | None = None
     anti: tuple[AffinityTerm, ...] = ()
@@ -213,21 +216,21 @@ class PodAffinity:
 
     @property
     def approached(self) -> frozenset[PodSelector]:
-        """The selectors of pods that make nodes near them feasible, or better."""
+        """The selectors of pods whose arrival makes nodes near them feasible, or better."""
         return self.selectors - {each.selector for each in self.anti}
 
     @property
     def gains(self) -> bool:
-        """Other pods that are placed can make nodes feasible for this pod."""
+        """Whether other pods, once placed, can make nodes feasible for this pod."""
         return self.affinity is not None or any(each.hard for each in self.spread)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffinityCounts:
-    """Pods on the nodes, a row a node.
+    """Pods on the nodes, one row a node.
 
     `present` is how many pods each selector selects; `avoiding` how many have a term of required
-    anti-affinity. A selector or term that is absent counts no pod.
+    anti-affinity. A missing selector or term counts no pod.
     """
 
     present: Mapping[PodSelector, IntArray] = field(default_factory=dict)

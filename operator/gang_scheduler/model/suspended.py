@@ -1,38 +1,36 @@
-"""Workloads that wait suspended, without pods, and what is decided about them.
+"""Workloads that wait suspended, without pods, and the decisions on them.
 
 A workload with `suspend: true`, a queue and our schedulerName in its templates is a *virtual gang*,
-or a group of them: its members are made of the templates, as its controller would make the pods. It
-is ordered, charged and placed as other gangs are, and `Gang.suspended` tells it from them.
+or a group of them: its members are made from the templates, as its controller would make the pods.
+It is ordered, charged and placed like other gangs; `Gang.suspended` marks it.
 
-What a workload says is read so; the states follow from the object alone, so a restart forgets none:
+The object alone shows the state of a workload, so it survives a restart. With `suspend: true` and
+no annotation `admitted-at`, it waits: a virtual gang. With `suspend: false` and the annotation, it
+was admitted, and its pods run or will be created: it is *managed*. With `suspend: true` and the
+annotation, a user has suspended it after its admission, and it is left alone. With neither, it was
+never suspended, or a user has started it, and it is left alone, too.
 
-| `suspend` | annotation `admitted-at` | state                                                     |
-|-----------|--------------------------|-----------------------------------------------------------|
-| true      | absent                   | waits: a virtual gang                                     |
-| false     | present                  | admitted: its pods are awaited, or run; it is *managed*   |
-| true      | present                  | suspended by a user after its admission: not touched      |
-| false     | absent                   | never suspended, or started by a user: not touched        |
+`Writers.admit(Admission)` is called once a plan places all gangs of a workload. It writes one
+patch, which the API server refuses if `resource_version` is outdated. The patch sets `suspend:
+false` and the annotations `queue`, `flavors`, `admitted-at` (RFC 3339) and `admitted-to` (the
+`nodes`). After a restart, quota and room are kept by these for pods that do not exist yet. For each
+of `edits`, the patch adds node labels to the `nodeSelector` and tolerations to the template at its
+`path`, and keeps the former values in an annotation. From then on, `cache.suspended` holds quota
+and room, also while the patch is in flight. The outcome goes to `cache.suspended.admitted(uid,
+now)`, or to `cache.suspended.not_admitted(uid, why, now)`; then the workload waits, and is tried
+again with backoff.
 
-What the apply side does:
+`Writers.suspend(Suspension)` sets `suspend: true`, removes these annotations, and restores the
+templates. It patches the newest version of the object: after a conflict it tries again, as long as
+the object is still managed. This happens if pods of an admitted workload were not created in time,
+or if the workload is evicted.
 
-- `Writers.admit(Admission)`, once a plan places all gangs of a workload. One patch, refused by the
-  API server if `resource_version` is not the object's: `suspend: false`, the annotations `queue`,
-  `flavors`, `admitted-at` (RFC 3339) and `admitted-to` (the `nodes`), by which a restart goes on to
-  keep quota and room for pods that have not come; and for each of `edits` the node labels into the
-  `nodeSelector` and the tolerations into the `tolerations` of the template at its `path`. What the
-  templates had is kept in an annotation of the same patch. Quota and room are held from then on by
-  `cache.suspended`, also while the patch is under way. The outcome goes to
-  `cache.suspended.admitted(uid, now)`, or to `cache.suspended.not_admitted(uid, why, now)`, after
-  which the workload waits and is tried again with backoff.
-- `Writers.suspend(Suspension)`: `suspend: true`, without these annotations, and with the
-  templates as they were. The newest version of the object is patched: a conflict is tried again as
-  long as the object is still managed. The decision is one of two: pods of an admitted workload did
-  not come in time, or the workload is evicted.
-- If all pods of a managed workload are victims, none is deleted: the workload is suspended, at the
-  moment at which the evictor would delete them. `cache.suspended` knows the pods of each. Other
-  victims are deleted as before.
-- A `Pod` that is `virtual` is not created yet: it is nominated in the state, nothing is written to
-  it.
+If all pods of a managed workload are victims, none is deleted: the workload is suspended, at the
+moment at which the evictor would delete them. `cache.suspended` knows the pods of each workload.
+Other victims are deleted.
+
+A `Pod` that is `virtual` does not exist yet: it is nominated only in the state, and nothing is
+written to it.
 """
 
 import enum
@@ -42,7 +40,7 @@ from typing import NamedTuple
 from gang_scheduler.model.pods import PodClass, Toleration
 
 TemplatePath = tuple[str | int, ...]
-"""Where in a workload a pod template is: `("spec", "replicatedJobs", 0, ...)`."""
+"""The path of a pod template in a workload: `("spec", "replicatedJobs", 0, ...)`."""
 
 
 class ManagedWorkload(NamedTuple):
@@ -111,10 +109,10 @@ class Admission:
 
 
 class SuspendedFor(enum.StrEnum):
-    """Why a workload is suspended that was admitted."""
+    """Why an admitted workload is suspended again."""
 
     PODS_MISSING = "PodsMissing"
-    """Its pods did not come in time."""
+    """Its pods were not created in time."""
     EVICTED = "Evicted"
     """Another gang gets its room or quota, or its queue is drained."""
 

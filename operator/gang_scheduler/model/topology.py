@@ -1,7 +1,7 @@
-"""The tree of network domains: nodes that are near each other are slices of one order of nodes.
+"""The tree of network domains, kept as one order of nodes.
 
-In the order of the tree every domain, of any layer, is one contiguous slice. So sums over all
-domains of a layer are one `np.add.reduceat(values[tree.rows], level.starts)`.
+In that order every domain, of any layer, is one contiguous slice. So sums over all domains of a
+layer are one `np.add.reduceat(values[tree.rows], level.starts)`.
 """
 
 import functools
@@ -21,9 +21,9 @@ from gang_scheduler.model.topology_request import HOSTNAME, LayerRef
 class Level:
     """All domains of one layer, in tree order. A domain is identified by its index.
 
-    Names are unique only within a parent: two blocks of one name under two spines are two domains.
-    `starts` and `sizes` are in nodes; `parents` are indices in the level above. `ranks` sort the
-    domains by name.
+    Names are unique only within a parent: blocks with the same name under two spines are two
+    domains. `starts` and `sizes` are in nodes; `parents` are indices in the level above. `ranks`
+    sort the domains by name.
     """
 
     layer: str
@@ -37,13 +37,13 @@ class Level:
         return len(self.names)
 
     def at(self, places: IntArray) -> IntArray:
-        """Return the domains that hold these places of the tree."""
+        """Return the domains that contain these places of the tree."""
         return np.searchsorted(self.starts, places, side="right") - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A domain as users read it: its layer, and the names from the top down to its own."""
+    """A domain as users see it: its layer, and the names from the top down to its own."""
 
     layer: str
     path: tuple[str, ...]
@@ -56,10 +56,10 @@ class Domain:
 class Topology:
     """A tree over the nodes of a table.
 
-    `rows` are the rows of the table in the order of the tree, so that `rows[place]` is the row of
-    a place in the tree; `places` is the inverse, ABSENT for a node outside. `outside` are the rows
-    of nodes that lack a label, in the order of the table. `levels` go from the cluster down to the
-    nodes; without a node in the tree all but the first are empty.
+    `rows` are the rows of the table in the order of the tree, so that `rows[place]` is the row of a
+    place in the tree; `places` is the inverse, ABSENT for a node outside. `outside` are the rows of
+    nodes that lack a label, in the order of the table. `levels` go from the cluster down to the
+    nodes; if the tree has no node, all but the first are empty.
     """
 
     tree_spec: TreeSpec
@@ -71,7 +71,7 @@ class Topology:
 
     @property
     def layers(self) -> Layers:
-        """The layers from the top to the nodes; the levels have the cluster before them."""
+        """The layers from the top to the nodes. The levels additionally begin with the cluster."""
         return self.tree_spec.layers
 
     @property
@@ -87,13 +87,13 @@ class Topology:
         return next(found, None)
 
     def slice_of(self, depth: int, place: int) -> slice:
-        """Return the places in the tree of a domain, which is `place` in its level."""
+        """Return the slice of tree places that belongs to the domain number `place` of a level."""
         level = self.levels[depth]
         start = int(level.starts[place])
         return slice(start, start + int(level.sizes[place]))
 
     def domain(self, depth: int, place: int) -> Domain:
-        """Return a domain as users read it."""
+        """Return a domain as users see it."""
         path: list[str] = []
         for level in reversed(self.levels[1 : depth + 1]):
             path.append(level.names[place])
@@ -101,7 +101,7 @@ class Topology:
         return Domain(self.levels[depth].layer, tuple(reversed(path)))
 
     def lowest_of(self, rows: Sequence[int]) -> Domain | None:
-        """Return the lowest domain that holds these rows of the table; None is the cluster."""
+        """Return the lowest domain that contains these rows of the table; None is the cluster."""
         places = self.places[np.array(rows, dtype=np.int64)]
         if not len(places) or (places == ABSENT).any():
             return None
@@ -130,10 +130,9 @@ class _Column(NamedTuple):
 
 
 def build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
-    """Return the tree over these nodes, built once for as long as the table lasts.
+    """Return the tree over these nodes, built once a node table. Linear in nodes times layers.
 
-    Linear in nodes times layers. A node that lacks a label is outside the tree, except for the lone
-    nodes of the tree spec.
+    A node that lacks a label is outside the tree, except for the lone nodes of the tree spec.
     """
     return nodes.derive(("tree", tree_spec), functools.partial(_build, tree_spec, nodes))
 
@@ -165,7 +164,10 @@ def _build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
 
 
 def _column(layer: Layer, nodes: NodeTable) -> _Column:
-    """Return the layer's domains by label; of several labels the first with a value counts."""
+    """Return the layer's domains by label.
+
+    If there are several labels, the first non-empty one counts.
+    """
     names: dict[str, int] = {}
     codes = np.full(len(nodes), ABSENT, dtype=np.int64)
     for key in layer.label_keys:
@@ -203,7 +205,7 @@ def _levels(
     levels = [_level(CLUSTER_LAYER, [""], root, root, count, None)]
     for layer, column in zip(layers, columns, strict=False):
         codes = column.codes[rows]
-        # A domain begins where a domain above it begins, and where the name changes.
+        # A domain begins where its parent begins, and where the name changes.
         begins[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(begins)
         ranks = codes[starts]

@@ -31,9 +31,9 @@ class Slices:
 class TopologyRequest:
     """One topology request; an empty one allows all nodes.
 
-    Members must be in one domain of each layer of `must`, and should be in one domain of each layer
-    of `prefer`; `upward` prefers every layer above these, too. `slices` are hard. `where` is the
-    field that has the request, for messages; requests are equal without it.
+    All members must be in one domain of each layer of `must`, and should be in one domain of each
+    layer of `prefer`; `upward` also prefers every layer above these. `slices` are hard. `where` is
+    the field with the request, for messages; it does not count when requests are compared.
     """
 
     must: tuple[LayerRef, ...] = ()
@@ -44,7 +44,7 @@ class TopologyRequest:
 
     @property
     def asks(self) -> bool:
-        """The request asks for anything at all."""
+        """Whether the request is not empty."""
         return bool(self.must or self.prefer or self.slices)
 
     @property

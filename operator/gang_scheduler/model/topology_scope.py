@@ -1,7 +1,7 @@
 """The meaning of a topology request on the existing trees: layers by depth, and slice sizes.
 
-A layer is looked up in the trees in their order. A label key that is in no tree makes a tree of its
-own; a layer that is in no tree is unknown.
+A layer is looked up in the trees in their order. A label key that is in no tree makes its own tree;
+a layer that is in no tree is unknown.
 """
 
 import functools
@@ -21,14 +21,14 @@ from gang_scheduler.model.topology_request import LayerRef, Slices, TopologyRequ
 CLOSE_ENOUGH = 0.6
 NODES_ALONE = TreeSpec("nodes", (Layer(NODE_LAYER),))
 Sizes = tuple[int, ...]
-"""By depth in a tree: members come in multiples of so many in each domain of that level."""
+"""By depth in a tree: each domain of that level holds a multiple of this many members."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopologyScope:
     """A request on one tree. Depths are places in the levels of the tree; the cluster is 0.
 
-    All members must be in one domain at `must`. `prefer` are the depths to gather at, from the
+    All members must be in one domain at depth `must`. `prefer` are the preferred depths, from the
     top down. `unknown` are layers that are only preferred, and do not exist.
     """
 
@@ -119,7 +119,7 @@ def _tree(
 
 
 def _implied(ref: LayerRef) -> TreeSpec:
-    """Return the tree of a label key that is in no topology, right above the nodes."""
+    """Return the tree of a label key that is in no topology; its layer is right above the nodes."""
     layers = (Layer(ref.name, label_keys=(ref.name,)), Layer(NODE_LAYER, parent=ref.name))
     return TreeSpec(f"label {ref.name}", layers, lone_nodes=False)
 
@@ -130,7 +130,7 @@ def _known(ref: LayerRef, tree_specs: Sequence[TreeSpec], nodes: NodeTable) -> b
 
 
 def _unknown(refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec]) -> Problem:
-    """Return a problem that names the unknown layers, the known ones, and the closest of these."""
+    """Return a problem with the unknown layers, the known layers, and the most similar ones."""
     known = tuple(dict.fromkeys(layer.name for each in tree_specs for layer in each.layers))
     names = tuple(ref.name for ref in refs)
     return Problem(Reason.UNKNOWN_LAYER, UnknownLayers(names, known, _near(names[0], known)))

@@ -76,14 +76,14 @@ class CheckpointOutcome(enum.StrEnum):
     SAVED = "Saved"
     TIMED_OUT = "TimedOut"
     FAILED = "Failed"
-    """The gang could not be asked, or said that it cannot save its work."""
+    """The gang could not be asked, or reported that it cannot save its work."""
 
 
 # Values of settings.
 
 
 class NodeStrategy(enum.StrEnum):
-    """How nodes are scored where a gang has no topology."""
+    """How nodes are scored for a gang without a topology request."""
 
     BINPACK = "binpack"
     SPREAD = "spread"
@@ -101,7 +101,7 @@ class QuotaOf(enum.StrEnum):
 
 
 class QueueNamespaces(enum.StrEnum):
-    """Which namespaces may use a Queue that does not say it."""
+    """The namespaces that may use a Queue which does not list any."""
 
     ALL = "all"
     NONE = "none"
@@ -152,7 +152,7 @@ class CountOtherSchedulers(enum.StrEnum):
 
 
 class TransformationStrategy(enum.StrEnum):
-    """Whether a resource that counts as others is itself charged, too."""
+    """Whether a resource that counts as other resources is charged itself, too."""
 
     RETAIN = "Retain"
     REPLACE = "Replace"

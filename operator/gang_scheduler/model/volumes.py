@@ -14,9 +14,9 @@ PRIVATE: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A disk that a pod names itself, by any of its `names`; one pod a node may use it.
+    """A disk that a pod names itself, by any of its `names`; one pod on a node may use it.
 
-    Pods that only read may share a disk, except for the kinds of disks that cannot be read only.
+    Pods that only read may share a disk, except for kinds of disks that cannot be read-only.
     """
 
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class PodVolume:
-    """A volume of a pod as the pod names it: a claim of its own namespace, or a disk.
+    """A volume as the pod names it: a claim in its own namespace, or a disk.
 
     The claim of an `ephemeral` volume must belong to the pod.
     """
@@ -106,7 +106,7 @@ class Volume:
     for_claim: bool = False
 
     def roomy(self, need: Need) -> bool:
-        """Return whether the volume is large enough and of the mode and class that is needed."""
+        """Return whether the volume is large enough, and has the needed mode and class."""
         return (
             self.size >= need.size
             and self.volume_mode == need.volume_mode
@@ -162,7 +162,7 @@ class DiskUse:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A pod has a volume attached to a node. Private ones are counted one by one."""
+    """A volume attached to a node by a pod. Private ones are counted one by one."""
 
     node: str
     driver: str
@@ -174,12 +174,12 @@ Use = SoleUse | DiskUse | Attachment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Volumes:
-    """The volumes of the cluster, if a pod that is due for a try uses any.
+    """The volumes of the cluster, if a pod to be placed uses any.
 
     `available` are the volumes that claims can be bound to, by class, smallest first and then by
-    name. `provisioning` is by class; a class that makes no volumes is not in it. `uses` is how many
-    pods on nodes have each use. `lingering` are attachments to nodes with or without a pod there.
-    `limits` are by driver and node. A driver in `installed` can be used on its nodes only.
+    name. `provisioning` is by class, only for classes that create volumes. `uses` is how many pods
+    on nodes have each use. `lingering` are attachments to nodes, with or without a pod there.
+    `limits` are by driver and node. A driver in `installed` can be used only on its nodes.
     """
 
     available: Mapping[str, tuple[Volume, ...]] = field(default_factory=dict)

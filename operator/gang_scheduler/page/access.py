@@ -1,6 +1,6 @@
-"""Access to the page: for the user that got its address, in a browser on this machine.
+"""Access to the page: for the user who has its address, in a browser on this machine.
 
-The address that is printed has a key, which is good for one visit. The visit gets a session.
+The printed address has a key that is good for one visit. The visit gets a session.
 """
 
 import hmac
@@ -15,7 +15,7 @@ HOST: Final = "127.0.0.1"
 KEY: Final = "key"
 METHODS: Final = ("GET", "HEAD")
 OPEN: Final = "/static/"
-"""Style and scripts say nothing of a cluster."""
+"""Styles and scripts reveal nothing about a cluster."""
 HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -50,7 +50,7 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie. Browsers do not tell ports of one host apart."""
+        """The name of the cookie. It has the port, because browsers share cookies between ports."""
         return f"py-gang-scheduler-page-{self._port}"
 
     def middleware(self) -> Middleware:
@@ -71,8 +71,8 @@ class Access:
         return guarded
 
     def _refused(self, request: web.Request) -> web.Response | None:
-        """Return the answer to a request that is not let in; None if it is."""
-        # Another host name that leads here is a page elsewhere that wants to read this one.
+        """Return the answer to a request that is refused; None if it is allowed."""
+        # A request with another host name comes from a foreign page that tries to read this one.
         if request.host not in (f"{HOST}:{self._port}", f"localhost:{self._port}"):
             return _text(421, f"the page is at {HOST}:{self._port}\n")
         if request.method not in METHODS:
@@ -88,7 +88,7 @@ class Access:
         return _text(403, WITHOUT_SESSION)
 
     def _begun(self, request: web.Request) -> web.Response:
-        """Return the way to the same screen without the key, with a session."""
+        """Return a redirect to the same screen without the key, with a session."""
         rest = {name: value for name, value in request.query.items() if name != KEY}
         response = web.Response(
             status=303, headers={"Location": str(request.rel_url.with_query(rest))}

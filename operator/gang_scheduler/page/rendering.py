@@ -1,4 +1,4 @@
-"""How screens are written: templates, the bars in them, and times and addresses in words."""
+"""How screens are written: templates, bars, times and addresses."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -30,14 +30,14 @@ WIDTH: Final = 100.0
 MARK: Final = 0.6
 """The width of the mark of a fair share."""
 LATE: Final = 3
-"""A Lease that was not renewed for so many times its duration is of a scheduler that is down."""
+"""If a Lease was not renewed for this many times its duration, the scheduler counts as down."""
 LONGEST_NODES: Final = 60
 EXPLAINED: Final = TextView(width=100, all_domains=False, wide=False)
 
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return the templates. All text is escaped, and a name that is not given is an error."""
+    """Return the templates. All text is escaped, and a missing name is an error."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -85,12 +85,12 @@ def tag(body: bytes) -> str:
 
 
 def part(text: str) -> str:
-    """Return a text as a part of a path."""
+    """Return a text encoded as one part of a path."""
     return quote(text, safe="")
 
 
 def gang_path(namespace: str, name: str, source: str = "") -> str:
-    """Return the address of a gang; a name with a / in it gets its kind in front."""
+    """Return the address of a gang; a name with a / in it gets its kind as a prefix."""
     kind = f"{source.lower()}/" if source and "/" in name else ""
     return f"/gangs/{part(namespace)}/{kind}{quote(name, safe='/')}"
 
@@ -165,7 +165,7 @@ def _pieces(amounts: Amounts) -> list[Piece]:
 
 
 def _fair(amounts: Amounts) -> float | None:
-    """Return where on the bar the fair share is; None where it is none or beyond."""
+    """Return the place of the fair share on the bar; None if it is unknown or beyond the bar."""
     whole = max(amounts.nominal, 0) + max(amounts.borrowed, 0)
     if not amounts.fair_share or amounts.fair_share > whole:
         return None
@@ -176,7 +176,7 @@ def _fair(amounts: Amounts) -> float | None:
 
 
 class Beat(NamedTuple):
-    """How the scheduler is: a kind for its colour, a word, and the rest of the sentence."""
+    """The state of the scheduler: a kind for the colour, a word, and the rest of the sentence."""
 
     kind: str
     word: str

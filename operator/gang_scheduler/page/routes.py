@@ -76,7 +76,7 @@ class Routes:
         return self._screen(request, None, "failed.html", status, message=message, problem="")
 
     async def _seen(self) -> tuple[View, str]:
-        """Return the view, and why it is old. Raises _Unread where there is none."""
+        """Return the view, and why it is old. Raises _Unread if there is none."""
         seen = await self._views.latest()
         if seen.view is None:
             raise _Unread(seen.problem)
@@ -305,7 +305,7 @@ def application(views: Views, access: Access, title: str) -> web.Application:
 
 
 def _document_of(request: web.Request) -> str:
-    """Return the address of the JSON of a screen; "" for one that has none."""
+    """Return the address of a screen's JSON; "" if it has none."""
     if request.path == "/try":
         return ""
     return "/api/v1/overview" if request.path == "/" else f"/api/v1{request.rel_url}"
@@ -399,7 +399,7 @@ def _json(request: web.Request, document: Mapping[str, Any], status: int = 200) 
 
 
 def _body(request: web.Request, body: bytes, kind: str, status: int) -> web.Response:
-    """Return a body with its ETag; none where the client has it already."""
+    """Return a body with its ETag; no body if the client has it already."""
     tag = rendering.tag(body)
     if status == 200 and request.headers.get("If-None-Match") == tag:
         return web.Response(status=304, headers={"ETag": tag})

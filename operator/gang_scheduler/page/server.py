@@ -1,4 +1,4 @@
-"""The server of the page: on this machine alone, until it is interrupted."""
+"""The server of the page: only for this machine, until it is interrupted."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from gang_scheduler.page.sources import ClusterSource, Views
 async def serve(source: ClusterSource, title: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve the page until cancelled; `ready` gets the address to open. Raises OSError.
 
-    Port 0 is any free one.
+    Port 0 means any free port.
     """
     access = Access()
     runner = web.AppRunner(

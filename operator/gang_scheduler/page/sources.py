@@ -1,7 +1,7 @@
-"""Where the page's clusters come from, and the one thread that reads them and computes views.
+"""The sources of the page's clusters, and the one thread that reads them and computes views.
 
-A view is made when a client asks and the last one is old, so nothing is read while no browser asks.
-All clients get the same view.
+A view is made when a client asks and the last view is old, so nothing is read while no browser
+asks. All clients get the same view.
 """
 
 import asyncio
@@ -36,16 +36,16 @@ T = TypeVar("T")
 LEAST_SECONDS: Final = 1.0
 """A view is not replaced sooner."""
 LARGEST_PART: Final = 0.25
-"""No more than this part of the time is spent on reading the cluster again and again."""
+"""At most this part of the time is spent on reading the cluster again."""
 EVENTS_SECONDS: Final = 5.0
-"""Events are not listed sooner again: a cluster has many."""
+"""Events are not listed more often than this: a cluster has many."""
 LEASES: Final = GVR("coordination.k8s.io", "v1", "leases")
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
-"""Where the Lease is if the chart did not say which Deployment the operator is."""
+"""The namespace of the Lease if the chart did not name the operator's Deployment."""
 
 
 class ClusterSource(Protocol):
-    """Gives readings of one cluster, all of them in one thread."""
+    """Provides readings of one cluster, all of them in one thread."""
 
     still: bool
     """Whether every reading is the same."""
@@ -64,7 +64,7 @@ class ClusterSource(Protocol):
 
 
 class OfFiles:
-    """Gives the cluster of manifests or of a snapshot, which was read before."""
+    """Provides the cluster of manifests or of a snapshot, which was read before."""
 
     still = True
 
@@ -187,14 +187,14 @@ def _file(content: bytes, suffix: str) -> Any:  # noqa: ANN401 - a context manag
 
 
 class Seen(NamedTuple):
-    """The last view, and why there is no newer one: "" if nothing is wrong."""
+    """The last view, and why there is no newer one: "" if there is no problem."""
 
     view: View | None
     problem: str = ""
 
 
 class Views:
-    """Makes views, at most one a second for all clients, in a thread of its own."""
+    """Makes views in its own thread, at most one a second for all clients."""
 
     def __init__(self, source: ClusterSource, clock: Callable[[], float] = time.monotonic) -> None:
         self._source = source
@@ -216,7 +216,7 @@ class Views:
         return self._seen
 
     async def ask(self, question: Callable[[], T]) -> T:
-        """Return the answer to a question, asked in the thread of the views."""
+        """Run a question in the thread of the views, and return its answer."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, question)
 
     async def tried(self, manifests: str) -> Cluster:

@@ -30,7 +30,7 @@ _FIELDS: Final = {
     "must": "layer",
     "prefer": "layer",
 }
-"""The field of the form for each field of a job that has another name there."""
+"""The field of the form for each field of a job, if the names differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Tried:
 
 
 def form_of(query: Mapping[str, str]) -> Form:
-    """Return the form as an address has it; fields that it lacks have their defaults."""
+    """Return the form for the fields of an address; missing fields have their defaults."""
     given = {each.name: query[each.name].strip() for each in fields(Form) if each.name in query}
     return replace(Form(), **given)
 

@@ -31,7 +31,7 @@ PAGE_SIZE: Final = 50
 
 
 class Heartbeat(NamedTuple):
-    """The Lease of the scheduler; `problem` says why it is not known, "" if it is.
+    """The Lease of the scheduler; `problem` says why it is unknown, "" if it is known.
 
     `renewed` is in seconds since the epoch, and `seconds` is how long a renewal lasts.
     """
@@ -45,8 +45,8 @@ class Heartbeat(NamedTuple):
 class Reading(NamedTuple):
     """A cluster as it was read, the Events of its scheduler, and the scheduler's Lease.
 
-    `told` is None where Events are not known, `heartbeat` is None for files. With a `namespace`,
-    only the gangs of that one are shown.
+    `told` is None if Events are unknown, `heartbeat` is None for files. With a `namespace`, only
+    the gangs of that namespace are shown.
     """
 
     cluster: Cluster
@@ -107,7 +107,7 @@ class View:
 
     @property
     def idle_while_waiting(self) -> int:
-        """How many GPUs are free while a gang in line asks for some; 0 if none does."""
+        """How many GPUs are free while a gang in line requests some; 0 if no gang does."""
         asked = any(row.in_line and row.gpus for row in self.waiting)
         return self.gpus.free if self.gpus is not None and asked else 0
 
@@ -191,7 +191,7 @@ def _trees(cluster: Cluster) -> list[TreeView]:
 
 
 def selected(view: View, wanted: Wanted) -> list[Row]:
-    """Return the gangs that are asked for, in the order that is asked for."""
+    """Return the selected gangs in the selected order."""
     chosen = gangs.Selection(
         states=wanted.states, queues=wanted.queues, reasons=wanted.reasons, order=wanted.order
     )
@@ -210,7 +210,7 @@ def _searched(row: Row) -> str:
 
 
 def told_of(view: View, wanted: Wanted) -> list[Told]:
-    """Return the Events that are asked for by namespace, reason and text, newest first."""
+    """Return the selected Events by namespace, reason and text, newest first."""
     text = wanted.text.lower()
     return [
         each
@@ -280,5 +280,5 @@ def overview_document(view: View) -> Json:
 
 
 def queue_title(name: str) -> str:
-    """Return the name of a queue as it is shown."""
+    """Return the displayed name of a queue."""
     return "no queue" if name in ("", NONE.name) else name

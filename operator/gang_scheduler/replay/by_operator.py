@@ -46,7 +46,7 @@ class Operator:
         """How many internal errors there were about single gangs."""
 
     def come(self, job: Job, numbers: Sequence[int], now: int, life: int) -> None:
-        """Take in pods that wait; with the first ones the PodGroup."""
+        """Take in waiting pods; together with the first ones, the PodGroup."""
         uids = self._uids.get(job.key)
         if uids is None:
             uids = self._uids[job.key] = {}
@@ -54,7 +54,7 @@ class Operator:
             group = self.objects.read_group(job)
             if group is not None:
                 self.cache.upsert(self._groups, group)
-        # A pod by itself is as old as it was: nothing else says how long the job has waited.
+        # A pod without a PodGroup keeps its age: nothing else shows how long the job has waited.
         created_at = job.submit if job.pods == 1 else now
         for pod in self.objects.read_pods(job, list(numbers), created_at, life):
             uids[pod.rank[0]] = pod.uid
@@ -79,7 +79,7 @@ class Operator:
         self._uids.pop(job.key, None)
 
     def node(self, name: str, *, up: bool) -> None:
-        """Take in that a node is ready, or is not."""
+        """Take in that a node has become ready or not ready."""
         since = 0 if up else self._now
         self.cache.upsert(
             self.cache.node_store,
@@ -87,7 +87,7 @@ class Operator:
         )
 
     def cycle(self, now: int) -> Decided:
-        """Make a cycle as the operator does, with this clock."""
+        """Run a cycle as the operator does, at this time."""
         self._now, self._decided = now, Decided()
         plan = self._plan(now)
         taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
@@ -114,7 +114,7 @@ class Operator:
         return plan
 
     def _all_may_fit(self, snapshot: Snapshot) -> bool:
-        """Return whether all pods that wait are to be tried, and nothing speaks against room."""
+        """Return whether all waiting pods are due for a try, and nothing but room can stop them."""
         if self._someone_waits or snapshot.nominated:
             return False
         tried = sum(len(gang.pending) for group in snapshot.groups for gang in group.gangs)
@@ -189,13 +189,13 @@ def objects_of(scenario: Scenario) -> Objects:
 
 
 def gpu_of(scenario: Scenario) -> str:
-    """Return the resource that is a GPU on these nodes."""
+    """Return the name of the GPU resource on these nodes."""
     known = scenario.policy.rules.queues.gpu_resources
     there = {name for node in scenario.nodes for name, _ in node.allocatable}
     return next((name for name in known if name in there), known[0])
 
 
 def types_of(nodes: Iterable[Node]) -> Mapping[str, str]:
-    """Return the GPU types of nodes, by their names in small letters."""
+    """Return the GPU types of nodes, by their names in lower case."""
     labels = (node.labels.get(GPU_TYPE) for node in nodes)
     return {label.lower(): label for label in labels if label}

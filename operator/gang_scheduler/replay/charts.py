@@ -1,4 +1,4 @@
-"""The pictures of the report, as SVG without scripts: colours come from the page."""
+"""The pictures of the report, as SVG without scripts: the page sets the colours."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +87,10 @@ def ticks(most: float, number: int = 4) -> list[float]:
 
 
 def waits(policies: Sequence[Json]) -> str:
-    """Return which part of the jobs waited no longer than so long; times are logarithmic."""
+    """Return a chart of how many jobs waited no longer than a time.
+
+    The time axis is logarithmic.
+    """
     most = max((policy["waits"][-1] for policy in policies if policy["waits"]), default=1)
     axes = Axes(_log(max(most, 60)), 100)
     lines = []
@@ -100,7 +103,7 @@ def waits(policies: Sequence[Json]) -> str:
 
 
 def _log(seconds: float) -> float:
-    # A minute is where the scale turns from even steps into factors.
+    # Below a minute, the scale has even steps; above, factors.
     return math.log1p(seconds / 60)
 
 
@@ -120,7 +123,7 @@ def _line(axes: Axes, points: Sequence[tuple[float, float]], place: int, width: 
 
 
 def boxes(policies: Sequence[Json]) -> str:
-    """Return the waits of each queue, a bar a policy."""
+    """Return a chart of the waits in each queue, with a bar for each policy."""
     queues = list(policies[0]["wait"]["byQueue"])[:40]
     bar, gap = 8, 8
     row = bar * len(policies) + gap
@@ -166,7 +169,7 @@ def _box(spread: Json, left: int, scale: float, top: int, place: int) -> str:
 
 
 def queues_of(policy: Json) -> list[str]:
-    """Return the queues that have a colour: the largest, and the others as one."""
+    """Return the queues that have their own colour: the largest ones; the others share one."""
     used = policy["series"]["used"]
     ordered = sorted(used, key=lambda name: (-sum(used[name]), name))
     if len(ordered) <= MOST_COLOURS:
@@ -177,7 +180,7 @@ def queues_of(policy: Json) -> list[str]:
 def usage(policy: Json, shown: Sequence[str]) -> str:
     """Return a stacked chart of the usage of queues over time, with waiting requests on top.
 
-    `shown` are the queues that have a colour, the same ones in all pictures.
+    `shown` are the queues with their own colour, the same ones in all pictures.
     """
     series = policy["series"]
     step, used = series["stepSeconds"], series["used"]
@@ -193,7 +196,7 @@ def usage(policy: Json, shown: Sequence[str]) -> str:
             values = used[name]
         tops.append([low + value for low, value in zip(below, values, strict=True)])
         below = tops[-1]
-    # A backlog of days would press the rest flat.
+    # A backlog of days would flatten everything else.
     most = min(
         max([low + wait for low, wait in zip(below, series["waiting"], strict=True)] or [1]),
         2 * capacity,
@@ -226,7 +229,7 @@ def _area(axes: Axes, low: Sequence[float], top: Sequence[float], step: int, fil
 
 
 def unfairness(policies: Sequence[Json]) -> str:
-    """Return how much of the cluster was with the wrong queue over time, a line a policy."""
+    """Return a chart of the part of the cluster that wrong queues use, a line for each policy."""
     longest = max(
         (len(each["series"]["unfairness"]) * each["series"]["stepSeconds"] for each in policies),
         default=1,
@@ -245,7 +248,7 @@ def unfairness(policies: Sequence[Json]) -> str:
 
 
 def gantt(policy: Json, queues: Sequence[str]) -> str:
-    """Return when the largest gangs waited and ran, a line a gang."""
+    """Return a chart of when the largest gangs waited and ran, a line for each gang."""
     row, shown = 9, policy["largest"]
     height = TOP + row * len(shown) + BOTTOM
     colours = {name: place for place, name in enumerate(queues)}

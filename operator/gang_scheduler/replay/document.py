@@ -1,4 +1,4 @@
-"""A replay as a document of kind Replay, which tables and the report are made of."""
+"""A replay as a document of kind Replay, from which tables and the report are made."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,9 +14,9 @@ from gang_scheduler.replay.scenarios import Scenario
 
 API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
 BOUND_SECONDS: Final = 600
-"""Jobs that run for less count as running for so long, where waits are compared with run times."""
+"""When waits are compared with run times, shorter jobs count as running for this long."""
 MOST_PARTS: Final = 240
-"""How many points the series of a document have at most."""
+"""A series of a document has at most this many points."""
 MOST_BARS: Final = 100
 """A document lists the runs of this many gangs, the largest ones."""
 QUANTILES: Final = 101
@@ -123,7 +123,7 @@ def _slowdown(life: Life) -> float:
 
 
 def _usage(found: Measures) -> Json:
-    """Return the sums over the time, in GPU hours or CPU hours and as parts of all."""
+    """Return the sums over the time, in GPU hours or CPU hours and as shares of the total."""
     totals = found.totals
     hours = {
         "available": totals.capacity,
@@ -163,7 +163,7 @@ def _domains(lives: Sequence[Life]) -> float | None:
 
 
 def _promises(lives: Sequence[Life]) -> Json:
-    """Return how many promised starts were kept, and by how many seconds others were missed."""
+    """Return how many promised starts were kept, and by how many seconds others were late."""
     given = [life for life in lives if life.promised is not None]
     started = [life for life in given if life.began is not None]
     late = [max(0, (life.began or 0) - (life.promised or 0)) for life in started]
@@ -195,7 +195,7 @@ def _series(found: Measures) -> Json:
 
 
 def _quantiles(values: Sequence[float]) -> list[float]:
-    """Return the waits below which 0, 1, ... 100 % of the jobs are."""
+    """Return for each of 0, 1, ... 100 % the wait that this part of the jobs stays below."""
     if not values:
         return []
     ordered = sorted(values)
@@ -248,7 +248,7 @@ def value_at(document: Mapping[str, Any], path: Sequence[str]) -> float:
 
 
 def moment(document: Mapping[str, Any], seconds: float) -> str:
-    """Return a time of a replay as people read it: the date, or the day since the begin."""
+    """Return a time of a replay for people: the date, or the number of the day."""
     begin = document["trace"]["begin"]
     if begin is not None:
         at = datetime.fromisoformat(begin).timestamp() + seconds

@@ -23,10 +23,10 @@ Body = Mapping[str, Any]
 
 
 class Objects:
-    """Makes the objects of jobs.
+    """Makes the objects of jobs. `queued`: jobs name their queues.
 
-    `queued`: jobs name their queues. `gpu_types` are the types that nodes have, by their names in
-    small letters: a job asks for no other.
+    `gpu_types` are the types that nodes have, by their names in lower case: a job can request no
+    other.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Objects:
         self._taken: set[tuple[str, str]] = set()
 
     def name_of(self, job: Job) -> str:
-        """Return the name of a job's objects, which no other job of its namespace has."""
+        """Return the name of a job's objects, unique in its namespace."""
         found = self._names.get(job.key)
         if found is None:
             base = found = slug(job.name) or "job"
@@ -66,7 +66,7 @@ class Objects:
         return GangKey(source.name, job.namespace, name)
 
     def group(self, job: Job) -> Body | None:
-        """Return the PodGroup of a job; None for one of a single pod."""
+        """Return the PodGroup of a job; None for a job with one pod."""
         if job.pods == 1:
             return None
         name = self.name_of(job)
@@ -99,7 +99,7 @@ class Objects:
             "annotations": {**_annotations(job), annotations.NETWORK_TOPOLOGY_INDEX: str(number)},
         }
         if job.pods > 1:
-            # The PodGroup says it for all members.
+            # The PodGroup has it for all members.
             metadata["annotations"] = {annotations.NETWORK_TOPOLOGY_INDEX: str(number)}
         requests = {self._gpu_resource: str(job.gpu)} if job.gpu else {}
         requests |= {CPU: quantity(CPU, job.cpu)} if job.cpu else {}

@@ -1,4 +1,4 @@
-"""A replay as one HTML file: it asks no host for anything, is light or dark, and prints.
+"""A replay as one HTML file: it loads nothing from other hosts, is light or dark, and prints.
 
 Open `page` first. The pictures are in `charts`.
 """

@@ -8,14 +8,14 @@ from typing import Final
 from gang_scheduler.model.wording import counted
 
 FIRST_MOMENT: Final = 10**8
-"""A time of fewer seconds counts from the begin of the file, not from 1970."""
+"""A time below this counts from the begin of the file, not from 1970."""
 BEGIN: Final = 1_767_225_600
 """The start of a replay whose file has no dates: 2026-01-01, in seconds since the epoch."""
 LONGEST_NAME: Final = 50
-"""How long the name of a job's objects is at most, before the number of a pod."""
+"""The most characters in the name of a job's objects, before the number of a pod."""
 _UNFIT: Final = re.compile(r"[^a-z0-9.-]+")
 MOST_NAMED: Final = 20
-"""How many faults of a file are told."""
+"""At most this many faults of a file are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Job:
 
     `duration` is how long it runs with all of its pods; None: it never ends. `least` is how many
     pods must start together. `cpu` of a pod is in thousandths, `memory` in bytes. `limit` is the
-    duration that the user declared, which is all that the scheduler is told. `checkpoint` are the
-    seconds between two checkpoints; None: an eviction loses all work. `withdrawn` is when the user
-    gave it up, if that was before it ended.
+    duration that the user declared; the scheduler knows only this one. `checkpoint` are the seconds
+    between two checkpoints; None: an eviction loses all work. `withdrawn` is when the user gave it
+    up, if that was before it ended.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The name that tells it from all other jobs."""
+        """A name that no other job has."""
         return f"{self.namespace}/{self.name}"
 
     @property
@@ -142,5 +142,5 @@ def _later(job: Job, seconds: int) -> Job:
 
 
 def slug(text: str) -> str:
-    """Return a text as a name that an object may have: "" where nothing of it is left."""
+    """Return a text turned into a valid object name; "" if nothing of it is valid."""
     return _UNFIT.sub("-", text.lower()).strip("-.")[:LONGEST_NAME].strip("-.")

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from gang_scheduler.replay.jobs import Job
 
 MOST_BUCKETS: Final = 720
-"""Into how many parts the time is divided at most."""
+"""The time is divided into at most this many parts."""
 FIRST_WIDTH: Final = 60
-"""How many seconds a part has at first."""
+"""The length of a part at first, in seconds."""
 NO_QUEUE: Final = "(none)"
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Life:
     runs: list[tuple[int, int]] = field(default_factory=list)
 
     def wait(self, until: int) -> int:
-        """Return how long it waited for its first start, so far if it waits still."""
+        """Return how long it waited for its first start; if it still waits, until now."""
         end = self.ended if self.ended is not None else until
         return (self.began if self.began is not None else end) - self.job.submit
 
@@ -72,7 +72,7 @@ class Totals:
 
 
 class Buckets:
-    """Averages over parts of the time, which become longer as the time does."""
+    """Averages over parts of the time. The parts grow longer as time passes."""
 
     def __init__(self, columns: int) -> None:
         self.width = FIRST_WIDTH
@@ -80,7 +80,7 @@ class Buckets:
         self._end = 0
 
     def add(self, begin: int, end: int, values: Floats) -> None:
-        """Add values that held from one time to another, in seconds since the begin."""
+        """Add values that were valid from one time to another, in seconds since the begin."""
         while end > self.width * MOST_BUCKETS:
             half = self._sums.reshape(MOST_BUCKETS // 2, 2, -1).sum(axis=1)
             self._sums = np.concatenate([half, np.zeros_like(half)])
@@ -134,7 +134,7 @@ class Measures:
         return job.gpu if self.by_gpu else job.cpu
 
     def waits(self, job: Job, pods: int, *, complete: int) -> None:
-        """Note that this many more pods wait; `complete` more gangs wait with all of their pods."""
+        """Note that this many more pods wait, and `complete` more gangs with all of their pods."""
         each = self.amount(job)
         self._waiting[self._place[job.queue or NO_QUEUE]] += each * pods
         shape = each, job.least
@@ -144,7 +144,7 @@ class Measures:
         self._stale = True
 
     def takes(self, job: Job, node: str, sign: int) -> None:
-        """Note that a pod of a job is on a node, or with a sign of -1 that it has gone."""
+        """Note that a pod of a job is on a node, or with a sign of -1 that it has left."""
         each = self.amount(job)
         self._used[self._place[job.queue or NO_QUEUE]] += sign * each
         self._free[self._rows[node]] -= sign * each
@@ -209,10 +209,10 @@ def idle(free: NDArray[np.int64], shapes: Iterable[tuple[int, int]]) -> tuple[fl
 
 
 def fairness(used: Floats, waiting: Floats, capacity: float) -> tuple[float, float]:
-    """Return how far queues are from their fair shares, as a part of all, and Jain's index.
+    """Return how far queues are from their fair shares, relative to the whole, and Jain's index.
 
-    Shares are equal as far as a queue asks for as much (max-min). The deviation is half of the sum
-    over queues, so it is the part of the cluster that is with the wrong queue.
+    Shares are equal, but no queue's share exceeds its requests (max-min). The deviation is half of
+    the sum over queues, so it is the part of the cluster that the wrong queues use.
     """
     demand = used + waiting
     asks = demand > 0
@@ -255,7 +255,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def quantile(ordered: Sequence[float], part: float) -> float:
-    """Return the value of sorted ones below which a part of them is (nearest rank)."""
+    """Return the value below which a given part of sorted values is (nearest rank)."""
     return ordered[max(0, -(-int(part * len(ordered) * 1000) // 1000) - 1)]
 
 
@@ -268,7 +268,7 @@ NO_GPU: Final = "0"
 
 
 def size_of(job: Job) -> str:
-    """Return the group of sizes that a job is in, by its GPUs, or its pods if it has none."""
+    """Return the size group of a job, by its GPUs, or by its pods if it has none."""
     if not job.gpus:
         return NO_GPU
     return next(name for most, name in SIZES if job.gpus <= most)

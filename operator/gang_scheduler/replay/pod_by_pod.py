@@ -52,7 +52,7 @@ class PodByPod:
         self._changed = False
 
     def come(self, job: Job, numbers: Sequence[int], now: int, life: int) -> None:  # noqa: ARG002 - the life of a pod is in no decision.
-        """Put pods at the end of the line of their priority."""
+        """Put pods at the end of the line for their priority."""
         self._number += 1
         entry = self._entries.pop(job.key, None)
         if entry is not None:
@@ -91,7 +91,7 @@ class PodByPod:
         self._changed = True
 
     def cycle(self, now: int) -> Decided:
-        """Place the pods that fit, and let gangs give up that have held nodes for too long."""
+        """Place the pods that fit; gangs that have held nodes for too long give up."""
         decided = Decided()
         if self._changed:
             self._changed = False
@@ -106,7 +106,7 @@ class PodByPod:
         return decided
 
     def next_wake(self, _: int) -> int | None:
-        """Return when the first gang gives up."""
+        """Return when the next gang will give up."""
         while self._gives_up and self._holds.get(self._gives_up[0][1]) != self._gives_up[0][0]:
             heapq.heappop(self._gives_up)
         return self._gives_up[0][0] if self._gives_up else None
@@ -138,7 +138,7 @@ class PodByPod:
             heapq.heappush(self._gives_up, (now + GIVES_UP_SECONDS, job.key, len(found)))
 
     def _best(self, asked: "np.ndarray[tuple[int], np.dtype[np.int64]]", kind: str) -> int | None:
-        """Return the row of the fullest node that a pod fits; None if it fits none."""
+        """Return the row of the fullest node that a pod fits; None if there is none."""
         fits = (self._free >= asked).all(axis=1) & self._up
         if kind in self._of_type:
             fits &= self._of_type[kind]

@@ -1,6 +1,6 @@
-"""Reads a file of jobs: in the form that its content shows, never its name.
+"""Reads a file of jobs, in the format that its content shows, whatever its name.
 
-CSV is read here; the other forms have a module each.
+CSV is read here; the other formats have a module each.
 """
 
 import csv
@@ -43,7 +43,7 @@ def read(name: str, classes: Mapping[str, int]) -> Trace:
 
 
 def of_text(shown: str, text: str, classes: Mapping[str, int]) -> Trace:
-    """Return the jobs of a text, in the form that its first line shows. Raises UnreadableJobs."""
+    """Return the jobs of a text, in the format that its first line shows. Raises UnreadableJobs."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     if not first:
         raise UnreadableJobs([f"{shown}: is empty"])
@@ -58,7 +58,7 @@ def of_text(shown: str, text: str, classes: Mapping[str, int]) -> Trace:
     return found
 
 
-# CSV: the names in the header decide.
+# CSV: columns are found by the names in the header.
 
 Value = int | str | None
 
@@ -81,7 +81,7 @@ def _whole(least: int, most: int = 2**53) -> Callable[[str], int]:
 
 
 def moment(text: str) -> int:
-    """Return a time that is written in seconds, or as RFC 3339. Raises ValueError."""
+    """Return a time written in seconds, or as RFC 3339. Raises ValueError."""
     try:
         found = float(text)
     except ValueError:
@@ -194,7 +194,7 @@ def _of_row(
     classes: Mapping[str, int],
     faults: Faults,
 ) -> Job | None:
-    """Return the job of a row; None where the row has faults, which are noted."""
+    """Return the job of a row; None if the row has faults, which are noted."""
     before = faults.number
     if len(values) != len(header):
         problem = f"has {len(values)} values, the header {len(header)}"
@@ -225,7 +225,7 @@ def _given(header: Iterable[str], values: Iterable[str]) -> Iterator[tuple[str, 
 def _job(
     line: int, found: dict[str, Value], classes: Mapping[str, int], faults: Faults
 ) -> Job | None:
-    """Return the job of the values of a row, which fit one by one."""
+    """Return the job for the values of a row, each of which is valid."""
     number = faults.number
     name = str(found.pop("name"))
     priority, priority_class = 0, ""

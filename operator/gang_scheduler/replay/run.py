@@ -17,24 +17,24 @@ from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.measures import Life, Measures
 
 LEAVES_SECONDS: Final = 1
-"""After how long evicted pods are gone."""
+"""The seconds after which evicted pods are gone."""
 QUIET_SECONDS: Final = 7200
-"""For so long is waited, once no job works and none comes, for a gang that may start yet."""
+"""When no job works and none is submitted any more, a waiting gang has this long to start."""
 
 FIRST_LOOK_SECONDS: Final = 60
 MOST_VAIN: Final = 6
-"""Without events, gangs that wait are looked at after a minute, then two, up to an hour."""
+"""Without events, waiting gangs are tried after a minute, then two, up to an hour."""
 
 
 class Placed(NamedTuple):
-    """Pods of a job, by their numbers, that have got nodes."""
+    """Pods of a job, by their numbers, that got nodes."""
 
     job: str
     nodes: Mapping[int, str]
 
 
 class Evicted(NamedTuple):
-    """Pods of a job, by their numbers, that must make room."""
+    """Pods of a job, by their numbers, that are evicted."""
 
     job: str
     numbers: Sequence[int]
@@ -50,16 +50,16 @@ class Decided:
 
 
 class Decides(Protocol):
-    """A scheduler, as virtual time sees it. Times are in seconds since the epoch."""
+    """A scheduler in virtual time. Times are in seconds since the epoch."""
 
     def come(self, job: Job, numbers: Sequence[int], now: int, life: int) -> None:
-        """Take in pods of a job that wait; `life` differs each time."""
+        """Take in waiting pods of a job; `life` differs each time."""
 
     def go(self, job: Job, numbers: Iterable[int]) -> None:
         """Forget pods of a job."""
 
     def forget(self, job: Job) -> None:
-        """Forget a job that has no pods any more."""
+        """Forget a job that no longer has pods."""
 
     def node(self, name: str, *, up: bool) -> None:
         """Take in that a node has failed, or is back."""
@@ -68,9 +68,9 @@ class Decides(Protocol):
         """Decide once."""
 
     def next_wake(self, patient_until: int) -> int | None:
-        """Return when there is something to decide though nothing happens; None: never.
+        """Return when there is something to decide even without an event; None: never.
 
-        Before `patient_until` only if it is known that something passes then.
+        Before `patient_until`, return only times at which something is known to expire.
         """
 
 
@@ -85,7 +85,7 @@ class Kind(IntEnum):
 
 
 class Event(NamedTuple):
-    """Something that happens. `version` tells an end that does not hold any more."""
+    """An event. `version` shows whether the end of a job is outdated."""
 
     time: int
     kind: Kind
@@ -97,10 +97,10 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the cluster around the scheduler behaves. Times are in seconds.
+    """The behaviour of the cluster around the scheduler. Times are in seconds.
 
     `failures` are the mean time between failures of a node and the time to repair it; None: nodes
-    do not fail. `until` is how long is replayed; None: to the end.
+    do not fail. `until` is how much time is replayed; None: to the end.
     """
 
     restart_delay: int = 30
@@ -139,16 +139,16 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it waits with all the pods of a quorum."""
+        """Whether a waiting gang has all the pods of a quorum."""
         return not self.works and len(self.nodes) + len(self.waiting) >= self.job.least
 
 
 Watch = Callable[[int, int, int], None]
-"""Is told the virtual time, how many jobs have started, and how many wait."""
+"""Called with the virtual time, the number of started jobs, and the number of waiting jobs."""
 
 
 class Replay:
-    """One policy, in virtual time. `complete` once all that was asked for is replayed."""
+    """One policy, in virtual time. `complete` once everything requested was replayed."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Replay:
         self.complete = False
         self.started = 0
         self.log: list[tuple[int, str, str, Mapping[int, str]]] | None = None
-        """Where it is a list: every start and eviction, for tests."""
+        """If it is a list, it collects every start and eviction, for tests."""
         self._decides = decides
         self._rules = rules
         self._domain_of = domain_of
@@ -198,7 +198,7 @@ class Replay:
         return len(self._waiting)
 
     def run(self) -> None:
-        """Let time pass until nothing is left to happen, or until the end that was asked for."""
+        """Let time pass until no event is left, or until the requested end."""
         end = self._end
         while self._unfinished:
             if self._stopped:
@@ -229,7 +229,7 @@ class Replay:
             self.now = max(self.now, end)
 
     def stop(self) -> None:
-        """End before the next instant: the replay is not complete then."""
+        """Stop before the next instant; the replay is then not complete."""
         self._stopped = True
 
     def close(self) -> None:
@@ -242,11 +242,11 @@ class Replay:
 
     @property
     def _is_quiet(self) -> bool:
-        """Whether no job works that will end, and none is to come that was not there yet."""
+        """Whether no job works that will end, and no new job will be submitted."""
         return not self._working and self._to_come == 0
 
     def _next(self) -> tuple[int | None, bool]:
-        """Return the next instant, and whether something happens then."""
+        """Return the next instant, and whether there is an event at it."""
         first = self._events[0].time if self._events else None
         patient_until = self.now + (FIRST_LOOK_SECONDS << self._vain) if self._vain else 0
         wake = self._decides.next_wake(patient_until) if self._waiting else None

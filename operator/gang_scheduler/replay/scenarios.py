@@ -26,7 +26,10 @@ KEPT: Final = frozenset(
         *("LocalQueue", "Cohort", "PriorityClass", "WorkloadPriorityClass", "Namespace"),
     }
 )
-"""The kinds of a cluster that a replay has; its pods and workloads are the jobs."""
+"""The kinds of objects that a replay takes from a cluster.
+
+Pods and workloads come from the jobs.
+"""
 QUEUES: Final = frozenset({"Queue", "ClusterQueue"})
 NAMED: Final = QUEUES | {"LocalQueue"}
 GPU: Final = "nvidia.com/gpu"
@@ -35,7 +38,7 @@ GPU_TYPE: Final = "nvidia.com/gpu.product"
 BLOCK, RACK = "network/block", "network/rack"
 NODES_A_RACK, RACKS_A_BLOCK = 16, 8
 PLENTY: Final = {CPU: "100000", MEMORY: "1Pi", "pods": "10000"}
-"""Amounts so large that these resources of generated nodes never run short."""
+"""So much that these resources of generated nodes never run short."""
 AS_IS: Final = "as-is"
 BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
     AS_IS: {},
@@ -50,7 +53,10 @@ _OWN: Final = ("moreNodes", "nodes", "podByPod", "queueFairness", "queueStrategy
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A policy with its cluster. `pod_by_pod`: no gangs, each pod is placed by itself."""
+    """A policy with its cluster.
+
+    `pod_by_pod`: there are no gangs, and pods are placed one by one.
+    """
 
     name: str
     objects: Objects
@@ -173,7 +179,7 @@ class Clusters:
         return Scenario(name, loaded, policy, pod_by_pod=own.get("podByPod") is True)
 
     def _note_unknown(self, items: Sequence[Item], trace: Trace) -> None:
-        """Say which queues and GPUs of the jobs the cluster does not have."""
+        """Note the queues and GPUs of jobs that the cluster does not have."""
         known = {_key(each)[3] for each in items if _key(each)[0] in NAMED}
         missing = sorted({job.queue for job in trace.jobs if job.queue} - known)
         notes = []
@@ -191,7 +197,7 @@ class Clusters:
         self.notes += [note for note in notes if note not in self.notes]
 
     def _queues(self, items: Iterable[Item], trace: Trace) -> list[Item]:
-        """Return a Queue for each that jobs name, all with the same quota."""
+        """Return a Queue for each queue that jobs name, all with the same quota."""
         names = sorted({job.queue for job in trace.jobs if job.queue})
         if not names:
             return []
@@ -332,7 +338,7 @@ Parsed = tuple[str, list[Item], Mapping[str, Any]]
 
 
 def _policy(text: str) -> Parsed:
-    """Return the name, the objects and the settings of NAME=FILE, or of a policy without file."""
+    """Return the name, the objects and the settings of NAME=FILE, or of a policy without a file."""
     name, equals, file = text.partition("=")
     if not equals:
         if name not in BUILT_IN:
@@ -355,7 +361,7 @@ def _policy(text: str) -> Parsed:
 
 
 def _settings(where: str, policy: Policy, given: Mapping[str, Any]) -> Policy:
-    """Return the settings of a policy. Raises UnreadableJobs for one that there is not."""
+    """Return the settings of a policy. Raises UnreadableJobs for an unknown setting."""
     changed = {}
     for key, value in given.items():
         name = "".join(f"_{each.lower()}" if each.isupper() else each for each in key)

@@ -1,4 +1,4 @@
-"""Runs the policies of a replay, each in a process of its own as far as there are cores."""
+"""Runs the policies of a replay, each in its own process as far as there are cores."""
 
 import contextlib
 import multiprocessing
@@ -20,12 +20,12 @@ from gang_scheduler.replay.run import Decided, Decides, Replay, Rules
 from gang_scheduler.replay.scenarios import Scenario
 
 TOLD_SECONDS: Final = 0.2
-"""How often at most a process tells how far it is."""
+"""A process reports its progress at most this often, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How far a policy is: the seconds since the begin, and numbers of jobs."""
+    """The progress of a policy: the seconds since the begin, and numbers of jobs."""
 
     policy: str
     seconds: int
@@ -35,7 +35,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of one policy. `cpu_seconds` is the CPU time of its cycles; no document has it."""
+    """The result of one policy. `cpu_seconds` is the CPU time of its cycles, for no document."""
 
     document: dict[str, Any]
     cpu_seconds: tuple[float, ...]
@@ -153,7 +153,7 @@ def compare(
     found: dict[int, Done] = {}
     running: dict[Any, tuple[int, multiprocessing.process.BaseProcess]] = {}
     waiting = list(enumerate(scenarios))
-    # The processes get Ctrl-C, too, and send their figures. None is begun after it.
+    # The processes get Ctrl-C, too, and send their figures. No other process is begun.
     with _interrupted(waiting.clear):
         while waiting or running:
             while waiting and len(running) < cores:

@@ -20,7 +20,7 @@ COLUMNS: Final = frozenset(
     }
 )
 IGNORED: Final = frozenset({"Priority", "QOS"})
-"""Read by nothing: Slurm's priority changes with time, and its QOS is not in the file."""
+"""Columns without effect: Slurm's priority changes with time, and its QOS is not in the file."""
 NOTHING: Final = frozenset({"", "Unknown", "None", "N/A"})
 UNLIMITED: Final = frozenset({"UNLIMITED", "Partition_Limit", *NOTHING})
 _MILLI: Final = 1000
@@ -90,7 +90,7 @@ def _row(number: int, header: Sequence[str], line: str, faults: Faults) -> Row |
 
 
 def _by_job(rows: Sequence[Row], left: Counter[str]) -> list[list[Row]]:
-    """Return the lines of each job: one that was requeued has one for each time it ran."""
+    """Return the lines of each job: a requeued job has one for each run."""
     found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         name = row.of.get("JobID") or f"line-{row.line}"
@@ -133,7 +133,7 @@ class _Reading:
             if state != "CANCELLED" or ended is None or not (limit or ended > submit):
                 self.left["pending" if state in _NOT_YET else "never"] += len(same)
                 return
-            # Given up while it waited: it asks for its room until then.
+            # It was given up while it waited, so it requests its room until then.
             withdrawn = max(ended, submit + 1)
             self.said["that users cancelled before they started wait until that time"] += 1
         self._say(state, same)
@@ -238,7 +238,7 @@ class _Reading:
 
 
 def _expanded(job: Job, written: str, limit: int | None, withdrawn: int | None) -> list[Job]:
-    """Return a job; for a line of many tasks of an array, each of these."""
+    """Return the jobs of a line: a line for many tasks of an array is one job for each task."""
     kept = replace(job, limit=limit, withdrawn=withdrawn)
     match = _ARRAY.fullmatch(written)
     if match is None:

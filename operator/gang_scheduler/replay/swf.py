@@ -65,7 +65,7 @@ def read(shown: str, text: str) -> Trace:
 
 
 def _numbers(number: int, words: list[str], faults: Faults) -> list[list[float]]:
-    """Return the row of a line, none where it has faults."""
+    """Return the row of a line; None if it has faults."""
     if len(words) != len(FIELDS):
         problem = f"has {len(words)} numbers, not {len(FIELDS)}"
         faults.add(number, FIELDS[min(len(words), len(FIELDS)) - 1], " ".join(words)[:60], problem)
@@ -109,7 +109,7 @@ def _whole(header: Mapping[str, str], name: str) -> int | None:
 
 
 def _per_node(header: Mapping[str, str]) -> int:
-    """Return how many processors a node has: by the header, else one."""
+    """Return the number of processors of a node: from the header, else 1."""
     nodes, processors = _whole(header, "MaxNodes"), _whole(header, "MaxProcs")
     if not nodes or not processors:
         return 1

@@ -1,4 +1,4 @@
-"""A replay as a table of 80 columns: a column a policy, and how each differs from the first."""
+"""A replay as a table of 80 columns: a column for each policy, and its difference to the first."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -8,7 +8,7 @@ from gang_scheduler.replay import document
 
 WIDTH: Final = 80
 MOST_ACROSS: Final = 3
-"""How many policies fit next to each other; more have tables of their own."""
+"""How many policies fit next to each other; further ones get their own tables."""
 LABEL: Final = 22
 _UNITS: Final = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))
 Json = Mapping[str, Any]
@@ -108,7 +108,7 @@ def unit(policy: Json) -> str:
 
 
 def _compared(value: float, first: float, shown: Any, most: int) -> str:  # noqa: ANN401 - as below.
-    """Return a value, and where there is room how it differs from the first."""
+    """Return a value, and if there is room its difference to the first."""
     both = f"{shown(value)} {_difference(value - first, shown)}"
     return both if len(both) < most else shown(value)
 
@@ -136,7 +136,7 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a whole number with thousands apart."""
+    """Return a whole number with thousands separators."""
     return f"{round(value):,}"
 
 

@@ -106,13 +106,13 @@ def _of_save(save: Save | None) -> str:
 
 
 # The last checkpoint of a gang is written on its Job if the gang has no PodGroup with a status for
-# it. Only on Jobs that the scheduler manages: it may patch no others.
+# it. This applies only to Jobs that the scheduler manages: it may patch no others.
 
 LATEST_SECONDS: Final = 0.5
 
 
 class LatestCheckpoints:
-    """Writes each checkpoint that its Job does not name yet."""
+    """Writes each checkpoint that is not on its Job yet."""
 
     def __init__(self, api: Api, cache: Cache, *, writes: Writes) -> None:
         self._api = api
@@ -174,11 +174,11 @@ def text_of(found: Checkpoints | None) -> str:
     return msgspec.json.encode(said).decode()
 
 
-# Before any pod is deleted, the PodGroup says to which gang its gang yields and which checkpoint
+# Before any pod is deleted, the PodGroup records to which gang its gang yields and which checkpoint
 # it has saved, so that both are known after a crash of the scheduler. The eviction does not wait
-# for long: if the API server does not accept the write, the eviction continues, and
-# `status_writer` repeats the write with the rest of the status. If the scheduler crashes before
-# that, it is not known to which gangs the gangs of this one plan yielded.
+# for long: if the API server does not accept the write, the eviction continues, and `status_writer`
+# repeats the write with the rest of the status. If the scheduler crashes before that, the
+# preemptors of this one plan are lost.
 
 MOST_SECONDS: Final = 2.0
 """How long an eviction waits for this write."""
@@ -195,7 +195,7 @@ class EvictionWriter:
         self._writes = writes
 
     async def write(self, keys: Collection[GangKey]) -> None:
-        """Write it for these gangs; return when all is written, or after MOST_SECONDS."""
+        """Write both for these gangs; return when all is written, or after MOST_SECONDS."""
         with anyio.move_on_after(MOST_SECONDS):
             async with anyio.create_task_group() as writes:
                 for key in sorted(keys):
@@ -204,7 +204,7 @@ class EvictionWriter:
                         writes.start_soon(self._write, gvr, key)
 
     def _kind_of(self, key: GangKey) -> GVR | None:
-        """Return the kind of the object that can remember evictions, None where there is none."""
+        """Return the kind of the object that can record evictions, None if there is none."""
         info = self._cache.gang_queue.infos.get(key)
         spec = info.observed.spec if info is not None else None
         gvr = spec.gvr if spec is not None else None

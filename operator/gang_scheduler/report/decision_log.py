@@ -38,7 +38,7 @@ log = Logger()
 
 
 class DecisionLog:
-    """Writes the lines. `known` are the gangs that exist: the reasons of all others are dropped.
+    """Writes the lines. `known` are the existing gangs: the reasons of all others are dropped.
 
     A gang that still waits for the same reason costs one look into a dict.
     """
@@ -131,7 +131,7 @@ class DecisionLog:
             self._left_out["gangs_evicted"] += 1
 
     def scaled(self, key: GangKey, event: str, workers: str) -> None:
-        """Log that a gang grows or shrinks: the reason of its Event, and how many workers."""
+        """Log that a gang grows or shrinks: the reason of its Event, and the number of workers."""
         if self._is_one_more("gang_scaled"):
             log.info("gang_scaled", gang=str(key), change=event, workers=workers)
         else:
@@ -150,7 +150,7 @@ class DecisionLog:
             self._left_out["preemptions_withdrawn"] += 1
 
     def waits(self, refused: Refused) -> None:
-        """Log why a gang waits, if that is another reason than the last time."""
+        """Log why a gang waits, if the reason is new."""
         key, reason = refused.gang.key, refused.reason
         if self._reasons.get(key) is reason:
             return
@@ -184,7 +184,7 @@ class DecisionLog:
 
 
 def _queue_of(gang: Gang) -> dict[str, str]:
-    """Return the field of a line for the queue; none where there are no queues."""
+    """Return the queue field of a line; nothing without queues."""
     return {"queue": gang.queue.name} if gang.queue else {}
 
 
@@ -214,22 +214,22 @@ def _cause(refused: Refused) -> str:
 
 
 def _preemptor(preemption: Preemption) -> str:
-    """Return the gang that room is made for, or the queue that is drained."""
+    """Return the gang of a preemption, or the drained queue."""
     gangs = preemption.gangs
     return str(gangs[0].key) if gangs else f"queue {preemption.drained}"
 
 
 def _let_pass(backfilled: Backfilled | None) -> dict[str, str]:
-    """Return the field for the gang that another one is let pass; none where it is not."""
+    """Return the field for the gang that another one passes; nothing if it passes none."""
     return {"ahead_of": str(backfilled.ahead_of)} if backfilled is not None else {}
 
 
 def _nodes(names: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of a line for nodes: as ranges, and the number of all."""
+    """Return the fields of a line for nodes: as ranges, and their total number."""
     nodes = set(names)
     return {"nodes": text.folded(nodes)[:LETTERS_SHOWN], "nodes_in_all": len(nodes)}
 
 
 def _named(what: str, names: Iterable[str], number: int) -> dict[str, Any]:
-    """Return the fields of a line for some of the names, and the number of all."""
+    """Return the fields of a line for some of the names, and their total number."""
     return {what: list(islice(names, NAMES_SHOWN)), f"{what}_in_all": number}

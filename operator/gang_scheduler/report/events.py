@@ -1,4 +1,4 @@
-"""Events for users: aggregated by gang, rate-limited, never in the way of scheduling."""
+"""Events for users: aggregated by gang, rate-limited, and never in the way of scheduling."""
 
 import asyncio
 import functools
@@ -21,9 +21,9 @@ from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.workloads import table
 
-# Bindings go first: statuses and Events wait while bindings are queued, but never for long. A
-# status costs the API server more than two bindings, and while a gang is being bound, every
-# binding makes its status stale.
+# Bindings go first: statuses and Events wait while bindings are queued, but not for long. A status
+# costs the API server more than two bindings, and while a gang is being bound, every binding makes
+# its status outdated.
 
 LONGEST_SECONDS = 5.0
 LOOK_SECONDS = 0.1
@@ -38,7 +38,7 @@ class Backpressure:
     async def wait(self, since: float) -> None:
         """Return when no bindings wait, or LONGEST_SECONDS after `since` (event loop's time)."""
         clock = asyncio.get_running_loop().time
-        # Polled: nothing else needs a notification that bindings wait no longer.
+        # Polled, because nothing else needs to be notified when bindings stop waiting.
         while self._busy() and clock() - since < LONGEST_SECONDS:  # noqa: ASYNC110
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -68,7 +68,7 @@ CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
 """In bytes."""
 CUT = " ..."
-"""How kube-scheduler ends a note that is too long."""
+"""kube-scheduler ends a note that is too long like this."""
 REPEAT_SECONDS = 300
 REWORD_SECONDS = 30
 QUEUE_LENGTH = 1000
@@ -103,12 +103,12 @@ class About:
 
     @classmethod
     def of_first(cls, pods: Iterable[Pod], gang: GangKey) -> "About":
-        """Return the first by name of some members of a gang."""
+        """Return the member of a gang whose name comes first."""
         return cls.of_pod(min(pods, key=lambda each: each.name), gang)
 
 
 def described(info: GangInfo) -> About | None:
-    """Return the object that describes a gang, None where only its pods do."""
+    """Return the object that describes a gang; None if only pods do."""
     spec = info.observed.spec
     if spec is None or spec.gvr is None:
         return None
@@ -118,7 +118,7 @@ def described(info: GangInfo) -> About | None:
 
 
 class _Kind(NamedTuple):
-    """Events that are alike: one replaces the other."""
+    """Similar Events: a new one replaces the old one."""
 
     uid: str
     gang: GangKey | None
@@ -127,9 +127,9 @@ class _Kind(NamedTuple):
 
 
 class _Queued(NamedTuple):
-    """An Event that waits: `since` is in the event loop's time, `at` since the epoch, in seconds.
+    """A waiting Event: `since` is in the event loop's time, `at` since the epoch, in seconds.
 
-    Its body is made when it is sent: when very many wait, most are dropped before.
+    Its body is made when it is sent: if very many wait, most are dropped before.
     """
 
     since: float
@@ -141,12 +141,12 @@ class _Queued(NamedTuple):
     warning: bool
 
     def body(self) -> dict[str, Any]:
-        """Make the body of the Event, with a name of its own each time."""
+        """Make the body of the Event, with a new name each time."""
         return event_of(self.about, self.reason, self.note, self.at, warning=self.warning)
 
 
 class _Said(NamedTuple):
-    """The last note of a kind and when it was sent, and when one was last asked for; in seconds."""
+    """The last note of a kind, when it was sent, and when one was last requested; in seconds."""
 
     note: str
     at: float
@@ -157,9 +157,9 @@ class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
     The same Event about the same object and gang is not repeated for REPEAT_SECONDS, and an Event
-    of the same reason with another note not for REWORD_SECONDS. Namespaces take turns. When the
-    queue is full, the oldest Event of the namespace that has most is dropped, so that it is empty
-    again within 25 seconds: conditions have the state, Events only its history.
+    of the same reason with another note not for REWORD_SECONDS. Namespaces take turns. If the queue
+    is full, the oldest Event of the namespace with most Events is dropped, so that the queue can be
+    empty again within 25 seconds. Conditions have the current state; Events are only its history.
     """
 
     def __init__(
@@ -180,15 +180,15 @@ class Events:
         self._pruned_at = clock()
 
     def is_quiet(self, uid: str, gang: GangKey, reason: str, *, warning: bool = False) -> bool:
-        """Return whether an Event of this kind about an object and gang is not due yet.
+        """Return whether it is too early for another Event of this kind on an object and gang.
 
-        Cheap: call before finding words.
+        This check is cheap: call it before making the text.
         """
         said = self._last.get(_Kind(uid, gang, reason, warning))
         return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
     def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
-        """Queue an Event, unless it was just said."""
+        """Queue an Event, unless the same was just sent."""
         now = self._clock()
         note = cut(note)
         kind = _Kind(about.uid, about.gang, reason, warning)
@@ -242,7 +242,7 @@ async def create(api: Api, namespace: str, event: Body) -> None:
     """Create an Event. Raises ApiError.
 
     The request is sent once more if there was no answer, since the connection may be stale. It is
-    sent no more often, since that would delay other Events. The API server refuses a second Event
+    not sent more often, since that would delay other Events. The API server refuses a second Event
     of the same name.
     """
     try:
@@ -254,7 +254,7 @@ async def create(api: Api, namespace: str, event: Body) -> None:
 
 
 def event_of(about: About, reason: str, note: str, now: float, *, warning: bool) -> dict[str, Any]:
-    """Return an Event of this moment (`now`, in seconds since the epoch), by a name of its own."""
+    """Return an Event at this moment (`now`, in seconds since the epoch), with a unique name."""
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -285,7 +285,7 @@ def micro_time(moment: float) -> str:
 
 
 def cut(note: str) -> str:
-    """Return a note with its end left out if it has more bytes than Kubernetes takes."""
+    """Return a note, cut if it has more bytes than Kubernetes accepts."""
     if len(note.encode()) <= LONGEST_NOTE:
         return note
     kept = note.encode()[: LONGEST_NOTE - len(CUT)]

@@ -38,7 +38,7 @@ from gang_scheduler.telemetry import metrics
 
 UNTOLD = UNTOLD_BY_GANG | those_with(lambda rule: rule.event is GangEvent.PREEMPTING)
 WAITING_FOR_ROOM = "WaitingForRoom"
-"""The reason of Events about pods that terminate: `Preempting` says that pods are evicted."""
+"""The reason of Events on pods that terminate already. `Preempting` means that pods are evicted."""
 NAMES_SHOWN = 10
 GANGS_SHOWN = 3
 
@@ -80,7 +80,7 @@ class GangEvents:
                     self._preempting(preemption)
 
     def promised(self, news: Iterable[News]) -> None:
-        """Report the starts that gangs are promised, and starts that were moved to later."""
+        """Report the starts that are promised to gangs, and starts that were moved to later."""
         for each in news:
             said = evictions.event_of(each)
             if said is not None and each.now is not None:
@@ -108,7 +108,7 @@ class GangEvents:
             self._events.record(about, "Borrowing", f"Queue {queue} borrows quota for this gang")
 
     def preempted(self, preemption: Preemption) -> None:
-        """Report to the gangs of victims, and to pods without a gang, that they are preempted."""
+        """Report preemptions to the gangs of victims, and to pods without a gang."""
         members: dict[GangKey, list[Pod]] = defaultdict(list)
         for victim in preemption.victims:
             members[victim.gang].append(victim.pod)
@@ -147,7 +147,7 @@ class GangEvents:
         self._events.record(about, "EvictedWhole", note, warning=True)
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
-        """Report that room could not be made. No gang is told of a drain: it is tried again."""
+        """Report that room could not be made. A failed drain is not reported: it is tried again."""
         if not preemption.gangs:
             return
         gang = preemption.gangs[0]
@@ -204,11 +204,11 @@ class GangEvents:
             uid = spec.uid if spec is not None else self._about(gang).uid
             if self._events.is_quiet(uid, gang.key, event.value, warning=True):
                 return
-        # An invalid gang is not tried again, so its problem is reported now or never.
+        # An invalid gang is not tried again, so its problem must be reported now.
         self._events.record(self._about(gang), event.value, describe(refused), warning=True)
 
     def _tells_pods(self, gang: Gang) -> bool:
-        """Return whether each pod of a gang is told why it waits: once is enough."""
+        """Return whether each pod of a gang gets a message why it waits, or only the gang."""
         return self._pod_events.enabled and gang.key.source != refs.SINGLE.name
 
     def _warned(self, plan: Plan) -> None:
@@ -246,7 +246,7 @@ class GangEvents:
         return sorted(found, key=lambda pod: pod.key)
 
     def _whole(self, preemption: Preemption, namespace: str) -> str:
-        """Return which gangs lose all their bound pods, as a namespace may know them."""
+        """Return the gangs that lose all their bound pods, by names that a namespace may know."""
         lost = Counter(victim.gang for victim in preemption.victims)
         names = [
             self._naming.gang(key, info.observed.spec.uid, namespace)
@@ -272,7 +272,7 @@ class GangEvents:
         return (described(info) if info is not None else None) or About.of_first(pods, key)
 
     def _object(self, key: GangKey, pod: Pod) -> About:
-        """Return the object that describes the gang or this pod, for an Event of no one gang."""
+        """Return the object for an Event that is not only about one gang."""
         return replace(self._of_gang(key, (pod,)), gang=None)
 
     def _described_by(self, key: GangKey) -> GangSpec | None:

@@ -38,18 +38,18 @@ from gang_scheduler.workloads import table
 # Nodes by state, and the used and free resources on them.
 
 PART = "cluster"
-"""The part of a gauge that is written here; other parts of the same gauge are written elsewhere."""
+"""The part of a gauge that this module sets; other modules set other parts."""
 
 
 class ClusterGauges:
-    """Shows them. Nodes are counted again only when a node or a tree has changed."""
+    """Sets them. Nodes are counted again only when a node or a tree has changed."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._counted: tuple[NodeTable, tuple[TreeSpec, ...]] | None = None
 
     def show(self, asked: Collection[str]) -> None:
-        """Show the cluster as it is now; gangs wait for the resources that are `asked` for."""
+        """Set the gauges of the cluster; gangs wait for the resources in `asked`."""
         table, trees = self._cache.node_usage.table(), self._cache.topologies.tree_specs()
         before = self._counted
         if before is None or before[0] is not table or before[1] != trees:
@@ -74,7 +74,7 @@ class ClusterGauges:
 
 
 def _by_state(table: NodeTable, trees: tuple[TreeSpec, ...]) -> Iterator[tuple[Values, float]]:
-    """Yield how many nodes there are of each state; a cordoned one is in no other state."""
+    """Yield how many nodes are in each state; a cordoned node is in no other state."""
     cordoned = table.unschedulable
     yield ("ready",), int((table.ready & ~cordoned).sum())
     yield ("not_ready",), int((~table.ready & ~cordoned).sum())
@@ -89,7 +89,7 @@ def _in_units(resource: str, amount: int) -> float:
     return amount / 1000 if resource == CPU else amount
 
 
-# One gang as it was last examined: the labels of its series, and the values that they count.
+# One gang as it was last examined: the labels of its series, and its values.
 
 ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 
@@ -158,7 +158,7 @@ def _asked(refusal: Refused) -> frozenset[str]:
 
 
 def _workers(info: GangInfo) -> tuple[int, int, int] | None:
-    """Return how many workers an elastic gang that runs has: at least, now, and at most."""
+    """Return the workers of an elastic gang that runs: at least, now, and at most."""
     elastic = info.scaling.elastic
     if elastic is None or not (now := len(info.scaling.workers())):
         return None
@@ -214,7 +214,7 @@ def mode_of(elastic: Elastic | None) -> str:
 
 
 class Decisions:
-    """Counts them. The same refusal of a gang again is no other decision."""
+    """Counts them. A repeated refusal of a gang for the same reason is not counted."""
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self._cache = cache
@@ -225,7 +225,7 @@ class Decisions:
         self._started: dict[GangKey, int] = {}
 
     def refused(self, refused: Iterable[Refused]) -> None:
-        """Count refusals that say another thing than the last one of the gang."""
+        """Count refusals whose result differs from the gang's last one."""
         for each in refused:
             result = None if each.left_over else RULES[each.reason].result
             info = self._cache.gang_queue.infos.get(each.gang.key)
@@ -248,7 +248,7 @@ class Decisions:
             metrics.SCHEDULING_SECONDS.labels(*labels).observe(max(0, self._clock() - since))
 
     def bound(self, binding: GangBinding) -> None:
-        """Count how the plan for a quorum was carried out, and how long that took."""
+        """Count the outcome of the plan for a quorum, and how long it took."""
         info = self._cache.gang_queue.infos.get(binding.gang.key)
         if info is None:
             return
@@ -266,7 +266,7 @@ class Decisions:
             # It has started long ago: these members replace others, or let it grow.
             metrics.DECISIONS.labels(SCHEDULED, ON_TIME).inc()
             return
-        # The queue that the cycle decided for: to find it out again would cost more than the rest.
+        # The queue of the cycle's decision. Looking it up again would cost more than the rest.
         queue = binding.gang.queue.name if binding.gang.queue is not None else NO_QUEUE
         waited = max(0, self._clock() - since)
         metrics.DECISIONS.labels(SCHEDULED, LATE if self._is_late(info) else ON_TIME).inc()
@@ -276,9 +276,9 @@ class Decisions:
             self._spread(binding.placed)
 
     def _is_start_of_one(self, binding: GangBinding, since: int) -> bool:
-        """Return whether a gang starts with a member that others need not wait for.
+        """Return whether a gang starts with a single member that others need not wait for.
 
-        So it is with a gang that needs one: each of its members waits for its own claims.
+        This is so if the gang needs one member: each of its members waits for its own claims.
         """
         key = binding.gang.key
         if binding.gang.quorum != 1 or self._started.get(key) == since:
@@ -287,7 +287,7 @@ class Decisions:
         return True
 
     def _spread(self, placed: Placed) -> None:
-        """Count over how many domains of each layer the members of a plan are spread."""
+        """Observe over how many domains of each layer the members of a plan are spread."""
         tree_specs = self._cache.topologies.tree_specs()
         if not tree_specs:
             return
@@ -360,9 +360,9 @@ def _count_domains(tree: Topology, places: IntArray) -> None:
 # cost follows the number of changes, plus one step for each waiting gang.
 
 SLICE: Final = 200
-"""How many gangs are examined before other tasks get a turn."""
+"""This many gangs are examined before other tasks get a turn."""
 GANGS_PART: Final = "gangs"
-"""The name of this part of the gauges that other modules fill, too."""
+"""The name of this module's part of gauges that other modules set, too."""
 
 
 class GangGauges:
@@ -379,11 +379,11 @@ class GangGauges:
         self._has_looked = False
 
     def changed(self, keys: Collection[GangKey]) -> None:
-        """Note gangs that must be examined again."""
+        """Note the gangs that must be examined again."""
         self._changed.update(keys)
 
     def evicted(self, keys: Iterable[GangKey]) -> None:
-        """Note gangs that lose members to an eviction, the reason if their runs end now."""
+        """Note gangs that lose members to an eviction, with the reason if their runs end now."""
         self._evicted.update(keys)
 
     def refresh(self) -> Iterator[None]:
@@ -404,7 +404,7 @@ class GangGauges:
         self._has_looked = True
 
     def show(self) -> None:
-        """Show how many gangs there are, and for how long the oldest ones wait."""
+        """Set how many gangs there are, and for how long the oldest ones have waited."""
         gauges = (metrics.GANGS, metrics.QUEUE_LENGTH, metrics.ELASTIC_MEMBERS)
         for gauge in gauges:
             gauge.show(self._counts[gauge].items(), of=GANGS_PART)
@@ -425,13 +425,13 @@ class GangGauges:
         if before is not None and before.whole_at is not None and seen.whole_at is None:
             self._ended(info.key, seen.phase, before, before.whole_at)
         elif seen.phase in ENDED and self._is_news(before) and _ran(info):
-            # Whole and over since the last look.
+            # The gang became whole and ended since it was last examined.
             self._ended(info.key, seen.phase, seen, became_whole_at(info, before, now))
         if seen.whole_at is not None and not info.preempted.by:
             self._evicted.discard(info.key)
 
     def _is_news(self, before: GangSeries | None) -> bool:
-        """Return whether a gang that has ended had not at the last look of this process."""
+        """Return whether the end of a gang is new to this process."""
         return self._has_looked if before is None else before.phase not in ENDED
 
     def _ended(self, key: GangKey, phase: Phase | None, seen: GangSeries, whole_at: float) -> None:
@@ -474,14 +474,14 @@ class GangGauges:
 
 
 def _ran(info: GangInfo) -> bool:
-    """Return whether so many members had a node that the gang was whole."""
+    """Return whether so many members had a node that the gang must have been whole."""
     return info.attempt.holds_quorum([pod for pod in info.observed.members.values() if pod.node])
 
 
 LEAST_SECONDS: Final = 2.0
 MOST_SECONDS: Final = 30.0
 LARGEST_PART: Final = 0.01
-"""No more than this part of the time is spent on gauges, however many gangs there are."""
+"""At most this part of the time is spent on gauges, however many gangs there are."""
 
 
 class Measures:
@@ -504,7 +504,7 @@ class Measures:
             await asyncio.sleep(min(max(LEAST_SECONDS, seconds / LARGEST_PART), MOST_SECONDS))
 
     def show(self) -> None:
-        """Show how gangs and nodes are now."""
+        """Update the gauges of gangs and nodes."""
         for _ in self._show():
             pass
 
@@ -521,11 +521,11 @@ class Measures:
             self._decisions.refused(plan.refused)
 
     def bound(self, binding: GangBinding) -> None:
-        """Count the outcome of a gang's bindings, before the state has taken it in."""
+        """Count the outcome of a gang's bindings, before the state takes it in."""
         self._decisions.bound(binding)
 
     def preempted(self, preemption: Preemption) -> None:
-        """Count the gangs that lose members: they are evicted now."""
+        """Count the gangs that lose members to a preemption."""
         self.gangs.evicted({victim.gang for victim in preemption.victims})
         self._decisions.preempted(preemption)
 

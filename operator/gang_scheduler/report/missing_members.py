@@ -16,17 +16,20 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.memory import Told, pruned
 from gang_scheduler.workloads import table
 
-# Pods that seem to mean a PodGroup without members, but name another one. Such a name is misspelt,
-# has a part more or less (`train-pg` for `train`), or is not the name of the workload of the pods
-# (Job `train`, PodGroup `train`, label `pg-of-train`).
+# Pods that seem to mean a PodGroup without members, but name another one. The name may be misspelt,
+# have a part more or less (`train-pg` for `train`), or differ although the workload of the pods has
+# the right name (Job `train`, PodGroup `train`, label `pg-of-train`).
 
 ALIKE: Final = 0.75
 """Two names count as one and its misspelling if they are at least this alike."""
 SHOWN: Final = 3
 MOST_COMPARED: Final = 1000
-"""With as many names in a namespace none is looked for: it would take too long."""
+"""If a namespace has this many names, no similar one is searched: it would take too long."""
 MOST_LETTERS: Final = 60_000
-"""How many letters of its names are read for one namespace: some 30 ms. Then nothing is found."""
+"""At most this many letters are compared for one namespace, which takes some 30 ms.
+
+After that, no similar name is found.
+"""
 
 _Place = tuple[str, str]
 
@@ -73,17 +76,17 @@ class NearNames:
                 self._of_jobs[place].setdefault(job, info)
 
     def meant(self, key: GangKey) -> Sequence[Pod]:
-        """Return the pods that name no PodGroup that exists, and one called much like this.
+        """Return the pods that name a missing PodGroup, but probably mean this one.
 
-        So are pods of a Job that is called as this.
+        Their name for it is similar, or their Job has its name.
         """
         found = self._nearest(self._named, key) or self._of_jobs.get(_place(key), {}).get(key.name)
         return found.observed.living if found is not None else ()
 
     def without_members(self, key: GangKey) -> GangInfo | None:
-        """Return the PodGroup without members that is called much like one that does not exist.
+        """Return the PodGroup without members that the pods of a missing PodGroup probably mean.
 
-        So is one that is called as the Jobs of the pods that name the other.
+        Its name is similar, or it is the name of the pods' Job.
         """
         near = self._nearest(self._empty, key)
         named, empty = self._named.get(_place(key)), self._empty.get(_place(key))
@@ -93,10 +96,9 @@ class NearNames:
         return next((empty.infos[job] for job in jobs if job in empty.infos), None)
 
     def elsewhere(self, key: GangKey) -> GangInfo | None:
-        """Return the other half of a gang, by the same name in another namespace.
+        """Return the other half of a gang: the same name in another namespace.
 
-        That is a PodGroup without members for members of a PodGroup that does not exist, and these
-        for that.
+        One half is a PodGroup without members, the other are members of a missing PodGroup.
         """
         called = self._called.get((key.source, key.name), ())
         lacks = next((is_in_want(each) for each in called if each.key == key), None)
@@ -126,7 +128,7 @@ class NearNames:
 
 
 def is_in_want(info: GangInfo) -> bool:
-    """Return whether members name a PodGroup, and there is none."""
+    """Return whether members name a PodGroup that does not exist."""
     kind = table.BY_NAME[info.key.source].object_kind
     return kind == refs.POD_GROUP.object_kind and not info.observed.specs
 
@@ -170,7 +172,7 @@ def _place(key: GangKey) -> _Place:
 
 
 def _is_longer_by_parts(one: str, other: str) -> bool:
-    """Return whether one of two names begins with the other, or ends with it, at a dash."""
+    """Return whether one of two names is the other with more parts, separated by a dash."""
     short, long = sorted((one.lower(), other.lower()), key=len)
     return long.startswith(f"{short}-") or long.endswith(f"-{short}")
 
@@ -188,9 +190,9 @@ REASON: Final = "MembersMissing"
 PATIENCE_SECONDS: Final = 30
 """A gang waits this long for members before an Event says why they may not come."""
 REMEMBERED_SECONDS: Final = 60
-"""How long a comparison of names holds: names are compared no more often than this."""
+"""A comparison of names is valid for this long; names are compared no more often."""
 LISTED_SECONDS: Final = 5
-"""How long the list of all names holds."""
+"""The list of all names is valid for this long."""
 NAMED_BY_NO_POD: Final = (
     "no pod names this PodGroup in spec.schedulingGroup.podGroupName. Its pods may not be created "
     "yet; or the API server drops that field, as it does without the feature gate GenericWorkload"
@@ -270,7 +272,7 @@ class MissingMembers:
         return _in_order(living, info.attempt.needed)
 
     def _misspelt(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
-        """Guess that pods misspell the name, as they did when that was last looked for."""
+        """Return the guess that pods misspell the name, as of the last comparison."""
         known = self._meant.get(info.key)
         if known is None or not 0 <= now - known.at < REMEMBERED_SECONDS:
             pods = self._near_names(now).meant(info.key)
@@ -298,7 +300,10 @@ class MissingMembers:
         return self.look(meant, now)
 
     def _near_names(self, now: int) -> NearNames:
-        """Return all names, which are looked through once in a while; letters count by minutes."""
+        """Return all names.
+
+        They are listed again only now and then, and compared letters are counted by minutes.
+        """
         if not 0 <= now - self._read_since < REMEMBERED_SECONDS:
             self._read_since = now
             self._read.clear()
@@ -319,14 +324,17 @@ def _lacks_members(info: GangInfo) -> bool:
 
 
 def _is_of_others(status: Mapping[str, Any]) -> bool:
-    """Return whether another scheduler keeps this status: it says more than "no member"."""
+    """Return whether another scheduler writes this status.
+
+    It then says more than "no member".
+    """
     if "phase" in status:
         return status["phase"] != Phase.PENDING or bool(status.get("members"))
     return bool(status.get("conditions"))
 
 
 def _in_order(living: Iterable[Pod], needed: int) -> _Guess | None:
-    """Guess from one waiting pod for each StatefulSet that these create their pods in order."""
+    """Return the guess that a StatefulSet creates its pods in order, as one of them still waits."""
     living = tuple(living)
     waiting = [pod for pod in living if not pod.node]
     sets = {pod.stateful_set for pod in living}

@@ -1,4 +1,4 @@
-"""Events that are not about a start: lost nodes, leaders, left out objects and others."""
+"""Events on other topics than starts: lost nodes, leaders, left-out objects and more."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -102,7 +102,7 @@ class DegradedEvents:
         return min((pod.gone_by for pod in leaving if now < pod.gone_by), default=None)
 
 
-# Events on the Lease: which replica began to lead, which one ended, and how long the change took.
+# Events on the Lease: which replica began or ended to lead, and how long the change took.
 
 REASON: Final = "LeaderElection"
 """client-go's reason: other controllers send the same Event with it."""
@@ -111,9 +111,9 @@ log = Logger()
 
 
 class LeaderEvents:
-    """Events that wait neither for bindings nor for the leadership: they tell when it is lost.
+    """Events that wait neither for bindings nor for leadership, since they report its loss, too.
 
-    `lease` gives the Lease as it was written last, None if that is not known.
+    `lease` returns the last written Lease, None if unknown.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class LeaderEvents:
             log.warning("leader_event_not_written", note=note, error=str(error))
 
 
-# Events on objects that were left out because they cannot be read, with the reason.
+# Events on objects that were left out because they are unreadable, with the reason.
 
 SCHEDULED: Final = frozenset({"Pod", "PodGroup", "Job", "JobSet"})
 """Kinds that this scheduler starts, or whose pods it places.
@@ -171,9 +171,9 @@ Events on other kinds only name the problem.
 
 
 class LeftOutEvents:
-    """An Event on each object, and a warning in the log.
+    """Reports each left-out object by an Event, and by a warning in the log.
 
-    There is no Event on a pod of ours that waits because it cannot be read: its condition and the
+    There is no Event on a pod of ours that waits because it is unreadable: its condition and the
     Event on its gang say more. `schedulers` are our own names.
     """
 
@@ -302,7 +302,7 @@ class ProvisioningEvents:
 # Events on suspended workloads: started, not started after all, suspended again.
 
 UNTOLD: Final = (NotLeading, WorkloadChanged, WorkloadGone)
-"""Causes that no user can help: the workload is decided on again, or it is gone."""
+"""Causes without an Event: the workload is decided on again or gone, and users can do nothing."""
 REASONS: Final = {
     SuspendedFor.PODS_MISSING: "its pods were not created in time; it waits, and is tried later",
     SuspendedFor.EVICTED: "it was evicted; it waits in its queue again",
@@ -323,7 +323,7 @@ class WorkloadEvents:
         self._events.record(_about_workload(admission.workload), "Admitted", note)
 
     def not_admitted(self, admission: Admission, why: Cause) -> None:
-        """Report that a workload could not be started, where that is for a user to know."""
+        """Report that a workload could not be started, if users should know."""
         if not isinstance(why, UNTOLD):
             about = _about_workload(admission.workload)
             self._events.record(about, "AdmissionFailed", text_of(why), warning=True)
@@ -342,7 +342,7 @@ def _about_workload(workload: ManagedWorkload) -> About:
     return About(version, kind, namespace, name, uid)
 
 
-# Events on pods that a kubelet has refused.
+# Events on pods that a kubelet rejected.
 
 KUBELET_REFUSED: Final = "KubeletRefused"
 
@@ -384,9 +384,9 @@ FORBIDDEN_KINDS_REASON: Final = "KindForbidden"
 
 
 class ForbiddenKinds:
-    """An Event that names all of them, for as long as there are some.
+    """An Event that lists all of them, as long as there are any.
 
-    `forbidden` gives their names. The Deployment is called like the Lease, as the chart has it.
+    `forbidden` returns their names. The Deployment has the name of the Lease, as in the chart.
     """
 
     def __init__(
@@ -426,7 +426,7 @@ class ForbiddenKinds:
         self._told = names
 
     async def _deployment(self) -> About | None:
-        """Return the Deployment that this process is of; None where it cannot be read."""
+        """Return the Deployment of this process; None if it cannot be read."""
         try:
             body = await self._api.get(DEPLOYMENTS, self._namespace, self._name)
             found = fields.read(body, Identified).metadata
@@ -436,8 +436,7 @@ class ForbiddenKinds:
         return About(DEPLOYMENTS.api_version, "Deployment", self._namespace, self._name, found.uid)
 
 
-# A gang of a Job that a single eviction would end for good gets a warning with the fields to write
-# instead.
+# A single eviction may end some Jobs for good. Their gangs get a warning with the fields to set.
 
 UNPROTECTED_JOB: Final = "UnprotectedJob"
 RULE: Final = (
@@ -470,7 +469,7 @@ class UnprotectedJobs:
         self._placed: dict[str, tuple[GangKey, Pod]] = {}
 
     def planned(self, plan: Plan) -> None:
-        """Warn of the Jobs of gangs that were decided on. Costs little if all are protected."""
+        """Warn about Jobs of gangs that were decided on. Costs little if all are protected."""
         rules = self._evictable_pods.rules
         if not (rules.preemption and rules.preempt_unprotected_jobs):
             return
@@ -487,7 +486,7 @@ class UnprotectedJobs:
             self._events.record(about, UNPROTECTED_JOB, _note(jobs[pod.job_uid]), warning=True)
 
     def _note_placed(self, plan: Plan) -> None:
-        """Keep one placed pod of each Job that is still to come, for as long as its gang exists."""
+        """Remember one placed pod for each still unknown Job, as long as its gang exists."""
         known, gangs = self._gang_queue.objects(JOBS.name), self._gang_queue.infos
         for key, pod in _pending(each.gang for each in plan.placed):
             if pod.job_uid:
@@ -501,7 +500,7 @@ class UnprotectedJobs:
 
     def _about(self, key: GangKey, pod: Pod) -> About:
         if key.source == refs.JOB_SET.name:
-            return self._object_of(key, pod)  # Its Jobs are not for users to change.
+            return self._object_of(key, pod)  # Users cannot change its Jobs.
         return About(f"{JOBS.group}/{JOBS.version}", "Job", pod.namespace, pod.job, pod.job_uid)
 
 

@@ -36,21 +36,24 @@ from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.state.cache import Cache
 
 AGAIN_SECONDS: Final = 30
-"""How soon a pod is told again of a reason that had ended meanwhile."""
+"""A reason that had ended is not reported to the pod again before this time."""
 REWORD_SECONDS: Final = 300
-"""How soon other words for the same reason are worth another Event."""
+"""New words for the same reason are not sent before this time."""
 REFRESH_SECONDS: Final = 1800
-"""How often an Event is raised that holds: as in client-go, within the hour that it is kept."""
+"""The Event of a lasting reason is repeated this often.
+
+As in client-go, that is within the hour for which it is kept.
+"""
 RETRY_SECONDS: Final = 1.0
 FORGET_SECONDS: Final = 300
 PER_SECOND: Final = 50.0
 BURST: Final = 100.0
 CALM_SECONDS: Final = 1.0
-"""How long after a binding others are likely to follow."""
+"""After a binding, others are likely to follow within this time."""
 PAUSE_SECONDS: Final = 0.1
 """Before each Event while they do."""
 MOST_BOUND: Final = 10_000
-"""How many bound pods are kept in mind to be told: of more, the oldest are left out."""
+"""At most this many bound pods wait for their Events; beyond that, the oldest get none."""
 UNTOLD_BY_GANG: Final = those_with(lambda rule: rule.event is GangEvent.NONE)
 POD_EVENT: Final = "pod_event"
 """The name of these writes in the metric."""
@@ -64,7 +67,7 @@ class _Waits(NamedTuple):
 
 
 class _Bound(NamedTuple):
-    """Where a pod was bound, with how many others, and when, in seconds since the epoch."""
+    """The node of a bound pod, how many others were bound with it, and when, in epoch seconds."""
 
     uid: str
     node: str
@@ -75,7 +78,7 @@ class _Bound(NamedTuple):
 
 @dataclass(slots=True)
 class _Told:
-    """The Event that tells a pod of a reason; `at` is when it was last written."""
+    """The Event with a pod's reason; `at` is when it was last written."""
 
     event: str
     note: str
@@ -112,7 +115,7 @@ class PodEvents:
         self._waiting: ByNamespace[str, _Waits] = ByNamespace()
         self._bound: ByNamespace[str, _Bound] = ByNamespace()
         self._told: dict[tuple[str, Reason], _Told] = {}
-        # The reason that each pod waits for, and since when that was seen.
+        # The reason for which each pod waits, and since when it is known.
         self._seen: dict[str, tuple[Reason, int]] = {}
         self._forgot_at = clock()
         self._bound_at = 0.0
@@ -122,7 +125,7 @@ class PodEvents:
     def wait(
         self, pods: Iterable[Pod], reason: Reason, message: str, *, since: int, now: int
     ) -> int | None:
-        """Note why pods of a gang wait, `since` when; return when to look again, None for never.
+        """Note why pods of a gang wait, and since when; return when to look again, None for never.
 
         Costs a look-up for each pod.
         """
@@ -151,8 +154,8 @@ class PodEvents:
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once.
 
-        Each Event waits for bindings again, since none of them is urgent, and while gangs are being
-        bound there is a pause before each.
+        Each Event waits for bindings again, since none of them is urgent. While gangs are being
+        bound, there is a pause before each Event.
         """
         clock, bucket = asyncio.get_running_loop().time, TokenBucket(PER_SECOND, BURST)
         while True:
@@ -166,7 +169,7 @@ class PodEvents:
                     await self._tell_next()
 
     def _wait(self, pod: Pod, waits: _Waits, since: int, now: int) -> int:
-        """Queue why a pod waits, if that is due; return when to look again."""
+        """Queue the reason of a waiting pod if an Event is due; return when to look again."""
         due = self._due(pod.uid, waits, since, now)
         if now < due:
             before = self._waiting.get(pod.uid)
@@ -255,7 +258,7 @@ class PodEvents:
         return await self._writes.send(POD_EVENT, partial(create, self._api, pod.namespace, event))
 
     def _forget(self, now: int) -> None:
-        """Forget the pods that wait no longer, now and then."""
+        """Now and then, forget the pods that no longer wait."""
         if now - self._forgot_at > FORGET_SECONDS:
             self._forgot_at = now
             self._told = {key: told for key, told in self._told.items() if self._waits(key[0])}

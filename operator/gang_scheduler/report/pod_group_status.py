@@ -91,7 +91,7 @@ JOB_FAILED = "JobFailed"
 QUOTA_RESERVED = "QuotaReserved"
 NOTHING_PROMISED = Promised()
 WARNINGS = tuple(each for each in Reason if Trait.WARNS in RULES[each].traits)
-"""Problems that need not keep a gang waiting: each is a condition of that type."""
+"""Problems with which a gang may start nevertheless: each is a condition of that type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
     findings = [
         finding
         for finding in _findings(info, counts, view)
-        # A condition that is false, and was never written, is left out.
+        # A condition that is false is left out if it was never written.
         if finding.status or finding.type in known or finding.type == "Scheduled"
     ]
     return {
@@ -239,7 +239,7 @@ def _flavors(info: GangInfo) -> str:
 
 
 def _queue(info: GangInfo, counts: Counts, view: View) -> dict[str, Any] | None:
-    """Return the place in the queue: 0 where the gang does not wait, or where it is not told."""
+    """Return the place in the queue: 0 if the gang does not wait, or its place is unknown."""
     if view.queue is None:
         return None
     # Places are computed only now and then, so a gang that has started may still have one.
@@ -255,7 +255,7 @@ def _queue(info: GangInfo, counts: Counts, view: View) -> dict[str, Any] | None:
 
 
 def _estimated_start(view: View) -> dict[str, str | None]:
-    """Return when the gang will start; null where that was written, and is not known any more."""
+    """Return the expected start; null if one was written and is no longer known."""
     reservation = view.promised.reservation
     start = reservation.start if reservation is not None else None
     if start is not None:
@@ -281,7 +281,7 @@ def _elastic(info: GangInfo, view: View) -> dict[str, Any]:
 
 
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
-    """Yield the conditions of known preemptions; after a restart the written ones stand."""
+    """Yield the conditions of preemptions; after a restart, the written ones stay."""
     bound = _is_bound(info, counts)
     started = info.preemptor.under_way
     if started is not None and started.victims:
@@ -321,7 +321,7 @@ def _is_bound(info: GangInfo, counts: Counts) -> bool:
 
 
 def _waits_for_victims(info: GangInfo) -> bool:
-    # Before the first verdict it is not known: assume that the gang does.
+    # Before the first verdict this is unknown: assume that it does.
     if info.verdict.refusal is None:
         return not info.verdict.tried
     return info.verdict.refusal.reason in MAKING_ROOM
@@ -330,7 +330,7 @@ def _waits_for_victims(info: GangInfo) -> bool:
 def _wrong(
     reason: Reason, warnings: Iterable[Problem], refusal: Refused | None, *, otherwise: str
 ) -> Finding:
-    """Return the condition of one reason, whether its problem keeps the gang waiting or not."""
+    """Return the condition of one reason, whether or not its problem keeps the gang waiting."""
     texts = [text_of(each.cause) for each in warnings if each.reason is reason]
     if refusal is not None and refusal.reason is reason:
         texts.append(describe(refusal))
@@ -360,7 +360,7 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
 
 
 def _of_others(info: GangInfo, counts: Counts) -> str:
-    """Return why members wait that a gang has lost since it started; "" if it lacks none."""
+    """Return why members wait that replace lost ones; "" if none are missing."""
     refusal = info.verdict.refusal
     if refusal is None or counts.reached(scheduled_and_succeeded):
         return ""
@@ -390,5 +390,5 @@ def _owners(info: GangInfo) -> str:
 def _start_time(info: GangInfo, written: Mapping[str, Any]) -> str | None:
     if info.attempt.quorum_since is None:
         return None
-    # Set once while the quorum lasts; after a restart the written time is the older and right one.
+    # Set once while the quorum lasts. After a restart the written time is older and counts.
     return written.get("scheduleStartTime") or rfc3339(info.attempt.quorum_since)

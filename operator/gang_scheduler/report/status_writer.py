@@ -48,19 +48,19 @@ STATUSES = {
     SCHED_PLUGINS_POD_GROUPS.group: status_of,
     NATIVE_POD_GROUPS[0].group: native_status_of,
 }
-"""How the status of each API group is made. Jobs and JobSets get no status from this scheduler."""
+"""The function that makes the status, by API group. Jobs and JobSets get no status here."""
 QUIET_SECONDS = 5
 """Only states that last this long are written: not every new member or binding in progress."""
 SLICE = 50
-"""This many gangs are looked at before other tasks have a turn: thousands may change at once."""
+"""This many gangs are examined before other tasks get a turn: thousands may change at once."""
 PLACE_SECONDS = 2
-"""How long the status of a gang waits for its place in its queue, so that both are one write."""
+"""The status of a gang waits this long for its place in its queue, so that both are one write."""
 REWORD_SECONDS = 30
-"""The counts in a message change with every pod that starts or ends elsewhere."""
+"""A message with other counts is not written before this time: counts change with every pod."""
 SLICE = 50
-"""This many gangs are looked at before other namespaces, and other tasks, have a turn."""
+"""This many gangs are examined before other namespaces, and other tasks, get a turn."""
 DENIED_PAUSE_SECONDS = 2
-"""Before a status is written again that was denied: it may be one of many."""
+"""The pause after a denied write: it may be one of many."""
 
 log = Logger()
 Write = Callable[[], Awaitable[None]]
@@ -68,13 +68,12 @@ Write = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Told:
-    """The last status written of a gang, and since when the gang waits for the same reason.
+    """The last written status of a gang, and since when the gang has waited for its reason.
 
-    `uid` is the uid of the object that describes the gang: a new object gets a status of its own.
-    All times are in seconds since the epoch: `at` is when the gang was last looked at,
-    `binding_since` since when it is being bound, `untold_since` since when members wait that no
-    verdict covers, and `without_place_since` since when it waits in a queue and its place is not
-    known.
+    `uid` is the uid of the object that describes the gang: a new object gets a new status. All
+    times are in seconds since the epoch. `at` is when the gang was last examined. `binding_since`
+    is since when it is being bound. `untold_since` is since when members wait without a verdict.
+    `without_place_since` is since when it waits in a queue and its place is unknown.
     """
 
     uid: str = ""
@@ -88,10 +87,7 @@ class _Told:
 
 
 class StatusWriter:
-    """Keeps the statuses of gangs current.
-
-    `follow` is handed all gangs that have changed.
-    """
+    """Keeps the statuses of gangs current. `follow` gets all gangs that have changed."""
 
     def __init__(
         self,
@@ -127,7 +123,7 @@ class StatusWriter:
         self._clock = clock
         self._told: dict[GangKey, _Told] = {}
         self._reworded: dict[str, int] = {}
-        # When to look at gangs that have not changed.
+        # When to examine gangs that have not changed.
         self._later: dict[GangKey, int] = {}
         self._due: ByNamespace[GangKey, None] = ByNamespace()
         self._without_status: set[GVR] = set()
@@ -189,7 +185,7 @@ class StatusWriter:
         self._later[key] = min(moment, self._later.get(key, moment))
 
     def _forget_the_gone(self) -> None:
-        """Drop the records of gangs and pods that are gone, once they are more than the others."""
+        """Drop the records of deleted gangs and pods once they outnumber the others."""
         self._told = pruned(self._told, self._cache.gang_queue.infos)
         self._reworded = pruned(self._reworded, self._cache.pod_store.uids())
         self._missing_members.forget_the_gone()
@@ -235,7 +231,7 @@ class StatusWriter:
             return
         told_by_others = gang_spec.status and not (info.observed.members or told.status)
         if told_by_others and self._cache.foreign_members.are_in(info.key):
-            return  # The status is written by the installation that schedules the members.
+            return  # Another installation schedules the members, and writes the status.
         if self._awaits_place(info, told, now):
             return
         view = View(
@@ -259,7 +255,7 @@ class StatusWriter:
         told.status = status
 
     def _awaits_place(self, info: GangInfo, told: _Told, now: int) -> bool:
-        """Return whether the place of a gang is to be known soon that has just begun to wait."""
+        """Return whether the place of a gang that has just begun to wait will be known soon."""
         has_place = not self._places.in_use or self._places.of(info.key) is not None
         waits = _waits_in_line(info.verdict.refusal)
         if has_place or not waits or self._cache.queue_of(info.key) is None:
@@ -278,7 +274,7 @@ class StatusWriter:
         return Promised(held.reservation if held else None, key in reservations.resting(now))
 
     def _backfilled(self, info: GangInfo) -> Backfilled | None:
-        """Return which gang a gang was let pass, if its namespace may know that."""
+        """Return the gang that a gang was let past, if its namespace may know it."""
         found = info.backfilled
         hides = self._cache.evictable_pods.rules.hide_foreign_names
         away = found is not None and found.ahead_of.namespace != info.key.namespace
@@ -287,12 +283,12 @@ class StatusWriter:
     def _is_news(
         self, gvr: GVR, gang_spec: GangSpec, told: _Told, status: Mapping[str, Any]
     ) -> bool:
-        """Return whether a status differs from the one that was sent, or is there."""
+        """Return whether a status differs from the last sent one, or else from the present one."""
         present = gang_spec.status
         if gvr in self._without_status:
-            # Without a status subresource every write moves the generation, which never ends.
+            # Without a status subresource every write raises the generation, which would never end.
             return _undated(status) not in (_undated(told.status), _undated(present))
-        # The status sent counts, not the one there: the watch may be late, and a CRD of another
+        # The sent status counts, not the present one: the watch may be late, and a CRD of another
         # product may drop fields.
         known = told.status or present
         return any(_differs(known.get(key), value) for key, value in status.items())
@@ -320,7 +316,7 @@ class StatusWriter:
         yield from self._told_to_pods(info.key, refusal, message, now)
 
     def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
-        """Yield writes that tell members without a verdict why they wait, once that lasts."""
+        """Yield writes that tell members without a verdict why they wait, after a while."""
         suspended = info.suspended is not None
         refusal = None if suspended else retries.untold_of(info, self._cache.schedulers)
         if refusal is None:
@@ -350,7 +346,7 @@ class StatusWriter:
 
     def _waiting(self, refusal: Refused) -> Iterator[Pod]:
         if refusal.gang.suspended is not None:
-            return iter(())  # Nothing can be written to pods that are not created yet.
+            return iter(())  # Pods that do not exist yet cannot be written.
         current = (self._cache.pod(pod.uid) for pod in refusal.pods)
         return (pod for pod in current if pod is not None and pod.living and not pod.node)
 
@@ -379,12 +375,12 @@ class StatusWriter:
         return lambda: self._write("pod_condition", key, write)
 
     async def _in_parallel(self, writes: Iterable[Write]) -> None:
-        """Run all writes, some at once. One task a connection, not one a write."""
+        """Run all writes, some at once. Uses one task for each connection, not for each write."""
         remaining = iter(writes)
 
         async def work() -> None:
             for write in remaining:
-                # Another replica may lead by now, which writes all that differs.
+                # Another replica may lead by now; it writes all differences.
                 if not self._writes.allowed():
                     return
                 with confined("write", "a status"):
@@ -395,7 +391,7 @@ class StatusWriter:
                 workers.start_soon(work)
 
     async def _write(self, what: str, key: GangKey, write: Write) -> None:
-        # A conflict: others write the object so often that the server has given up.
+        # A conflict: others write the object so often that the server gives up.
         refusal = await self._writes.send(what, write, passing=RACED, about=key)
         if refusal is not None and refusal.passes:
             self._told.pop(key, None)
@@ -407,7 +403,7 @@ class StatusWriter:
 
 
 def _undated(status: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a status without the generations that its conditions were observed at."""
+    """Return a status without observedGeneration in its conditions."""
     conditions = status.get("conditions") or []
     plain = [{k: v for k, v in each.items() if k != "observedGeneration"} for each in conditions]
     return {k: v for k, v in {**status, "conditions": plain}.items() if v is not None}

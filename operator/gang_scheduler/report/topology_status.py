@@ -27,8 +27,7 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.memory import Told
 from gang_scheduler.telemetry.logger import Logger
 
-# The status that a ClusterNetworkTopology should have now. Pure: it takes a tree and returns
-# dicts.
+# The status that a ClusterNetworkTopology should have now. Pure: takes a tree and returns dicts.
 
 READY = "Ready"
 IN_USE = "InUse"
@@ -37,7 +36,7 @@ INVALID_SPEC = "InvalidSpec"
 NOT_DEFAULT = "NotDefault"
 NAMES_SHOWN = 10
 MOST_BYTES = 900_000
-"""etcd takes no object of more than 1.5 MiB, and the object has more than its detailStatus."""
+"""etcd accepts objects of at most 1.5 MiB, and the object has more than its detailStatus."""
 
 Detail = dict[str, Any]
 Levels = tuple[Level, ...]
@@ -50,7 +49,7 @@ def detail_status(tree: Topology) -> list[Detail]:
     """
     levels = tree.levels
     listed = _listed(levels)
-    # A domain starts where its first child does, and sorts before it by depth: depth first.
+    # A domain starts where its first child does. Sorting those by depth gives depth-first order.
     domains = [
         (start, depth, place)
         for depth, level in enumerate(levels[:-1])
@@ -62,7 +61,7 @@ def detail_status(tree: Topology) -> list[Detail]:
 
 
 def _ends_of_children(above: Level, below: Level) -> list[int]:
-    """Return for each domain where the slice of its children ends in the level below."""
+    """Return for each domain where its children end in the level below."""
     ends: list[int] = np.searchsorted(below.parents, np.arange(len(above)), side="right").tolist()
     return ends
 
@@ -120,7 +119,7 @@ def _lengths(levels: Levels, depth: int) -> IntArray:
 
 
 def _are_lone(level: Level, nodes: Level) -> BoolArray:
-    """Return the mask of domains that are one node of the same name: the least informative ones."""
+    """Return the mask of domains that are one node of the same name: they say least."""
     lone: BoolArray = level.sizes == 1
     for place in np.flatnonzero(lone).tolist():
         lone[place] = level.names[place] == nodes.names[level.starts[place]]
@@ -172,7 +171,7 @@ def _needed(layers: Layers) -> Iterator[str]:
 WAIT_SECONDS = 1.0
 """Changes within this time are written at once: labels of a thousand nodes change one by one."""
 FIRST_PAUSE, LAST_PAUSE = 2.0, 64.0
-"""In seconds, after a failure: a status that the API server cannot take now may be large."""
+"""The pause after a failed write, in seconds: the status may be too large for the API server."""
 WORTH_AN_EVENT = frozenset({EXCLUDED_NODES, INVALID_SPEC})
 
 log = Logger()
@@ -202,8 +201,8 @@ class TopologyWriter:
         self._told: Told[str, Finding] = Told()
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._wait_seconds = WAIT_SECONDS
-        # If a CRD has no status subresource, every write moves the generation, and a status that
-        # follows the generation would never settle.
+        # If a CRD has no status subresource, every write raises the generation, and a status with
+        # the generation in it would never settle.
         self._follows_generation = True
 
     async def run(self) -> None:
@@ -237,7 +236,7 @@ class TopologyWriter:
             "detailStatus": detail,
             "conditions": conditions.merged(present, [finding], generation, now),
         }
-        # Another product's CRD may drop fields: the same status is not sent again for that.
+        # Another product's CRD may drop fields; the same status is not sent again for that.
         if status != self._written.get(declared.uid) and _differs(declared.status, status):
             self._tell(declared, finding, present)
             await self._write(declared, status)
@@ -302,7 +301,7 @@ class TopologyWriter:
 
 
 def _conditions_now(present: Status, before: Status) -> list[Status]:
-    """Return other writers' conditions as they are present, and ours as it was written last."""
+    """Return the present conditions of other writers, and our own as last written."""
     others = [each for each in _conditions(present) if each.get("type") != READY]
     return others + [e for e in _conditions(before) if e.get("type") == READY]
 

@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class ByNamespace(Generic[K, V]):
-    """A queue of values by key. Namespaces take turns, and each has its oldest key first."""
+    """A queue of values by key. Namespaces take turns; in each, the oldest key comes first."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[str, OrderedDict[K, V]] = OrderedDict()

@@ -37,8 +37,7 @@ class Verdict:
 def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     """Return the units of the group to place, or why the group cannot be tried.
 
-    Computed once a group for as long as neither the group nor the nodes change; every time for a
-    group with minResources.
+    Computed once until the group or the nodes change; every time for a group with minResources.
     """
     admitted = functools.partial(_admitted, group, snapshot, trial)
     if any(gang.min_resources for gang in group.gangs):
@@ -47,7 +46,10 @@ def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
 
 
 def refuses(group: GangGroup, snapshot: Snapshot, trial: Trial) -> bool:
-    """Return whether a group without a topology request cannot be tried. Makes no members."""
+    """Return whether a group without a topology request cannot be tried.
+
+    Does not create its virtual members.
+    """
     if group.problem is not None:
         return True
     return any(_problem(gang, snapshot, trial) is not None for gang in group.gangs)
@@ -111,13 +113,13 @@ def _incomplete(gang: Gang) -> Problem | None:
 
 
 def _full(gang: Gang) -> Problem | None:
-    """Return a problem if no member that waits may be bound: its role has the most it may have."""
+    """Return a problem if no waiting member may be bound, because its role is at its maximum."""
     role = gang.full_role() if gang.roles and gang.pending and not gang.startable else None
     return limit_of(role) if role is not None else None
 
 
 def limit_of(role: Role) -> Problem:
-    """Return why members of a role wait that has as many as it may have."""
+    """Return why members of a role wait that is at its maximum."""
     return Problem(Reason.ELASTIC_LIMIT, RoleFull(role.name, role.max_member or 0))
 
 

@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.turns.by_turns import by_turns
 from gang_scheduler.scheduler.turns.quota import Quota
 
 IN_ORDER: Final = 0.05
-"""Looks that it costs to put a group in order."""
+"""The looks that putting a group in order costs."""
 FOR_ADMISSION: Final = 0.3
 FOR_PLACES: Final = 0.7
 """The part of a cycle's remaining work for finding places for the groups of one priority.
@@ -29,14 +29,17 @@ The rest is left for preemption, so that every cycle is done with some groups.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cycle:
-    """A cycle under way, as a watch sees it; `quota` is None without queues."""
+    """A cycle in progress, as a watch sees it; `quota` is None without queues."""
 
     placing: Placing
     quota: Quota | None
 
 
 Watch = Callable[[Cycle, GangGroup], None]
-"""Looks at the decisions so far right before a group is decided. It changes none of them."""
+"""Called right before a group is decided, with the decisions until then.
+
+It must not change them.
+"""
 
 
 def schedule(
@@ -92,16 +95,16 @@ def by_priority(placing: Placing, progress: Progress, failures: Sequence[Failure
     progress.effort.count(IN_ORDER * len(ordered))
     for _, level in groupby(ordered, key=attrgetter("priority")):
         if decided.untried or (failures and progress.is_over()):
-            # No lower priority takes room before all of a higher one are tried.
+            # A lower priority takes no room before all groups of a higher one were tried.
             decided.leave_untried(*level)
         else:
             _decide_level(level, placing, progress)
-    # 8. Give the decisions, with a reason for every gang that waits.
+    # 8. Return the decisions, with a reason for every gang that waits.
     return placing.plan(failures)
 
 
 def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progress) -> None:
-    """Decide the groups of one priority: wholly, or as far as the cycle has looks left."""
+    """Decide the groups of one priority: all of them, or as many as the cycle has looks for."""
     decided, effort = placing.decided, progress.effort
     is_first = not decided.groups
     for_admission, for_places = effort.by(FOR_ADMISSION), effort.by(FOR_PLACES)
@@ -113,7 +116,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
     for group in progress.in_time(ready, for_places, one=is_first):
         placing.place_quorums(group)
         tried.append(group)
-    # 4. Then the surplus of elastic gangs, where room is left: none while quorums are untried.
+    # 4. Then the surplus of elastic gangs, if room is left: none while quorums are untried.
     for group in decided.each(tried):
         if (decided.untried or progress.is_over(for_places)) and decided.has_surplus(group):
             decided.leave_untried(group)
@@ -128,7 +131,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
     short = decided.short_of_room(tried)
     for group in progress.in_time(short, one=is_first):
         placing.make_room(group)
-    # 7. Where nothing made room, nodes may be bought.
+    # 7. If nothing made room, nodes may be requested.
     for group in decided.each(decided.without_room(tried) if placing.asking.is_on else ()):
         if group.waiting[0].key not in decided.untried:
             placing.ask_for_nodes(group)

@@ -34,10 +34,9 @@ A_GROUP: Final = 0.5
 """The looks that each group costs, even if its verdict is known already."""
 _Way = TypeVar("_Way")
 
-# Shapes of placement units that did not fit in this cycle: equal units are refused without a
-# trial. Room only shrinks during a cycle, and lower priorities come later. So units of the same
-# shape that need no less do not fit either. A thousand equal gangs in a full cluster cost one
-# trial.
+# Shapes of placement units that did not fit in this cycle: equal units are refused without a trial.
+# Room only shrinks during a cycle, and lower priorities come later. So units of the same shape that
+# need at least as much do not fit either. A thousand equal gangs in a full cluster cost one trial.
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class _KnownMisfit:
 
 
 class KnownMisfits:
-    """The shapes that did not fit, each the units of one group."""
+    """The shapes that did not fit, each for the units of one group."""
 
     def __init__(self) -> None:
         self._by_shape: dict[Hashable, _KnownMisfit] = {}
@@ -64,7 +63,7 @@ class KnownMisfits:
             self._by_shape[_shape(units)] = _KnownMisfit(quorums, units.index(blamed), misfit)
 
     def known(self, units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, Misfit] | None:
-        """Return which of the units does not fit and why, if that is known."""
+        """Return the unit that does not fit, and why, if that is known."""
         if not self._by_shape or not _are_comparable(units):
             return None
         found = self._by_shape.get(_shape(units))
@@ -91,7 +90,7 @@ def _shape(units: Sequence[PlacementUnit]) -> Hashable:
 
 
 class Refusals(dict[GangKey, Refused]):
-    """The refusals by gang; of a gang with a place, of the members that are left over."""
+    """The refusals by gang. For a gang with a place, the refusal is about left-over members."""
 
     def note_misfit(
         self,
@@ -130,7 +129,7 @@ class Refusals(dict[GangKey, Refused]):
                 self._leave_over(replace(why, gang=gang, pods=pods))
 
     def note_full(self, gang: Gang) -> None:
-        """Note the members of a gang with a place that are more than its roles may have."""
+        """Note the members of a gang with a place that exceed the maxima of its roles."""
         role = gang.full_role()
         if role is not None:
             startable = {pod.uid for pod in gang.startable}
@@ -153,7 +152,7 @@ class Refusals(dict[GangKey, Refused]):
 
 
 def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection:
-    """Return why the other gangs of a group wait when one of them does not fit."""
+    """Return why the other gangs of a group wait if one of them does not fit."""
     pods = why.gang.pending
     return GroupRejection(group.name, pods[min(misfit.fits, len(pods) - 1)].key, why)
 
@@ -182,7 +181,7 @@ class Decided:
         """Charges the members of a unit to their queue; None without queues."""
 
     def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
-        """Yield groups; an error before the next one is about the group yielded last."""
+        """Yield groups. If an error is raised, the group that was yielded last is blamed."""
         for group in groups:
             self.deciding = group
             yield group
@@ -204,7 +203,7 @@ class Decided:
             self.refused.pop(gang.key, None)
 
     def put(self, unit: PlacementUnit, placement: Placement) -> None:
-        """Record where members of a unit are from now on, and charge them if there are queues."""
+        """Record the new places of members of a unit, and charge them if there are queues."""
         self.placements[unit] = placement
         if self.charge is not None:
             self.charge(unit, placement)
@@ -244,7 +243,7 @@ class Decided:
         preemptions: Iterable[Preemption],
         asking: Mapping[GangKey, Asking],
     ) -> Plan:
-        """Return the plan, with the preemptions and the nodes that are asked for."""
+        """Return the plan, with preemptions and requests for nodes."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
         gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
         for bind in trial.volumes.choices.kept(self._binds()):
@@ -308,7 +307,7 @@ class Progress:
     def in_time(
         self, groups: Iterable[GangGroup], part: float = 1, *, one: bool = False
     ) -> Iterator[GangGroup]:
-        """Yield groups while this part of the work of a cycle is not done; the rest stay untried.
+        """Yield groups while this part of a cycle's work is not used up; the rest stay untried.
 
         `one`: the first is begun in any case.
         """
@@ -341,16 +340,16 @@ class Progress:
             yield way
 
     def _is_long(self, part: float, since: float) -> bool:
-        """Return whether work took this part of a cycle, or all that was left of it."""
+        """Return whether this part of a cycle's work, or all that was left, has been done since."""
         effort = self.effort
         return not self._to_the_end and (effort.has_taken(part, since) or effort.is_done())
 
     def is_over(self, part: float = 1) -> bool:
-        """Return whether no further group is begun, as this part of the cycle's work is done."""
+        """Return whether no further group is begun, since this part of the cycle's work is done."""
         return self.effort.is_over(part) and not self._goes_on()
 
     def is_done(self) -> bool:
-        """Return whether all work of the cycle is done, searches and the rest."""
+        """Return whether all work of the cycle is done, searches included."""
         return self.effort.is_done() and not self._goes_on()
 
     def _goes_on(self) -> bool:

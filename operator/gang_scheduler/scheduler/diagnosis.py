@@ -21,16 +21,16 @@ from gang_scheduler.scheduler.placement.feasible_slots import allowed
 from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
 
-# Requests of a pod that no node can meet, however empty it is.
+# Requests of a pod that no node can meet, even if it is empty.
 
 CLOSE_ENOUGH: Final = 0.8
 NAMED: Final = 2
-"""How many labels of a nodeSelector are named that no node has."""
+"""This many labels of a nodeSelector that no node has are named."""
 MOST_READ: Final = 200
 """Label keys are compared on at most this many nodes, with at most this many values for each key.
 """
 NEAR_LOOKS: Final = 30
-"""The cost of comparing a label with that many others."""
+"""The looks for comparing a label with this many others."""
 MOST_MEANT: Final = 8
 """Similar names are suggested for at most this many missing resources."""
 
@@ -85,7 +85,7 @@ def _keys(nodes: NodeTable) -> tuple[str, ...]:
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
-    """Return the known name that may be meant; "" if none is alike, or there are many."""
+    """Return the known name that may be meant; "" if none is similar, or there are too many."""
     if len(known) > MOST_READ:
         return ""
     for each in known:
@@ -175,7 +175,10 @@ class _Counts:
         self.lacks_room: BoolArray = np.zeros(len(left), dtype=np.bool_)
 
     def copy(self) -> "_Counts":
-        """Return the same counts, to be added to. For as long as no node lacks room."""
+        """Return the same counts in a copy that can be changed.
+
+        For use while no node lacks room.
+        """
         other = _Counts(self.left.copy())
         other.reasons.update(self.reasons)
         other.nodes.update(self.nodes)
@@ -197,7 +200,7 @@ class _Counts:
         if policy.obstacle.is_room:
             self.lacks_room = rejected
         if policy.obstacle == spare_nodes.obstacle:
-            # As if a filter of nodes ruled them out: they have room, and are not lacked for it.
+            # Handle it like a node filter: these nodes have room, and are not short of it.
             self.ruled_out = np.where(rejected, self.rule(policy.obstacle), self.ruled_out)
         number = int(np.count_nonzero(rejected))
         if not number:
@@ -274,7 +277,10 @@ def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[_Am
 
 
 def _is_one_a_node(pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether no node is large enough for two pods of a class: computed once a class."""
+    """Return whether no node is large enough for two pods of a class.
+
+    Computed once a class.
+    """
 
     def compute() -> bool:
         nodes = trial.nodes

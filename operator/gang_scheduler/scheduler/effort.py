@@ -14,18 +14,19 @@ MOST_LOOKS: Final = 3_600
 """The looks of all searches of a cycle together; a new search may use half of the looks left."""
 PART: Final = 2
 RESERVED: Final = 1_900
-"""Extra looks of one gang a cycle, in turn, first by namespace: each is searched for in some cycle.
+"""Extra looks for one gang in each cycle.
 
-They are there for it also once all others are spent.
+Gangs take turns, first by namespace, so that each is searched for in some cycle. The gang gets them
+even if all other looks are spent.
 """
 LEAST: Final = 100
 """Looks that every search has at least, until `MOST_OF_ALL` is used up."""
 OVERRUN: Final = 1_000
-"""By how many looks a search may exceed its share to find anything at all."""
+"""A search may exceed its share by this many looks to find anything at all."""
 MOST_OF_ALL: Final = 5_500
 """Once this many looks are spent, the rest of the cycle decides without a search."""
 MOST_OF_CYCLE: Final = 6_000
-"""Looks of one cycle in all, searches and the rest: about a third of a second."""
+"""Looks of one cycle in total, searches included: about a third of a second."""
 PART_OF_A_GROUP: Final = 0.25
 """The part of a cycle's work that may go into the ways to start one group.
 
@@ -35,13 +36,13 @@ are placed.
 LOOKS_A_GANG: Final = 2.5
 """The cost of rebuilding a gang for a snapshot."""
 MOST_OF_SNAPSHOT: Final = 0.75
-"""How much of the work of a cycle its snapshot can be: the rest is left for decisions."""
+"""At most this part of a cycle's work is its snapshot: the rest is left for decisions."""
 NODES_A_LOOK: Final = 400
 _Way = TypeVar("_Way")
 _Search = tuple[GangKey | None, str]
 """The gang and the purpose of a search."""
 MIX: Final = 2_654_435_761
-"""Spreads consecutive seconds over the gangs, so that no rhythm of the cycles leaves one out."""
+"""Spreads consecutive seconds over the gangs, so that periodic cycles leave no gang out."""
 
 
 class Effort:
@@ -54,7 +55,7 @@ class Effort:
     def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0, spent: int = 0) -> None:
         self.spent = spent
         self.done: float = 0
-        """Looks of all work, searches or not."""
+        """Looks of all work, searches included."""
         self._limit = MOST_OF_ALL
         self._moment = taken_at * MIX >> 16
         self._turn = _whose_turn(gangs, self._moment)
@@ -64,14 +65,14 @@ class Effort:
         self.begin(None)
 
     def begin(self, gang: GangKey | None, what: str = "place") -> None:
-        """Begin a search, or go on with it: looks are counted for it from now on."""
+        """Begin or continue a search: looks are counted for it from now on."""
         self._search = gang, what
         if self._search not in self._left:
             share = max((MOST_LOOKS - self.spent) // PART, LEAST)
             self._left[self._search] = share + (RESERVED if self._has_turn(gang) else 0)
 
     def count(self, looks: float) -> None:
-        """Count work that is no search: it takes no looks from any."""
+        """Count work that belongs to no search."""
         self.done += looks
 
     def count_snapshot(self, gangs: float) -> None:
@@ -80,7 +81,7 @@ class Effort:
 
     def takes(self, looks: float, part: float = 1) -> bool:
         """Count work unless this part of the cycle is used up; return whether it was counted."""
-        # Asked of every gang that waits: a call more would be felt.
+        # This runs for every waiting gang: one more call would be noticeable.
         if self.done >= part * MOST_OF_CYCLE or self.spent >= part * MOST_LOOKS:
             return False
         self.done += looks
@@ -91,11 +92,11 @@ class Effort:
         return self.done >= part * MOST_OF_CYCLE or self.spent >= part * MOST_LOOKS
 
     def is_done(self) -> bool:
-        """Return whether all work of a cycle is done, also that which is no search."""
+        """Return whether all work of a cycle is done, searches included."""
         return self.done >= MOST_OF_CYCLE
 
     def has_taken(self, part: float, since: float) -> bool:
-        """Return whether this part of the work of a cycle was done since so much was `done`."""
+        """Return whether this part of a cycle's work was done since the count was `done`."""
         return self.done - since >= part * MOST_OF_CYCLE
 
     def by(self, part: float) -> float:
@@ -104,7 +105,7 @@ class Effort:
         return done + part * max(1 - done, 0)
 
     def from_another_on(self, ways: Sequence[_Way]) -> Sequence[_Way]:
-        """Return the ways from another one on in each cycle: each comes first in some cycle."""
+        """Return the ways, beginning at a different one in each cycle."""
         first = self._moment % len(ways) if ways else 0
         return [*ways[first:], *ways[:first]]
 
@@ -116,7 +117,7 @@ class Effort:
         self.begin(*self._search)
 
     def spend(self, looks: int) -> None:
-        """Count looks of the search in hand."""
+        """Count looks of the present search."""
         self.spent += looks
         self.done += looks
         self._left[self._search] -= looks
@@ -142,7 +143,7 @@ class Effort:
         self._cut_off.add(self._search)
 
     def may_begin(self) -> bool:
-        """Return whether any result can still be searched; if not, note that it was cut off."""
+        """Return whether there are looks for any other search; if not, note that it was cut off."""
         return not self.has_overrun() and not self.is_used_up()
 
     def has_overrun(self) -> bool:
@@ -179,7 +180,7 @@ class Effort:
 
 
 def _whose_turn(gangs: Sequence[GangKey], moment: int) -> GangKey | None:
-    """Return the gang that has extra looks: namespaces take turns, however many gangs they have."""
+    """Return the gang with the extra looks: namespaces take turns, however many gangs they have."""
     by_namespace: dict[str, list[GangKey]] = {}
     for key in gangs:
         by_namespace.setdefault(key.namespace, []).append(key)
@@ -191,5 +192,5 @@ def _whose_turn(gangs: Sequence[GangKey], moment: int) -> GangKey | None:
 
 
 def looks(nodes: int, classes: int = 1) -> int:
-    """Return the looks that it costs to offer this many nodes to this many classes."""
+    """Return the looks for offering this many nodes to this many classes."""
     return classes * (4 + nodes // NODES_A_LOOK)

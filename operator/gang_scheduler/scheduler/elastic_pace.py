@@ -50,7 +50,7 @@ def cools_until(pace: Pace, now: int) -> int | None:
 
 
 def most_members(pace: Pace, now: int) -> int:
-    """Return how many more workers may be bound now; less may be, by `whole`."""
+    """Return how many more workers may be bound now. `whole` may reduce this to whole steps."""
     limit = pace.elastic.max_workers
     if cools_until(pace, now) is not None:
         limit = min(limit, _replaced(pace))
@@ -58,7 +58,7 @@ def most_members(pace: Pace, now: int) -> int:
 
 
 def whole(pace: Pace, number: int) -> int:
-    """Return the most workers, of a number that could be bound, that are whole steps."""
+    """Return the largest number of workers, up to a given one, that makes whole steps."""
     elastic = pace.elastic
     number = min(number, max(0, elastic.max_workers - pace.bound))
     if elastic.by_replicas:
@@ -75,8 +75,8 @@ def _replaced(pace: Pace) -> int:
     return max(pace.size, pace.elastic.min_workers)
 
 
-# A snapshot without the members that the pace of their gang holds back, and why these members
-# wait. The cycle does not treat them as members: it places, reserves and evicts nothing for them.
+# A snapshot without members that must wait by the pace of their gang, and why they wait. The cycle
+# does not treat them as members: it places, reserves and evicts nothing for them.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ class AtPace:
     def told(self, plan: Plan) -> Plan:
         """Return the plan with a reason for members that are held back, gang by gang.
 
-        A gang that waits for something else is told that alone, and one that is untried nothing.
+        If a gang waits for something else, only that is reported; for an untried gang nothing is.
         """
         others = {each.gang.key for each in plan.refused} | plan.untried
         held = (refused for key, refused in self.held.items() if key not in others)
@@ -121,7 +121,7 @@ def _held(snapshot: Snapshot) -> Iterator[Refused]:
 
 
 def _cause(key: GangKey, pace: Pace, now: int, *, is_step: bool) -> Cause:
-    """Return why workers are held back; `is_step`: there are too few for one step more."""
+    """Return why workers are held back; `is_step`: they are too few for another step."""
     if is_step:
         return StepIncomplete(key, pace.elastic.up_step)
     until = cools_until(pace, now)
@@ -131,7 +131,10 @@ def _cause(key: GangKey, pace: Pace, now: int, *, is_step: bool) -> Cause:
 
 
 def _without(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
-    """Return the group without members that are held back: the same one for the same members."""
+    """Return the group without members that are held back.
+
+    The result is the same object while the members are the same.
+    """
     concerned = tuple(held[gang.key] for gang in group.gangs if gang.key in held)
     if not concerned:
         return group

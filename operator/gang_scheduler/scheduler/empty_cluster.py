@@ -34,7 +34,7 @@ from gang_scheduler.scheduler.trial import Trial, shares
 from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_LOOKS: Final = 2_000
-"""Looks at the empty cluster of one cycle; groups that come after are not told."""
+"""Looks for these searches in one cycle; later groups get no answer."""
 SPENT: Final = effort.MOST_LOOKS - 800
 """Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
 MOST_KEPT: Final = 20_000
@@ -58,7 +58,7 @@ NOT_TOLD: Final = Finding(searched=True)
 
 
 class EmptyCluster:
-    """Tells the groups of one cycle whether they would fit the empty cluster."""
+    """Answers for the groups of one cycle whether they would fit the empty cluster."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
         self._snapshot = snapshot
@@ -131,7 +131,7 @@ class EmptyCluster:
         trial, profile, unit = self._trial, self._profile, asked[0]
         is_plain = len(asked) == len(unit.classes) == 1 and unit.scope is None
         if is_plain and not interdependent.are(unit.classes, trial, profile):
-            # It does not matter where each of them goes.
+            # Their nodes do not matter here.
             (pod_class,) = unit.classes
             slots = offer_slots(pod_class, trial, profile)
             return int(slots.clip(max=unit.at_least).sum()) >= unit.at_least
@@ -154,7 +154,7 @@ class EmptyCluster:
 
 
 class _Findings:
-    """Findings by the question that they answer, and by the first unit of the group that asked."""
+    """Findings by their question, and by the first unit of the group."""
 
     def __init__(self) -> None:
         self.by_question: dict[Hashable, Finding] = {}
@@ -162,14 +162,14 @@ class _Findings:
 
 
 class _Kept:
-    """Findings for as long as the objects that they follow from are the same."""
+    """Findings, kept as long as the objects that they depend on are the same."""
 
     def __init__(self) -> None:
         self._basis: tuple[object, ...] = ()
         self._findings = _Findings()
 
     def on(self, basis: tuple[object, ...]) -> _Findings:
-        """Return the findings; none if an object of the basis is another one than before."""
+        """Return the findings; none if an object of the basis has changed."""
         is_other = [id(each) for each in self._basis] != [id(each) for each in basis]
         if is_other or len(self._findings.by_question) > MOST_KEPT:
             self._basis, self._findings = basis, _Findings()
@@ -189,14 +189,14 @@ def _is_alone(group: GangGroup, asked: Sequence[PlacementUnit]) -> bool:
 
 
 def _awaits_others(asked: Sequence[PlacementUnit]) -> bool:
-    """Return whether pods, claims or volumes that are not there may make room for members."""
+    """Return whether missing pods, claims or volumes may make room for members."""
     storages = (pod_class.storage for unit in asked for pod_class in unit.classes)
     missing = any(each and (each.problem or each.needs) for each in storages)
     return missing or any(unit.gains for unit in asked)
 
 
 def _question(asked: Sequence[PlacementUnit]) -> Hashable:
-    """Return all of the units that decides whether they fit."""
+    """Return all properties of the units on which the answer depends."""
     gangs: dict[GangKey, int] = {}
     for unit in asked:
         for gang in unit.gangs:

@@ -1,6 +1,7 @@
-"""The patches that start and suspend workloads. Pure: object in, patch out.
+"""The patches that start and suspend workloads.
 
-Each patch has the resourceVersion of its object, so that it overwrites no other change.
+Pure functions: object in, patch out. Each patch has the resourceVersion of its object, so that it
+overwrites no other change.
 """
 
 import copy
@@ -57,8 +58,8 @@ def starting_from(found: Body, admission: Admission, at: str) -> Body:
 def suspending(found: Body, kind: str) -> Body:
     """Return the patch that suspends a workload of a kind, and removes its admission.
 
-    The patch also removes the additions to its templates, if the kind can have both in one write.
-    If not, the additions stay noted, and the next admission removes them.
+    The patch also removes the additions to its templates, if the kind allows both in one write. If
+    not, the additions stay recorded, and the next admission removes them.
     """
     field = table.SUSPENSIONS[kind]
     wanted = copy.deepcopy(dict(found))
@@ -72,7 +73,7 @@ def suspending(found: Body, kind: str) -> Body:
 
 
 def is_managed(found: Body, workload: ManagedWorkload) -> bool:
-    """Return whether an object is the workload, runs, and was admitted by us."""
+    """Return whether an object is the expected workload, runs, and was admitted by us."""
     return (
         found["metadata"]["uid"] == workload.uid
         and bool(annotations_of(found).get(ADMITTED_AT))
@@ -81,7 +82,7 @@ def is_managed(found: Body, workload: ManagedWorkload) -> bool:
 
 
 def is_suspended(found: Body, kind: str) -> bool:
-    """Return whether a workload of a kind is to be suspended."""
+    """Return whether the spec of a workload says that it is suspended."""
     value: Any = found
     for step in table.SUSPENSIONS[kind].path:
         value = value.get(step) or {}

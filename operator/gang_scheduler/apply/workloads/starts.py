@@ -56,7 +56,7 @@ class WorkloadObjects:
         )
 
     async def forget_start(self, workload: ManagedWorkload) -> None:
-        """Have a suspended Job forget that it was started once. Raises ApiError."""
+        """Make a suspended Job forget that it was started before. Raises ApiError."""
         gvr = table.SUSPENDABLE[workload.kind].versions[0]
         await self._api.patch_status(gvr, workload.namespace, workload.name, {"startTime": None})
 
@@ -106,7 +106,7 @@ log = Logger()
 
 
 class _NotOursError(Exception):
-    """Kueue manages a workload, or it is not known whether it does."""
+    """Kueue manages a workload, or this is not known."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(cause)
@@ -161,7 +161,7 @@ class Admitter(Workers[Admission]):
         self._outcomes.put(AdmissionFailed(admission, why))
 
     async def _admit(self, admission: Admission) -> Cause | None:
-        """Write an admission; return why that cannot be done, None if it is."""
+        """Write an admission; return why it failed, None if it did not."""
         at = rfc3339(int(self._clock()))
         workload = admission.workload
 
@@ -186,7 +186,7 @@ class Admitter(Workers[Admission]):
         return self._why(admission, refusal.error)
 
     async def _leave_to_kueue(self, workload: ManagedWorkload) -> None:
-        """Raise an error if Kueue runs and manages a workload, or does not tell."""
+        """Raise an error if Kueue runs and manages a workload, or if that is not known."""
         if not self._kueue_runs():
             return
         try:
@@ -213,21 +213,25 @@ class Admitter(Workers[Admission]):
         except ApiError as error:
             if error.status != INVALID or not _has_started(workload.kind, found):
                 raise
-            # Before Kubernetes 1.36, the template of a Job that has run can be changed only so.
+            # Before Kubernetes 1.36, this is the only way to change the template of a Job that has
+            # run.
             await self._objects.forget_start(workload)
             again = await self._objects.read(workload)
             patch = patches.starting_from(again, admission, at)
             await self._objects.patch(workload, patch)
 
     async def _unchanged(self, admission: Admission) -> Body:
-        """Return the object if it is the version decided on. Raises ApiError, CONFLICT if not."""
+        """Return the object if it still has the version that was decided on.
+
+        Raises ApiError, CONFLICT if not.
+        """
         found = await self._objects.read(admission.workload)
         if found["metadata"]["resourceVersion"] != admission.workload.resource_version:
             raise ApiError(409, f"{admission.workload} has changed")
         return found
 
     async def _after_conflict(self, admission: Admission, at: str) -> Cause | None:
-        """Return None if the object is as the patch makes it: an earlier request came through."""
+        """Return None if the object is already as the patch makes it: an earlier try succeeded."""
         workload = admission.workload
         try:
             found = await self._objects.read(workload)
@@ -265,9 +269,9 @@ WORKERS = 4
 
 
 class Suspender(Workers[Suspension]):
-    """Suspends the workloads that are submitted.
+    """Suspends the submitted workloads.
 
-    Each that was suspended comes to `outcomes`; the others are decided on again.
+    Each suspended workload goes to `outcomes`; the others are decided on again.
     """
 
     def __init__(self, api: Api, *, outcomes: Outcomes, writes: Writes) -> None:
@@ -291,7 +295,7 @@ class Suspender(Workers[Suspension]):
     async def suspend(self, workload: ManagedWorkload) -> bool:
         """Suspend a workload if it is still ours; return whether its pods end. Raises ApiError.
 
-        They do as well if a user has suspended or deleted it.
+        They also end if a user has suspended or deleted it.
         """
         try:
             found = await self._objects.read(workload)

@@ -22,17 +22,17 @@ log = Logger()
 
 
 class ManagedPods(Protocol):
-    """The pods of workloads that were admitted, and are ours to suspend."""
+    """The pods of workloads that were admitted, and that the scheduler may suspend."""
 
     def workload_of(self, pod: Pod) -> ManagedWorkload | None:
-        """Return the workload of a pod; None for a pod of any other."""
+        """Return the workload of a pod; None if it has no such workload."""
 
     def pods_of(self, workload: ManagedWorkload) -> Iterable[Pod]:
         """Return the pods of a workload that exist."""
 
 
 class _NoneManaged:
-    """No pod is of a workload that was admitted."""
+    """No workload was admitted, so no pod belongs to one."""
 
     def workload_of(self, _: Pod) -> ManagedWorkload | None:
         """Return None."""
@@ -63,9 +63,10 @@ class WholeWorkloads:
         self._denials = Denials()
 
     def suspensions(self, victims: Sequence[Pod], begun: set[str]) -> Iterator[Step]:
-        """Yield a step for each workload that goes whole, of its first victim; others go along.
+        """Yield a step for each workload that goes whole.
 
-        `begun` gets the uids of all of them before the first request.
+        The step is the first victim's; the other victims go along. `begun` gets the uids of all of
+        them before the first request.
         """
         for workload, pods in among(victims, self._managed):
             yield self._suspension(workload, pods, begun)
@@ -91,7 +92,7 @@ class WholeWorkloads:
             return False
 
     async def _delete(self, pod: Pod) -> None:
-        """Delete a pod, unless it is gone or another one by now. Raises ApiError."""
+        """Delete a pod, unless it is gone or replaced by another. Raises ApiError."""
         step = self._eviction(pod)
         try:
             await step.request(PodRef(pod.namespace, pod.name, pod.uid))
@@ -119,5 +120,5 @@ def among(
 
 
 def _stays(pod: Pod) -> bool:
-    """Return whether a pod has room that it would keep."""
+    """Return whether a pod takes room that it would keep."""
     return bool(pod.node) and pod.living

@@ -33,7 +33,7 @@ def answer_users(asked: Asked, node: str | None) -> None:
 
 
 def _read(asked: Asked) -> Reading:
-    """Return the cluster; ends the process where not all nodes and pods may be listed."""
+    """Return the cluster; ends the process if the user may not list all nodes and pods."""
     reading = cluster_sources.read(asked)
     if reading.cluster.source is Source.WRITTEN:
         resource = f'resource "{NODES.plural}" in API group ""'

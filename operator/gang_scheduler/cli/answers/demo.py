@@ -39,7 +39,7 @@ def answer(*, stay: bool, port: int) -> None:
 
 
 def _stay(screen: Screen, where: cluster.Embedded) -> None:
-    """Let everything run on, and say how to try things."""
+    """Keep everything running, and print how to try things."""
     screen.say(
         "\nAll gangs are gone, and the nodes are free. In another terminal, until ctrl-C here:\n"
     )

@@ -99,7 +99,7 @@ def _read(asked: Asked, name: str, at: int | None) -> _Found:
 
 
 def _of_files(reading: Reading, name: str) -> _Found:
-    """Return the Events of a snapshot, or that it has none."""
+    """Return the Events of a snapshot, or that it contains none."""
     cluster = reading.cluster
     about = _about(reading, name)
     if about is None and not _near(reading, name):

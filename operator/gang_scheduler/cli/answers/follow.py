@@ -22,7 +22,7 @@ Given = Mapping[str, Any]
 
 
 def wait(given: Given) -> None:
-    """Wait for a gang; exits with 1 if it does not get as far as it should."""
+    """Wait for a gang; exits with 1 if it does not reach the requested phase."""
     limit = given["timeout"]
     seconds = None if limit is None else cluster_sources.seconds(limit, "--timeout")
     goal = Phase(given["goal"])

@@ -66,7 +66,7 @@ def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterato
 
 
 def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
-    """Print the gangs that are asked for."""
+    """Print the selected gangs."""
     if watch:
         printing.repeat(asked, functools.partial(_printed, asked, chosen))
     else:
@@ -98,9 +98,9 @@ def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = 
 
 
 def _refuse_unknown_queues(chosen: Selection, known: KnownQueues, found: Sequence[Row]) -> None:
-    """End the process for a queue that is not there, and that no gang names either.
+    """End the process if a queue does not exist and no gang names it.
 
-    Where Queues may not be listed, it may be there.
+    If the user may not list Queues, the queue may exist.
     """
     names = {each.lower() for each in (*known.names, *(row.queue for row in found), NONE.name)}
     for each in sorted(chosen.queues - names) if known.all_known else ():

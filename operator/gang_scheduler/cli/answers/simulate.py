@@ -43,7 +43,7 @@ class Wanted:
 
 
 def answer(wanted: Wanted, given: Policy) -> None:
-    """Print the decisions on manifests; ends the process where they cannot be read."""
+    """Print the decisions on manifests; ends the process if they cannot be read."""
     if wanted.recreate_victims and not wanted.until_settled:
         refuse(["--recreate-victims: victims come back between cycles: add --until-settled"])
     read = list(documents.read(wanted.filenames, recursive=wanted.recursive))

@@ -42,7 +42,7 @@ class Wanted:
 
 
 def take(asked: Asked, wanted: Wanted) -> None:
-    """Write a snapshot; ends the process where it is not decided as the cluster is."""
+    """Write a snapshot; ends the process if decisions on it differ from the cluster's."""
     # Nearly all objects live until the end. Collecting garbage would double the time.
     gc_tuning.collect_rarely()
     taken = (

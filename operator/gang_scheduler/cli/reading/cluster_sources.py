@@ -1,6 +1,6 @@
-"""The cluster that common options mean, and how commands end that cannot read it.
+"""The cluster that common options select, and the errors of commands that cannot read it.
 
-Errors are worded as kubectl's, and end the process with the status that `exits` has for them.
+Errors are worded like kubectl's, and end the process with the status that `exits` has for them.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ def tell(reading: Reading) -> None:
 
 
 def of_files(asked: Asked, at: int | None = None) -> Reading:
-    """Return the cluster of files, as it was at a time; ends the process where they are wrong."""
+    """Return the cluster in files, as it was at a time; ends the process if they are invalid."""
     try:
         cluster = files.read(asked.filenames, settings_of_operator.policy_of(asked.settings), at=at)
     except InvalidField as error:
@@ -71,7 +71,7 @@ def of_files(asked: Asked, at: int | None = None) -> Reading:
 
 
 def refuse_unknown_namespace(reading: Reading) -> None:
-    """End the process for a namespace that no file says anything of, if they do of others."""
+    """End the process for a namespace that no file mentions, if the files mention others."""
     known = reading.cluster.namespaces
     if reading.namespace and known and reading.namespace not in known:
         refuse_name(NAMESPACES.plural, reading.namespace, known)
@@ -80,7 +80,7 @@ def refuse_unknown_namespace(reading: Reading) -> None:
 def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str = "") -> T:
     """Return the answer of the API server to a question; exits with a message if there is none.
 
-    `needs` says which rights the question takes; it is printed if the server denies access.
+    `needs` names the rights that the question needs; it is printed if the server denies access.
     """
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
@@ -109,7 +109,7 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str 
 
 @contextmanager
 def _sign_of_life() -> Iterator[None]:
-    """Say on a terminal that the cluster is read, and take the words back."""
+    """Say on a terminal that the cluster is being read, and erase the line afterwards."""
     if not sys.stderr.isatty():
         yield
         return
@@ -171,7 +171,7 @@ def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
 
 
 def refuse_name(kind: str, name: str, known: Iterable[str] = ()) -> NoReturn:
-    """End the process: there is no object of a name; `known` are names that may be meant."""
+    """End the process: no object has this name; `known` are names that may be meant."""
     not_found = (
         f'Error from server (NotFound): {kind} "{name}" not found{meant(name, sorted(known))}'
     )

@@ -33,7 +33,7 @@ class Asked:
 
     @classmethod
     def of_server(cls, given: Mapping[str, Any]) -> Self:
-        """Return the values of the options that say which API server is asked."""
+        """Return the values of the options that select the API server."""
         names = ("context", "kubeconfig", "request_timeout")
         return cls(**{name: given[name] for name in names})
 
@@ -57,7 +57,7 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
             known = [each.name for each in fields(Asked) if each.name in given]
             asked = Asked(**{name: given.pop(name) for name in known})
             gc_tuning.collect_nothing()
-            # No matrix is multiplied here, so threads for that would be wasted.
+            # This process does no linear algebra, so threads for it would be wasted.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             command(asked=asked, **given)
 
@@ -77,7 +77,7 @@ _NAMESPACE: Final[Callable[[Command], Command]] = click.option(
 
 
 def with_server(command: Command) -> Command:
-    """Add the options that say which API server is asked."""
+    """Add the options that select the API server."""
     return _with(server_options(), command)
 
 
@@ -94,7 +94,7 @@ def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> 
 
 
 def server_options() -> tuple[Callable[[Command], Command], ...]:
-    """Return the options that say which API server is asked, and for how long."""
+    """Return the options that select the API server and set its time limit."""
     return (
         click.option(
             "--context", cls=OfCluster, default="", help="Context of the kubeconfig to use."
@@ -116,7 +116,7 @@ def server_options() -> tuple[Callable[[Command], Command], ...]:
 
 
 def cluster_options() -> tuple[Callable[[Command], Command], ...]:
-    """Return the options that say which cluster or files are read."""
+    """Return the options that select a cluster or files."""
     return (
         _NAMESPACE,
         click.option("-A", "--all-namespaces", cls=OfCluster, is_flag=True, help="All namespaces."),

@@ -67,7 +67,7 @@ class Fault:
 NO_FAULT = Fault()
 
 Script = Callable[[Call], Fault | None]
-"""Decides the fault of a call. May change the cluster, as another writer that was faster."""
+"""Decides the fault of a call. It may change the cluster, as a faster writer would."""
 
 
 class FakeApi:
@@ -79,7 +79,7 @@ class FakeApi:
         self.scripts: list[Script] = []
 
     def fail(self, method: str, *faults: Fault, name: str = "") -> None:
-        """Let the next calls of a method (on the object of a name, if given) meet these faults."""
+        """Let the next calls of a method meet these faults, or only its calls on one object."""
         waiting = list(faults)
 
         def script(call: Call) -> Fault | None:
@@ -98,7 +98,7 @@ class FakeApi:
                 found["metadata"].setdefault("annotations", {}).update(annotations)
                 bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}
                 set_condition(found, bound)
-                # Where it runs is known now: the API server clears where it was to run.
+                # Its node is known now, so the API server clears the nominated one.
                 found["status"].pop("nominatedNodeName", None)
 
     async def bound_node(self, pod: PodRef) -> str:
@@ -110,7 +110,7 @@ class FakeApi:
             return str(found.get("spec", {}).get("nodeName", ""))
 
     async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period or with this one."""
+        """Delete the pod, if it still has this uid, with its own grace period or the given one."""
         seen = {"uid": pod.uid, "grace_seconds": grace_seconds}
         async with self._call("delete_pod", pod.namespace, pod.name, seen):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
@@ -120,7 +120,7 @@ class FakeApi:
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:
-        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        """Evict the pod, or only check whether that is allowed; PROTECTED if budgets forbid it."""
         seen = {"uid": pod.uid, "dry_run": dry_run, "grace_seconds": grace_seconds}
         async with self._call("evict", pod.namespace, pod.name, seen):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
@@ -148,7 +148,7 @@ class FakeApi:
                 found["status"] = merge(found.get("status"), patch)
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
-        """Ask for a volume for a claim on a node, and return the new version of the claim.
+        """Request a volume for a claim on a node, and return the new version of the claim.
 
         A bound claim is left unchanged. REFUSED if another node was selected, GONE if the claim has
         another uid, CONFLICT if another writer changes the claim at the same time.
@@ -161,7 +161,7 @@ class FakeApi:
             )
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
-        """Have a volume bound to a claim, and return the volume's version then.
+        """Reserve a volume for a claim, and return the volume's new version.
 
         REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
@@ -209,7 +209,7 @@ class FakeApi:
             self.cluster.put(EVENTS, {**event, "metadata": {**metadata, "namespace": namespace}})
 
     async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
-        """Say that an Event was seen this many times, 2 or more, and when the last time was."""
+        """Set how often an Event was seen, 2 times or more, and when it was last seen."""
         series = {"count": count, "lastObservedTime": seen_at}
         async with self._call("patch_event_series", namespace, name, {"series": series}):
             with self.cluster.changing(EVENTS, namespace, name) as found:
@@ -247,7 +247,7 @@ class FakeApi:
             return self.cluster.get(gvr, namespace, name)
 
     async def create(self, gvr: GVR, namespace: str, body: Body) -> Body:
-        """Create an object, and return it; CONFLICT if there is one of its name."""
+        """Create an object, and return it; CONFLICT if its name is taken."""
         name = body["metadata"]["name"]
         seen = {"resource": gvr, "body": copy.deepcopy(dict(body))}
         async with self._call("create", namespace, name, seen):
@@ -257,7 +257,7 @@ class FakeApi:
             return self.cluster.put(gvr, {**body, "metadata": metadata})
 
     async def delete(self, gvr: GVR, namespace: str, name: str, uid: str = "") -> None:
-        """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
+        """Delete an object; if a uid is given, only the object with it, else CONFLICT."""
         async with self._call("delete", namespace, name, {"resource": gvr, "uid": uid}):
             found = self.cluster.get(gvr, namespace, name)
             if uid:
@@ -295,7 +295,7 @@ class FakeApi:
             return self.cluster.get(LEASES, namespace, name)
 
     async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
-        """Create a Lease without a resourceVersion, or replace the one of that version."""
+        """Create a Lease if the given one has no resourceVersion, else replace that version."""
         async with self._call("put_lease", namespace, name, {"lease": copy.deepcopy(lease)}):
             version = lease["metadata"].get("resourceVersion")
             if version:
@@ -347,7 +347,7 @@ class FakeApi:
         name: str,
         patch_for: Callable[[Body], Body | None],
     ) -> int:
-        """Merge a patch into an object, if one is needed, and return its version then."""
+        """Merge a patch into an object, if needed, and return the object's version after that."""
         with self.cluster.changing(gvr, namespace, name) as found:
             for part, changes in (patch_for(found) or {}).items():
                 found[part] = merge(found.get(part), changes)

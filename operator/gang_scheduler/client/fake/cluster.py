@@ -43,13 +43,13 @@ def uid_of(document: Document) -> str:
 
 
 def require_uid(found: Document, uid: str) -> None:
-    """Refuse to act on an object of another uid. Raises ApiError."""
+    """Refuse to act on an object with another uid. Raises ApiError."""
     if uid_of(found) != uid:
         raise ApiError(409, f"the UID in the precondition ({uid}) is not {uid_of(found)}")
 
 
 def require_unbound(found: Document, uid: str) -> None:
-    """Refuse to bind a pod of another uid, with a node, with gates or being deleted."""
+    """Refuse to bind a pod that has another uid, a node, gates, or is being deleted."""
     require_uid(found, uid)
     name, spec = found["metadata"]["name"], found.get("spec", {})
     if "deletionTimestamp" in found["metadata"]:
@@ -61,14 +61,14 @@ def require_unbound(found: Document, uid: str) -> None:
 
 
 def require_same(found: Document, pod: PodRef) -> None:
-    """Refuse to patch a pod of another uid. Raises ApiError."""
+    """Refuse to patch a pod with another uid. Raises ApiError."""
     if uid_of(found) != pod.uid:
-        # To the API server not a failed precondition, but an attempt to change the uid.
+        # The API server sees this as an attempt to change the uid, not as a failed precondition.
         raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
 
 
 def require_unchanged(found: Document, metadata: Body) -> None:
-    """Refuse to patch an object of another version, or of another uid. Raises ApiError."""
+    """Refuse to patch an object with another version or uid. Raises ApiError."""
     known, name = found["metadata"], found["metadata"]["name"]
     if metadata.get("resourceVersion", known["resourceVersion"]) != known["resourceVersion"]:
         raise ApiError(409, f'"{name}": the object has been modified')
@@ -140,13 +140,13 @@ class FakeCluster:
         self._objects.setdefault(gvr, {})
 
     def withdraw(self, gvr: GVR) -> None:
-        """Delete all objects of a kind, and serve it no longer."""
+        """Delete all objects of a kind, and stop serving it."""
         for namespace, name in list(self._objects[gvr]):
             self._remove(gvr, namespace, name)
         del self._objects[gvr]
 
     def put(self, gvr: GVR, body: Body) -> Document:
-        """Create or replace an object and return it with the fields that a server fills in.
+        """Create or replace an object; return it with the fields that a server fills in.
 
         A body with another uid is another object: watchers see the first one deleted.
         """
@@ -181,7 +181,7 @@ class FakeCluster:
         return copy.deepcopy(list(self._objects[gvr].values()))
 
     def documents(self, gvr: GVR) -> Mapping[tuple[str, str], Document]:
-        """Return the objects of a kind by namespace and name, to be read and not to be changed."""
+        """Return the objects of a kind by namespace and name. They must not be changed."""
         return self._objects[gvr]
 
     def remove(self, gvr: GVR, namespace: str, name: str) -> None:
@@ -201,7 +201,7 @@ class FakeCluster:
     def changing(self, gvr: GVR, namespace: str, name: str) -> Iterator[Document]:
         """Yield an object to change in place, and store it unless an exception is raised.
 
-        An object that is being deleted is gone with its last finalizer.
+        An object that is being deleted disappears with its last finalizer.
         """
         changed = self.get(gvr, namespace, name)
         had_finalizers = bool(changed["metadata"].get("finalizers"))
@@ -232,7 +232,7 @@ class FakeCluster:
 
     def _remove(self, gvr: GVR, namespace: str, name: str) -> None:
         last = copy.deepcopy(self._objects[gvr].pop((namespace, name)))
-        # A deletion is a change with a version of its own, from which a watch can continue.
+        # A deletion has its own version, from which a watch can continue.
         self._version += 1
         last["metadata"]["resourceVersion"] = str(self._version)
         self._tell(gvr, "DELETED", last)

@@ -150,7 +150,7 @@ def _min_count(spec: NativePodGroupSpec) -> int:
 
 
 def _preempts(spec: NativePodGroupSpec) -> bool | None:
-    """Return whether the members may evict others; None if the PodGroup does not say."""
+    """Return whether the members may evict other pods; None if the PodGroup does not say."""
     policy = spec.preemption_policy
     if policy not in PREEMPTS:
         known = " or ".join(filter(None, PREEMPTS))
@@ -163,7 +163,7 @@ def _disrupts_all(mode: DisruptionMode | str) -> bool:
 
 
 def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
-    """Yield the fields of a native PodGroup that must not be ignored and are not supported yet."""
+    """Yield the unsupported fields of a native PodGroup that must not be ignored."""
     if spec is NATIVE_UNREAD.spec:
         return
     constraints = (body.get("spec") or {}).get("schedulingConstraints") or {}
@@ -258,7 +258,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
 
 
 def _said(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the object without metadata and status, which are read by themselves."""
+    """Return the object without metadata and status, which are read separately."""
     return {name: value for name, value in body.items() if name not in _READ_APART}
 
 

@@ -103,7 +103,7 @@ class GangSpec:
 
 
 def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
-    """Return the gang spec with the topology request of annotations, or with their problem."""
+    """Return the gang spec with the topology request of annotations, or with its fault."""
     try:
         topology_request = topology.network_topology_spec(present)
     except InvalidField as error:
@@ -112,7 +112,7 @@ def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> Ga
 
 
 def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
-    """Return the gang spec with how the gang saves its work, or with the problem of that."""
+    """Return the gang spec with its checkpoint policy, or with the fault of that."""
     try:
         checkpoint = checkpoints.policy_of(present)
     except InvalidField as error:
@@ -122,7 +122,7 @@ def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec
 
 
 def with_foreign_marks(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
-    """Return the gang spec with the requests of the workload that are not supported here."""
+    """Return the gang spec with the problem of unsupported keys of other products."""
     found = "; ".join(map(str, foreign_marks.refused(workload.labels, workload.annotations)))
     if not found or gang_spec.problem is not None:
         return gang_spec
@@ -130,7 +130,7 @@ def with_foreign_marks(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
 
 
 def with_run_time(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
-    """Return the gang spec with how long a workload says that it runs, or with its problem."""
+    """Return the gang spec with the run time that a workload declares, or with its fault."""
     try:
         lasts = decode_fields.expected_duration(workload.labels, workload.annotations)
     except InvalidField as error:
@@ -181,9 +181,9 @@ def without_spec(body: Mapping[str, Any], source: str) -> GangSpec:
 
 
 def checked_together(gang_spec: GangSpec, minimum: str) -> GangSpec:
-    """Return the gang spec with the problem of fields that are valid, but not together.
+    """Return the gang spec with the problem of fields that are valid, but contradict each other.
 
-    `minimum` is the field that says how many members the gang needs.
+    `minimum` is the field with the quorum.
     """
     total = gang_spec.options.total
     wrong = elastic_annotation.contradiction(
@@ -215,8 +215,8 @@ def unsupported_inputs(found: tuple[InvalidField, ...]) -> Problem | None:
     return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text)) if found else None
 
 
-# A PodGroup that a controller made for its workload gets its roles from the workload. The
-# controller counts all members in one number, as if any of them would do.
+# A PodGroup that a controller made for its workload gets its roles from the workload: the
+# controller only writes the total number of members, as if all were alike.
 
 
 def with_roles_of(pod_group: GangSpec, workload: GangSpec) -> GangSpec:
@@ -278,9 +278,9 @@ def by_the_oldest(
     min_member: MinMember,
     where: str = annotations.GANG_MIN_AVAILABLE,
 ) -> GangSpec | None:
-    """Return the same where members say the quorum in another way, which raises InvalidField.
+    """Return the same if members declare the quorum differently, by a reader that may raise.
 
-    The annotation `where` says it.
+    The annotation `where` has the quorum.
     """
     problem = None
     for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
@@ -317,7 +317,7 @@ def _said_by(pod: Pod, seen: GangSpec, min_member: MinMember, where: str) -> Gan
 def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return the gang spec of a pod without a gang; None if it has no topology request.
 
-    A pod that was replaced under its name does not count any more.
+    A pod that was replaced under its name no longer counts.
     """
     for pod in members:
         if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
@@ -344,7 +344,7 @@ def _min_available(pod: Pod, roles: tuple[Role, ...]) -> int:
 
 
 class VirtualGang(NamedTuple):
-    """Members that one gang would have of a suspended workload, and the templates of these."""
+    """The members that a suspended workload would have in one gang, and their templates."""
 
     key: GangKey
     pods: VirtualPods
@@ -353,11 +353,12 @@ class VirtualGang(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SuspendedWorkload:
-    """A workload that waits suspended. `names` are the queues in it and in its templates.
+    """A workload that waits suspended.
 
-    Without `gangs`, the workload that it owns declares the members (`OwnedWorkload`). `at_once` is
-    how many pods its spec asks for, where that can be changed once it runs. `awaits_ends`: its
-    controller creates no pod in place of one that terminates.
+    `names` are the queues in it and in its templates. Without `gangs`, the workload that it owns
+    declares the members (`OwnedWorkload`). `at_once` is how many pods its spec requests, if that
+    can be changed once it runs. `awaits_ends`: its controller replaces a terminating pod only after
+    its end.
     """
 
     workload: ManagedWorkload

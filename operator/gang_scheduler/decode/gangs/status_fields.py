@@ -12,7 +12,7 @@ from gang_scheduler.model.refs import GangKey, GangName
 # restart.
 
 RESERVED, RESTING = "Reserved", "TimedOut"
-"""The condition, and its reason while a gang gets no reservation after a long one."""
+"""The condition and the reason of a gang that gets no reservation for a while."""
 
 
 def is_true(status: Mapping[str, Any], condition: str) -> bool:
@@ -46,7 +46,7 @@ def backfill_of(status: Mapping[str, Any]) -> tuple[int, GangName] | None:
 
 
 def scale_of(status: Mapping[str, Any]) -> tuple[int, int, int, str] | None:
-    """Return when a gang last changed its size, to how many workers, by how many, and why."""
+    """Return the last change of a gang's size: when, to how many workers, by how many, and why."""
     found = status.get("elastic")
     if not isinstance(found, Mapping):
         return None
@@ -57,12 +57,12 @@ def scale_of(status: Mapping[str, Any]) -> tuple[int, int, int, str] | None:
 
 
 def start_time(status: Mapping[str, Any]) -> int | None:
-    """Return since when the gang has its quorum, in seconds since the epoch; None if unknown."""
+    """Return since when the gang has had its quorum, in epoch seconds; None if unknown."""
     return seconds_of(status.get("scheduleStartTime")) or None
 
 
 def seconds_of(text: object) -> int:
-    """Return a time in seconds since the epoch; 0 if it cannot be read, without an error."""
+    """Return a time in seconds since the epoch; 0 if it is unreadable."""
     try:
         return fields.timestamp(text) if isinstance(text, str) else 0
     except InvalidField:
@@ -83,8 +83,8 @@ def _is_condition(found: object) -> bool:
     return isinstance(found, Mapping) and isinstance(found.get("type"), str)
 
 
-# Evictions of a gang that the status of its PodGroup remembers. They are read leniently: an entry
-# that cannot be read is left out, since the gang must not wait for it.
+# Evictions of a gang in the status of its PodGroup. They are read leniently: an unreadable entry is
+# left out, since the gang must not wait for it.
 
 # If two classes have one name, either will do: they weigh the same.
 _CLASSES: Final = {each.shown: each for each in reversed(EvictionClass)}

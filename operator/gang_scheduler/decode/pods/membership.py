@@ -135,7 +135,7 @@ class Membership:
         return named_gang_of(source) or self._gang_of_workload(source) or _alone(source)
 
     def role_of(self, metadata: Metadata) -> str:
-        """Return the role of a pod in its gang: as its own label says, else as its kind does."""
+        """Return the role of a pod in its gang: from its own label, else by its kind."""
         own = metadata.labels.get(annotations.ROLE)
         if own is not None:
             return own
@@ -147,7 +147,7 @@ class Membership:
         try:
             own = index_of(metadata.annotations)
         except InvalidField:
-            return ()  # The gang waits with this as its problem: see `faults`.
+            return ()  # This is the problem of the gang, which waits: see `faults`.
         if own != NO_INDEX:
             return (own,)
         for each in self._ranked_of(metadata):
@@ -289,7 +289,7 @@ def podset_of(metadata: Metadata) -> PodSet | None:
 
 
 def _owner(metadata: Metadata) -> str:
-    """Return a key that only pods of one podset share, among podsets that ask alike.
+    """Return a key that only pods of one podset share, among podsets with equal requests.
 
     All Jobs of a replicatedJob are one podset, so the key has the JobSet instead of the controller.
     """

@@ -95,7 +95,10 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
 
 @records.by_short_texts(4096)
 def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: bool) -> bool:
-    """Return the same by the keys only. Remembered, as most pods have the same keys."""
+    """Return the same by the keys only.
+
+    The result is remembered, as most pods have the same keys.
+    """
     if keys.has_odd_labels(labels) or keys.has_odd_annotations(present):
         return True
     if is_alone and _asks_in_vain(labels, present):
@@ -106,7 +109,7 @@ def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: b
 
 
 def _asks_in_vain(labels: Collection[str], present: Collection[str]) -> bool:
-    """Return whether a pod that is in no gang has keys that are for members."""
+    """Return whether a pod without a gang has keys that only make sense for members."""
     if annotations.ROLE in labels or _is_half_a_group(labels, present):
         return True
     return not keys.OPTIONS.isdisjoint(present)
@@ -121,7 +124,7 @@ def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
 
 
 def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
-    """Yield keys that are unknown or not read, and values that are too long, or not yes or no."""
+    """Yield keys that are unknown or without effect, and values that are too long or not a bool."""
     for long in keys.too_long(metadata.labels, metadata.annotations):
         yield _Fault(str(long))
     for unknown in keys.unknown_labels(metadata.labels):
@@ -137,7 +140,7 @@ def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
 
 
 def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
-    """Yield annotations of the pod's own that have wrong values."""
+    """Yield the pod's own annotations with invalid values."""
     try:
         index_of(metadata.annotations)
     except InvalidField as error:
@@ -187,18 +190,18 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
 
 
 def _is_half_a_group(labels: Collection[str], present: Collection[str]) -> bool:
-    """Return whether a pod says how many are in its pod group of Kueue, and not which that is."""
+    """Return whether a pod states the size of a Kueue pod group, but not which group."""
     is_counted = annotations.KUEUE_POD_GROUP_TOTAL in present
     return is_counted and annotations.KUEUE_POD_GROUP not in labels
 
 
 def _kind(metadata: Metadata) -> str:
-    """Return which kind of controller a pod has, as in "no gang of the pods of a ReplicaSet"."""
+    """Return the kind of controller of a pod, as in "no gang of the pods of a ReplicaSet"."""
     kind = metadata.controller.kind
     return f"the pods of a {kind}" if kind else "a pod without a controller"
 
 
-# Volumes of a pod that may decide where it goes: claims, and disks that the pod names itself.
+# Volumes of a pod that may limit its nodes: claims, and disks that the pod names itself.
 
 
 def volumes_of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
@@ -246,7 +249,7 @@ OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
 OUR_DRAIN = "py-gang-scheduler: draining"
 """The beginning of the message on pods that must leave their queue."""
 MARK_OF_DEGRADED = "DegradedDomain"
-"""The reason on members of a gang that is evicted whole, since its domain cannot hold it."""
+"""The reason on members of a gang that is evicted whole, because its domain cannot hold it."""
 
 REFUSALS: Final = frozenset(
     {
@@ -375,7 +378,7 @@ def _why(condition: Condition | None) -> tuple[str, str] | None:
 
 
 def _since(condition: Condition | None) -> int:
-    """Return since when a condition has its value, in seconds; 0 without one."""
+    """Return since when a condition has had its value, in seconds; 0 without one."""
     return 0 if condition is None else timestamp(condition.last_transition_time or "")
 
 
@@ -391,7 +394,7 @@ def _grace_seconds(spec: pod_wire.PodSpec) -> int:
 
 
 def _refused(source: pod_wire.Pod) -> str:
-    """Return why the kubelet has not taken a pod; "" for any other pod."""
+    """Return why the kubelet rejected a pod; "" for any other pod."""
     if source.status.phase is not PodPhase.FAILED or not source.spec.node_name:
         return ""
     reason = source.status.reason

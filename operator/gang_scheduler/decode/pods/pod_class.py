@@ -1,4 +1,4 @@
-"""The pod class: all that a pod asks of a node. Pods with equal specs are read once."""
+"""The pod class: all requirements of a pod on its node. Pods with equal specs are read once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -98,7 +98,7 @@ def _weighted(
 
 
 def check_weight(where: str, weight: int) -> None:
-    """Raise InvalidField for a weight that no preference may have."""
+    """Raise InvalidField for an invalid weight of a preference."""
     if not 1 <= weight <= GREATEST_WEIGHT:
         raise InvalidField(where, weight, f"must be from 1 to {GREATEST_WEIGHT}")
 
@@ -127,7 +127,7 @@ def _clause(me: Metadata, where: str, term: PodAffinityTerm) -> Clause:
 
 
 def _of_own(me: Metadata, keys: Iterable[str], operator: Operator) -> Iterator[Requirement]:
-    """Yield requirements by the pod's own labels; keys that the pod does not have are left out."""
+    """Yield requirements from the pod's own labels; keys that it lacks are left out."""
     own = me.labels
     return (Requirement(key, operator, (own[key],)) for key in keys if key in own)
 
@@ -334,13 +334,13 @@ MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _known: dict[bytes, PodClass] = {}
-"""Classes by the encoded fields of a pod, where these are short."""
+"""Classes by the encoded fields of a pod, if these are short."""
 interned: Final = Interned[PodClass]()
 """The first of equal classes: pods of one class share one object."""
 
 
 def pod_class_of(source: pod_wire.Pod) -> PodClass:
-    """Return the class of a pod; pods written alike share one. Raises InvalidField."""
+    """Return the class of a pod; pods with the same text share one. Raises InvalidField."""
     text = _written(source)
     pod_class = _known.get(text)
     if pod_class is None:
@@ -437,7 +437,7 @@ def _features(spec: pod_wire.PodSpec) -> Iterable[str]:
 
 
 def _unsupported(source: pod_wire.Pod) -> Iterable[str]:
-    """Yield the fields that must not be ignored and are not supported yet."""
+    """Yield the unsupported fields that must not be ignored."""
     spec = source.spec
     yield from (f"metadata.annotations[{key}]" for key in _unknown_annotations(source))
     if spec.resource_claims:

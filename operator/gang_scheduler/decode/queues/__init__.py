@@ -1,6 +1,6 @@
-"""Queues and the objects around them, from the objects of each product to nouns of the model.
+"""Queues and the objects around them, decoded from the objects of each product.
 
-A value that cannot be read raises InvalidField with the field and the value. A value that can be
-read but makes no sense becomes the `problem` of the queue, which is then inactive with a status
-that says why; open `ours` first.
+Open `ours` first. An unreadable value raises InvalidField with the field and the value. A value
+that is readable but senseless becomes the `problem` of the queue, which is then inactive with a
+status that says why.
 """

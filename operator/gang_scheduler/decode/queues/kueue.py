@@ -1,4 +1,4 @@
-"""Kueue's ClusterQueues, Cohorts, LocalQueues and classes, in every version that is served."""
+"""Kueue's ClusterQueues, Cohorts, LocalQueues and classes, in all served versions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -67,7 +67,7 @@ V1BETA1, V1ALPHA1 = "v1beta1", "v1alpha1"
 USAGE_BASED, NOT_USAGE_BASED = "UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing"
 
 STOPS, GOES_ON = "MayStopSearch", "TryNextFlavor"
-# As v1beta1 calls that the search stops.
+# v1beta1's words for ending the search.
 BORROW, PREEMPT = "Borrow", "Preempt"
 
 WITHIN: Final = (
@@ -135,7 +135,7 @@ def gvr_of(body: Mapping[str, Any], plural: str) -> GVR:
 
 
 def _judged(queue: Queue) -> Queue:
-    """Return the queue with the problem of contradictory fields."""
+    """Return the queue, with a problem if its fields contradict each other."""
     try:
         shared.check_weight("spec.fairSharing.weight", queue.weight)
     except InvalidField as error:

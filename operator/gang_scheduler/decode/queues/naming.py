@@ -1,6 +1,6 @@
 """The queue that pods, and objects that describe gangs, name for their gang.
 
-Nearly all pods of a cluster without queues name none, which is found out without visiting each of
+In a cluster without queues nearly all pods name none, which is determined without checking each of
 their keys.
 """
 
@@ -45,7 +45,7 @@ def request_of(labels: Mapping[str, str], present: Mapping[str, str]) -> QueueRe
 
 
 def names_a_queue(metadata: Mapping[str, Any]) -> bool:
-    """Return whether metadata say anything of a queue."""
+    """Return whether metadata mention a queue."""
     said = (metadata.get("labels") or {}, metadata.get("annotations") or {})
     return any(not _TELLING.isdisjoint(each) for each in said)
 
@@ -61,9 +61,9 @@ def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
 
 
 def misplaced(labels: Mapping[str, str], present: Mapping[str, str]) -> InvalidField | None:
-    """Return the fault of an annotation with the name of our queue that no label repeats.
+    """Return the fault of an annotation with our queue's name, unless a label repeats it.
 
-    Next to the time of an admission the annotation is ours and records the charge.
+    If the annotation has the time of an admission next to it, it is ours and records the charge.
     """
     if annotations.QUEUE not in present or annotations.QUEUE in labels:
         return None

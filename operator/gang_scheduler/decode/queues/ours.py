@@ -73,7 +73,7 @@ class _Status(Wire, frozen=True):
 
 def queue(body: Mapping[str, Any]) -> DeclaredQueue:
     """Return a Queue. Raises InvalidField."""
-    # The status may be large, and is not ours to judge.
+    # The status may be large, and its content is not checked here.
     spec = parse_spec(api.Queue, {**body, "status": {}}).spec
     source = fields.read(body, _Queue)
     metadata = source.metadata
@@ -116,7 +116,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
 
 
 def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
-    """Return the problem of a queue of ours with quotas on `gpu` and on a part of its sum."""
+    """Return the problem of a queue of ours with quotas both on `gpu` and on a part of it."""
     named = {resource for _, resource in queue.quotas}
     both = sorted(named & set(gpu_resources))
     if queue.ref.kind is not QueueKind.QUEUE or GPU not in named or not both:
@@ -243,7 +243,7 @@ def _seconds(text: str | None, where: str) -> int | None:
 
 
 def _judged(queue: Queue, spec: QueueSpec) -> Queue:
-    """Return the queue with the problem of contradictory fields."""
+    """Return the queue, with a problem if its fields contradict each other."""
     try:
         shared.check_weight("spec.weight", queue.weight)
         _check_places(queue, spec)
@@ -256,7 +256,7 @@ def _judged(queue: Queue, spec: QueueSpec) -> Queue:
 
 
 def _check_places(queue: Queue, spec: QueueSpec) -> None:
-    """Raise InvalidField for a field in a place where it makes no sense."""
+    """Raise InvalidField for a field in a place where it has no meaning."""
     if spec.flavors and spec.quota is not None:
         raise InvalidField("spec.quota", None, "must be absent where there are flavors")
     if queue.ref == ROOT and spec.parent:
@@ -277,7 +277,7 @@ def _check_order(where: str, quota: QueueQuota) -> None:
 
 
 def _check_priorities(limits: AdmissionLimits) -> None:
-    """Raise InvalidField for bounds that no priority is within."""
+    """Raise InvalidField for bounds that exclude every priority."""
     least, most = limits.lowest_priority, limits.highest_priority
     if least is not None and most is not None and least > most:
         where = "spec.admissionControl.priorityRange.min"
@@ -285,7 +285,7 @@ def _check_priorities(limits: AdmissionLimits) -> None:
 
 
 def _provisioning(class_name: str | None) -> dict[str, ProvisioningRules]:
-    """Return how nodes of all flavors are bought; empty for a queue that does not say it."""
+    """Return how nodes of all flavors are requested; empty for a queue without that."""
     return {"": ProvisioningRules(class_name)} if class_name else {}
 
 

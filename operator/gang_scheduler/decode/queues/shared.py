@@ -85,9 +85,9 @@ def problem(error: InvalidField) -> Problem:
 class DeclaredQueue:
     """An object that declares a queue.
 
-    `names_namespaces`: it says which namespaces may use the queue. `notes` are for people: fields
-    that have no effect. For our Queues `status` is the status that was last written, and `recent`
-    the usage in it.
+    `names_namespaces`: it lists the namespaces that may use the queue. `notes` are for people:
+    fields that have no effect. For our Queues `status` is the last written status, and `recent` the
+    usage in it.
     """
 
     queue: Queue
@@ -151,7 +151,7 @@ class AdmissionCheck:
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningRequestConfig:
-    """A ProvisioningRequestConfig: how an AdmissionCheck that names it asks for nodes."""
+    """A ProvisioningRequestConfig: how an AdmissionCheck with it requests nodes."""
 
     uid: str
     name: str
@@ -168,7 +168,7 @@ WhatHolds = Callable[[Mapping[str, Any], InvalidField, DeclaredQueue | None], De
 def unreadable_queue(kind: QueueKind, gvr: GVR) -> WhatHolds:
     """Return the rule for queues that cannot be decoded: an inactive queue of that name.
 
-    None where even the name is unreadable.
+    None if even the name is unreadable.
     """
 
     def holds(

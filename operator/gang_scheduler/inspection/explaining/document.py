@@ -142,7 +142,7 @@ KIND: Final = "Explanation"
 
 
 def bare_document(cluster: Cluster, name: str, state: str, summary: str) -> Document:
-    """Return a document with its origin, without a word about a gang."""
+    """Return a document with its origin, and nothing about a gang."""
     return Document(
         api_version=API_VERSION,
         kind=KIND,
@@ -198,7 +198,7 @@ def _told(found: Explanation, cluster: Cluster) -> Explanation:
 
 
 def _with_parts(made: Document, found: Explanation) -> Document:
-    """Return the document with all parts that say something."""
+    """Return the document with all parts that are not empty."""
     waits = found.verdict is Verdict.WAITS
     return structs.replace(
         made,
@@ -238,7 +238,7 @@ def _surroundings(cluster: Cluster) -> Surroundings:
     current = cache.running(now)
     asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
     if not (asked or rules.min_runtime_before_preemption_seconds):
-        # Only minimum run times make the second look at all pods worth its cost.
+        # A second reading of all pods is worth its cost only if there are minimum run times.
         return Surroundings(current, None, _sparing(current, cache), rules.preemption)
     longest = max(rules.max_min_runtime_seconds, rules.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)

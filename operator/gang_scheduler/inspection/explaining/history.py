@@ -26,7 +26,7 @@ MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ON_A_NODE: Final = re.compile(r" to \S+")
 MOST: Final = 10
-"""How many transitions are told at most: the last ones."""
+"""At most this many transitions are shown: the last ones."""
 
 
 class Happened(NamedTuple):
@@ -43,7 +43,7 @@ class Happened(NamedTuple):
     of: str = ""
 
     def and_again(self, later: "Happened") -> "Happened":
-        """Return both as one. At one time they are the same Event of several pods."""
+        """Return both as one. If they have the same time, they are one Event of several pods."""
         if later.at <= max(self.at, self.last):
             times, last = max(self.times, later.times), max(self.last, later.last)
             return self._replace(times=times, last=last)
@@ -53,7 +53,7 @@ class Happened(NamedTuple):
 
 def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
     """Return the last transitions since a time, the oldest first. Linear in members."""
-    # In the same second, transitions of members come first.
+    # In the same second, members' transitions come first.
     members = [*_of_members(info)]
     first = min((each.at for each in members), default=0)
     # A condition keeps the time of its status while its reason changes.
@@ -107,7 +107,7 @@ def part_of(each: Happened) -> Transition:
 
 
 def _born(info: GangInfo) -> int:
-    """Return when the object of a gang, else its oldest member, was created."""
+    """Return when the gang's object was created, else its oldest member."""
     spec = info.observed.spec
     if spec is not None and spec.created_at:
         return int(spec.created_at)
@@ -118,8 +118,8 @@ def _born(info: GangInfo) -> int:
 def _changes(ordered: Iterable[Happened]) -> list[Happened]:
     """Drop repetitions.
 
-    A condition and its Event say the same with different reasons. Messages that differ only in
-    numbers are one, with the last numbers.
+    A condition and its Event report the same with different reasons. Messages that differ only in
+    numbers count as one, with the last numbers.
     """
     told: dict[str, Happened] = {}
     before = ""
@@ -185,7 +185,7 @@ def _of_members(info: GangInfo) -> Iterator[Happened]:
 
 
 def _counted(pods: Iterable[Pod], field: str, what: str) -> Iterator[Happened]:
-    """Yield how many members so far, at each time at which the number grew."""
+    """Yield the growing number of members, with the time of each change."""
     times = sorted(getattr(pod, field) for pod in pods if getattr(pod, field))
     number = 0
     for at, some in groupby(times):
@@ -207,7 +207,7 @@ def _told(condition: Mapping[str, Any]) -> str:
     message = _first_sentence(str(condition.get("message", "")))
     if condition.get("status") == "True":
         return f"{kind}: {message}" if message else kind
-    # Its reason and message are current, and may have changed many times since.
+    # The reason and message are the current ones, and may have changed often since.
     return NOT_SCHEDULED if kind == "Scheduled" and condition.get("reason") else ""
 
 

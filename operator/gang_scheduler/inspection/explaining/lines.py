@@ -39,7 +39,7 @@ from gang_scheduler.scheduler.explanation.findings import (
 )
 
 DOMAINS: Final = 5
-"""How many domains have a line without `--all`."""
+"""This many domains have a line without `--all`."""
 
 
 class View(NamedTuple):
@@ -51,7 +51,7 @@ class View(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a part; `under`: it stands below the name of the part, not next to it."""
+    """A line of a part; `under`: it is below the name of the part, not next to it."""
 
     text: str
     under: bool = False
@@ -84,7 +84,7 @@ def position(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a 
 
 
 def _of_no_use(ahead: int, never: int) -> str:
-    """Return how many of the gangs before it can never start."""
+    """Return how many of the gangs ahead can never start."""
     if not never:
         return ""
     if ahead == 1:
@@ -199,7 +199,7 @@ def _is_full(rejection: RejectedNodes) -> bool:
 
 
 def _in_the_way(near: NearestNode | None) -> NearestNode | None:
-    """Return the nearest node, unless it is full only of the members themselves."""
+    """Return the nearest node, unless only the members themselves fill it."""
     return None if near is None or (near.beside and not near.holders) else near
 
 
@@ -277,7 +277,7 @@ def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a p
 
 
 def _again(each: Transition, now: int) -> str:
-    """Return how often something happened, and when at last."""
+    """Return how often something happened, and when it did last."""
     if each.last is None:
         return ""
     return f" ({each.times} times, last at {tables.moment(each.last, now)})"
@@ -337,7 +337,7 @@ def _forbidden(found: Evictions, priority: int) -> str:
 
 
 def _kept(known: Protection | None) -> str:
-    """Return which pods their priority protects, and which pods something else does."""
+    """Return how many pods are protected by priority, and how many by something else."""
     if known is None:
         return ""
     parts = [_ranked(known)] if known.ranked else []
@@ -418,7 +418,7 @@ ALL: Final = "all queues together"
 
 
 def quota_lines(document: Document, view: View) -> list[Line]:
-    """Return a line for its queue; also for queues above, if wide or if only they are short."""
+    """Return a line for its queue; for ancestors, too, if `wide` or if only they are short."""
     found = document.quota or ()
     flavored = len({each.flavor for each in found}) > 1
     own = [each for each in found if each.queue == found[0].queue]

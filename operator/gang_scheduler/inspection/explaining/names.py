@@ -46,11 +46,11 @@ class Wanted:
     namespace: str = ""
 
     def is_of(self, kind: str) -> bool:
-        """Return whether it may name an object of a kind."""
+        """Return whether the NAME may mean an object of a kind."""
         return self.kind in ("", kind.lower())
 
     def is_called(self, namespace: str, name: str) -> bool:
-        """Return whether it is the name of this object."""
+        """Return whether the NAME means this object."""
         return name == self.name and self.namespace in ("", namespace)
 
 
@@ -68,7 +68,10 @@ def wanted(text: str, namespace: str) -> Wanted:
 
 
 def find(cache: Cache, asked: Wanted) -> list[Match]:
-    """Return all objects of a NAME, of the first sort that has any."""
+    """Return all objects with a NAME.
+
+    Only the first sort of objects that has any counts.
+    """
     looks: tuple[Callable[[Cache, Wanted], Iterable[Match]], ...]
     looks = (_pod_groups, _workloads, _of_pods_workloads, _gangs, _pods)
     for look in looks:

@@ -29,7 +29,7 @@ BACK: Final = {
     "node(s) were unschedulable": ("spec.unschedulable", "false, as kubectl uncordon sets it"),
     "node(s) were not ready": ("", "bring the node back, or add another one"),
 }
-"""Reasons of filters for nodes that the platform can bring back: the field, and its value."""
+"""Reasons of filters for nodes that the platform team can repair: the field, and its value."""
 
 
 class Need(Part, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ _CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
 
 
 def _of_jobs(refused: Refused) -> Iterator[Need]:
-    """Yield minMember, if the Jobs of a gang make fewer pods than that."""
+    """Yield minMember as a need, if the Jobs of a gang make fewer pods."""
     cause = refused.cause
     if isinstance(cause, MinMemberAboveJobs):
         kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
@@ -136,7 +136,7 @@ def _of_claims(refused: Refused) -> Iterator[Need]:
 
 
 def _of_layer(refused: Refused) -> Iterator[Need]:
-    """Yield the label of a layer to gather in, if no node has it."""
+    """Yield the label of a layer that must hold all members, if no node has it."""
     unlabelled = refused.misfit.unlabelled if refused.misfit is not None else None
     if unlabelled is not None:
         keys = " or ".join(unlabelled.label_keys)

@@ -1,4 +1,4 @@
-"""The first sentence of an explanation: one cause, and the one number that is short."""
+"""The first sentence of an explanation: one cause, and the one number that is too small."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -125,7 +125,7 @@ _NUMBERED: Final = re.compile(r"(.*-)(0|[1-9][0-9]{0,8})")
 def hint_of_refusal(
     refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet, names: Names
 ) -> str:
-    """Return a second sentence; "" if there is no more to say."""
+    """Return a second sentence; "" if there is nothing to add."""
     cause = refused.cause
     if refused.reason is Reason.POD_GROUP_NOT_FOUND:
         return alike_hint(info, cache) or _elsewhere(info, cache, names)
@@ -145,7 +145,7 @@ def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
 
 
 def alike_hint(info: GangInfo, cache: Cache) -> str:
-    """Return a PodGroup without members that the members of a missing PodGroup may mean."""
+    """Return a similar PodGroup without members, which members of a missing PodGroup may mean."""
     if not missing_members.is_in_want(info):
         return ""
     meant = NearNames(cache.gang_queue.infos.values()).without_members(info.key)
@@ -180,7 +180,7 @@ def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
 
 
 def _created_again(info: GangInfo) -> str:
-    """Return when the pods of an evicted gang come back; "" if it was not evicted."""
+    """Return when the pods of an evicted gang are created again; "" if it was not evicted."""
     spec = info.observed.spec
     evictions = spec.evictions if spec is not None else None
     if evictions is None or not evictions.last:
@@ -208,7 +208,7 @@ def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
 
 
 def missing_hints(info: GangInfo) -> str:
-    """Return which members are missing, if the numbers of the others tell it."""
+    """Return which members are missing, if the numbers in the other names show it."""
     spec = info.observed.spec
     if spec is None:
         return ""
@@ -235,7 +235,7 @@ def _of_numbered(living: Collection[Pod], needed: int) -> list[str]:
 
 
 def _lacking(numbers: Collection[int], living: Collection[Pod], needed: int) -> list[int]:
-    """Return the missing numbers below `needed`, if no number is above."""
+    """Return the missing numbers below `needed`; none if a number is larger."""
     if len(numbers) != len(living) or not numbers or max(numbers) >= needed:
         return []
     return [number for number in range(needed) if number not in numbers]
@@ -322,7 +322,7 @@ def _of_labels(found: Explanation, refused: Refused) -> str:
 
 
 def _selects_in_vain(found: Explanation) -> str:
-    """Return which label of a node selector no node has; "" if some node has each."""
+    """Return a label of the node selector that no node has; "" if each is on some node."""
     hints = (hint for each in found.nodes for hint in each.selectors if not hint.nodes)
     hint = next(hints, None)
     if hint is None:
@@ -394,7 +394,7 @@ def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
 
 
 def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
-    """Return the property of nodes or of the pod that a filter rejects."""
+    """Return the property of nodes or of the pod for which a filter rejects nodes."""
     words = [said for said, _ in misfit.rejections]
     if obstacle == taints.obstacle:
         return ", ".join(each for said in words for each in TAINT.findall(said))
@@ -405,7 +405,7 @@ def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
 
 
 def _gathers(room: Room | None) -> bool:
-    """Return whether some domain has room for members, but not for all."""
+    """Return whether some domain has room for members, but not for all of them."""
     if room is None:
         return False
     return room.where.must and any(each.slots for each in room.where.explained)
@@ -447,7 +447,7 @@ def _members_of(where: Where, asked: str) -> str:
 
 
 def _asked(refused: Refused, misfit: Misfit) -> str:
-    """Return the request of a member for the short resource; "" if requests differ."""
+    """Return the request of a member for the missing resource; "" if requests differ."""
     lacking = misfit.shortage.lacking if misfit.shortage is not None else ()
     resource = lacking[0][0] if lacking else _main_resource(refused)
     amounts = {dict(pod.pod_class.requests).get(resource, 0) for pod in refused.gang.pending}

@@ -217,14 +217,14 @@ def facts(document: Document) -> Iterator[str]:
 
 
 class Section(NamedTuple):
-    """A part that says something: its name, and its lines."""
+    """A part that is not empty: its name, and its lines."""
 
     label: str
     lines: list[Line]
 
 
 def sections(document: Document, view: View) -> list[list[Section]]:
-    """Return the parts that say something, block by block."""
+    """Return the parts that are not empty, block by block."""
     return [
         [
             Section(label, said)
@@ -292,4 +292,4 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
         ("HISTORY", "history", lines.history),
     ),
 )
-"""The parts by name, with their keys in the document; an empty line is between blocks."""
+"""The names of the parts, with their keys in the document. An empty line separates blocks."""

@@ -1,7 +1,7 @@
-"""The decisions of a cycle now, and the order of turns.
+"""The decisions of a cycle now, and the order of turns. Nothing is carried out.
 
-Nothing is carried out. That gangs are refused is noted in the cache, as `run` does: the figures of
-queues count gangs that wait by that.
+Refusals are noted in the cache, as in `run`, because the figures of queues count waiting gangs by
+them.
 """
 
 import heapq
@@ -92,7 +92,7 @@ class _Turns:
 
 
 def _in_line(turns: Iterable[GangKey], plan: Plan) -> dict[GangKey, None]:
-    """Return the gangs with turns, without the gangs that nothing would help."""
+    """Return the gangs with turns, except gangs that no change would help."""
     last = {each.gang.key for each in plan.refused if each.reason in NOT_IN_LINE}
     return dict.fromkeys(key for key in turns if key not in last)
 
@@ -102,7 +102,7 @@ def _order(
 ) -> Iterator[GangKey]:
     """Yield gangs in the order of their turns, then the gangs without a turn, queue by queue.
 
-    These are lined up as heads of queues are: by priority, then by age.
+    In a queue, the latter are ordered like heads of queues: by priority, then by age.
     """
     yield from turns
     waiting = [gang for group in groups for gang in group.waiting if gang.key not in turns]

@@ -32,7 +32,7 @@ from gang_scheduler.scheduler.policies import Profile
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The requests of a member to a node. `amounts` are shown."""
+    """The requests of a member to a node. Only `amounts` are shown."""
 
     pod_class: PodClass
     amounts: Mapping[str, str]
@@ -71,7 +71,7 @@ def _alone(asked: PodClass) -> PodClass:
 
 
 def _shown(requests: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return the requests to show: of devices, else all."""
+    """Return the requests to show: for devices, or if there are none, all."""
     asked = {name: amount for name, amount in requests if amount and name != PODS}
     devices = {name: amount for name, amount in asked.items() if listing_nodes.is_extended(name)}
     return {name: quantity_of(name, amount) for name, amount in (devices or asked).items()}
@@ -81,7 +81,7 @@ class Room:
     """The room for gangs that start now. Running pods and reserved room stay."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
-        # A cycle begins with reserved room taken.
+        # When a cycle begins, reserved room counts as taken.
         self._trial = Placing(replace(snapshot, groups=()), profile, Decided()).trial
         self._profile = profile
 
@@ -92,18 +92,19 @@ class Room:
 
 
 MOST: Final = 1_000_000
-"""A node takes any number of members without requests."""
+"""Stands for any number of members, for members without requests."""
 
 _READY_COLUMN: Final = 1
 TAINTED: Final = "TAINTED"
-"""The heading of a column that is left out if it counts no node."""
+"""The heading of a column that is left out if its count is 0 everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainLine:
     """A domain: how many of its nodes are ready, cordoned, tainted, and wholly free.
 
-    `used` are (used, all) of resources, `members` how many of each shape would start now in it.
+    `used` are (used, all) of resources, `members` how many members of each shape would start in it
+    now.
     """
 
     domain: Domain
@@ -131,7 +132,7 @@ class TreeView:
 def trees(
     cluster: Cluster, snapshot: Snapshot, shapes: Sequence[Shape], depth: int | None = None
 ) -> list[TreeView]:
-    """Return the trees down to a depth: 0 is the cluster, None the layer above the nodes."""
+    """Return the trees down to a depth: 0 is the cluster, None all layers above the nodes."""
     room = Room(snapshot, cluster.profile)
     slots = [room.members(shape) for shape in shapes]
     return [
@@ -279,7 +280,7 @@ def _domain(line: DomainLine, view: TreeView) -> dict[str, Any]:
 
 
 def used(resource: str, part: int, whole: int) -> Json:
-    """Return the use of a resource as in documents."""
+    """Return the use of a resource in the form for documents."""
     return {
         "resource": resource,
         "used": quantity_of(resource, part),

@@ -207,7 +207,7 @@ class _Rows:
         return share_of(share) or tables.INFINITE
 
     def _aging(self, info: GangInfo, ref: QueueRef | None) -> int:
-        """Return how much waiting adds to the priority of a gang in its queue."""
+        """Return the bonus in priority that a gang has for waiting in its queue."""
         queue: Queue | None = self._queues.get(ref) if ref is not None else None
         if queue is None:
             return 0
@@ -221,7 +221,7 @@ def _kind(info: GangInfo) -> str:
 
 
 def _since(info: GangInfo, state: str) -> int:
-    """Return since when a gang waits, or when it began to run."""
+    """Return when a gang began to wait, or to run."""
     members = one_of_each(info.observed.living) or tuple(info.observed.members.values())
     if state != WAITING:
         began = [pod.started_at or pod.scheduled_at for pod in members]
@@ -267,12 +267,12 @@ _WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
 _LAST: Final = "NODES(REASON)"
 _START: Final = "START"
 _IF_SAID: Final = ("QUEUE", "ROLES", "WORKERS", _START)
-"""Columns that are left out if no row says anything."""
+"""Columns that are left out if they are empty in every row."""
 
 _DROPS: Final = ("WORKERS", "ROLES", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
-"""Columns that go where a terminal is too narrow, in this order."""
+"""Columns that are dropped on a narrow terminal, in this order."""
 _LONGEST_NODES: Final = 40
-"""The longest list of node names that is shown instead of their number."""
+"""A longer list of node names is replaced by their number."""
 
 Json = dict[str, Any]
 
@@ -312,7 +312,7 @@ def painted_gangs(_: int, text: str) -> str:
 
 
 def _cells(row: Row, now: int, *, wide: bool, starts: bool, alone: bool) -> list[str]:
-    # Gangs of one name are told apart by their sources.
+    # Gangs with the same name are distinguished by their sources.
     name = row.name if alone else f"{row.name} ({row.key.source})"
     cells = [name, _queue(row), str(row.priority), row.state]
     cells.append(f"{row.bound}/{row.members}")
@@ -355,7 +355,7 @@ def _nodes_or_reason(row: Row, *, wide: bool) -> str:
 
 
 def _nodes(row: Row, *, wide: bool) -> str:
-    """Return the nodes of a gang, without DNS domain; for many nodes, how many and where."""
+    """Return the nodes of a gang, without DNS domain; for many nodes, their number and domain."""
     names = text.folded(row.nodes)
     if wide or len(names) <= _LONGEST_NODES:
         return names
@@ -418,7 +418,7 @@ _PART: Final = re.compile(
 
 
 def parsed_labels(selector: str) -> Matches:
-    """Return whether labels match a selector. Raises ValueError for one that is none."""
+    """Return a function that tests labels. Raises ValueError if the text is no selector."""
     tests: list[Matches] = []
     place = 0
     while place < len(selector):
@@ -469,7 +469,7 @@ ORDERS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The gangs to list; empty: all. Upper and lower case are the same."""
+    """The gangs to list; an empty field selects all. Upper and lower case are the same."""
 
     states: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
@@ -482,13 +482,13 @@ class Selection:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether gangs of every state, queue, reason, user and with any labels are asked for."""
+        """Whether every gang is selected."""
         asked = (self.states, self.queues, self.reasons, self.user, self.selector)
         return not (any(asked) or self.only_waiting)
 
 
 def selected(rows: Iterable[Row], selection: Selection) -> list[Row]:
-    """Return the rows that are asked for."""
+    """Return the selected rows."""
     found = [row for row in rows if _is_asked_for(row, selection)]
     return sorted(found, key=ORDERS[selection.order]) if selection.order else found
 

@@ -1,4 +1,4 @@
-"""Nodes: the resources shown for them, and the nodes that take no new pods or only some."""
+"""Nodes: their displayed resources, and the nodes that take no new pods or only some."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -72,7 +72,7 @@ SOFT: Final = "PreferNoSchedule"
 
 
 def taints_of(node: Node) -> tuple[Taint, ...]:
-    """Return the taints that keep pods away, except for cordoned and unready nodes."""
+    """Return the taints that keep pods away; cordons and unready nodes are left out."""
     return tuple(
         each for each in node.taints if each.effect != SOFT and each.key not in TOLD_OTHERWISE
     )
@@ -110,7 +110,7 @@ def node_document(nodes: NodeTable) -> Json:
 
 
 def taint_document(taint: Taint) -> Json:
-    """Return a taint as an object has it."""
+    """Return a taint in the form of an object."""
     return {"key": taint.key, "value": taint.value, "effect": taint.effect}
 
 

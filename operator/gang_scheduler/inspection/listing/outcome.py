@@ -1,4 +1,4 @@
-"""The outcome of `simulate` for people: gangs, why some of them wait, and how full the cluster is.
+"""The outcome of `simulate` for people: gangs, why some of them wait, and how full nodes are.
 
 Gangs and queues are in the tables of `list` and `queues`.
 """
@@ -47,7 +47,7 @@ DROPS: Final = {
     "ADMITTED": ("QUEUE",),
     "NODE": ("PODS", "MEMORY", "CPU"),
 }
-"""Columns to drop on a narrow page, in this order, by the heading of the first column."""
+"""Columns that are dropped on a narrow page, in this order, by the heading of the first column."""
 PLAIN: Final = Page().paint
 
 Json = Mapping[str, Any]
@@ -126,9 +126,10 @@ def _gangs(outcome: Outcome, decided: Decisions, cluster: Cluster, look: Look) -
 
 
 def _waits(outcome: Outcome, decided: Decisions) -> Iterator[tuple[GangKey, Wait]]:
-    """Yield why gangs wait that no last decision is about.
+    """Yield waiting gangs without a last decision, and why they wait.
 
-    Their members are nominated, and victims must leave; or all members belong to other schedulers.
+    Either their members are nominated and victims must leave, or all members belong to other
+    schedulers.
     """
     for key in {key for key, _ in outcome.nominated}:
         refused = decided.refused.get(key)
@@ -142,12 +143,12 @@ def _waits(outcome: Outcome, decided: Decisions) -> Iterator[tuple[GangKey, Wait
 
 
 def _in_short(wait: Wait) -> Wait:
-    """Return a reason without its message, which stands below the table."""
+    """Return a reason without its message, which is below the table."""
     return wait._replace(message=wait.few_words)
 
 
 def _bindings(rows: Sequence[Json], look: Look) -> Iterator[str]:
-    """Yield the node of each pod; for many pods, the nodes of each gang."""
+    """Yield the node of each pod; if there are many pods, the nodes of each gang."""
     if len(rows) <= look.most:
         yield from _pods(BINDINGS, rows, look)
         return

@@ -68,7 +68,7 @@ def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
 class KnownQueues(NamedTuple):
     """The names of queues. `local` has the LocalQueues with their ClusterQueues.
 
-    Not `all_known` without the right to list the queues of a product.
+    Not `all_known`: the user may not list the queues of some product.
     """
 
     names: frozenset[str]
@@ -89,7 +89,7 @@ def known(cluster: Cluster, decisions: Decisions) -> KnownQueues:
 
 
 def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
-    """Return the line of figures; `pending` includes the gangs in queues below."""
+    """Return the line for figures; `pending` includes the gangs in queues below."""
     queue, activity = figures.queue, status.activity(figures)
     return QueueLine(
         name=queue.ref.name,
@@ -166,7 +166,7 @@ def _nested(found: Iterable[QueueLine]) -> list[QueueLine]:
         children[above if above in known else ("", "")].append(each)
     tree = [*_below(("", ""), children, 0)]
     in_tree = {(_product(each), each.name) for each in tree}
-    # A queue in a cycle, or below one, hangs under no root.
+    # A queue in a cycle of parents, or below one, is below no root.
     return [*tree, *(each for each in given if (_product(each), each.name) not in in_tree)]
 
 
@@ -240,7 +240,10 @@ def _rows(line: QueueLine, top: int, *, full: bool) -> Iterator[list[str]]:
 
 
 def shown_name(queue: str) -> str:
-    """Return the name of a queue in a table. The queue of gangs without a queue is no object."""
+    """Return the name of a queue in a table.
+
+    Gangs without a queue are in a queue that is no object.
+    """
     return f"{queue} (no queue)" if queue == NONE.name else queue
 
 
@@ -278,7 +281,7 @@ def bar(amounts: Amounts) -> str:
         return "[" + " " * BAR + "]"
     marks = [1 if part else 0 for part in parts]
     for _ in range(BAR - sum(marks)):
-        # The next mark goes to the part with the most per mark.
+        # The next mark goes to the part that has the largest amount for each of its marks.
         short = [part / mark if mark else 0 for part, mark in zip(parts, marks, strict=True)]
         marks[short.index(max(short))] += 1
     return "[" + "".join(mark * n for mark, n in zip(MARKS, marks, strict=True)) + "]"

@@ -17,7 +17,7 @@ DAY: Final = 24 * HOUR
 
 
 def age(seconds: float) -> str:
-    """Return how long something lasts: `42s`, `42m`, `3h12m`, `5d4h`."""
+    """Return a duration in short: `42s`, `42m`, `3h12m`, `5d4h`."""
     passed = max(0, int(seconds))
     if passed < MINUTE:
         return f"{passed}s"
@@ -31,7 +31,7 @@ def age(seconds: float) -> str:
 def moment(seconds: int, now: int) -> str:
     """Return a time of day in UTC, with the date if it is not today.
 
-    Without the year where that is this one.
+    The year is left out if it is the current one.
     """
     at, today = (datetime.fromtimestamp(each, UTC) for each in (seconds, now))
     if at.date() == today.date():
@@ -44,7 +44,7 @@ def _two(large: int, of_large: str, small: int, of_small: str) -> str:
 
 
 PIPED: Final = 100
-"""The width of text that goes to no terminal."""
+"""The width of text that is not printed to a terminal."""
 UNCUT: Final = 0
 """The width of a page without a limit, for programs."""
 GAP: Final = "  "
@@ -86,10 +86,10 @@ def table_lines(
     right: Sequence[str] = (),
     drops: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the lines of a table; columns `right` are of numbers.
+    """Yield the lines of a table; columns `right` have numbers.
 
-    Where the page is too narrow, the columns of `drops` go first, in this order. Then names are
-    shortened in their middle: no line is ever longer than the page, as far as that can be.
+    If the page is too narrow, the columns of `drops` are dropped first, in this order. Then names
+    are shortened in their middle. A line is longer than the page only if even that is not enough.
     """
     shown = [headings, *rows] if page.headers else [*rows]
     if not shown:

@@ -62,7 +62,7 @@ class _Wish:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Use:
-    """The use of a resource, by place in the tree. `resource` "": nodes."""
+    """The use of a resource, by place in the tree. If `resource` is "", nodes are counted."""
 
     resource: str
     used: IntArray
@@ -80,7 +80,7 @@ class _Use:
 
 
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
-    """Return the trees that gangs ask for, else the first tree; none with only nodes."""
+    """Return the trees that gangs request, else the first tree; none if it has only nodes."""
     first = (
         build(tree_spec, cache.node_usage.table())
         for tree_spec in cache.topologies.tree_specs()[:1]
@@ -145,7 +145,7 @@ def _table(
 
 def _name(tree: Topology, depth: int, place: int) -> str:
     level = tree.levels[depth]
-    # A node is shown by its name alone.
+    # A node is shown by its name, without its path.
     words = (
         (level.names[place],) if level.layer == NODE_LAYER else (level.layer, level.names[place])
     )
@@ -179,7 +179,7 @@ def _wishes(tree: Topology, refused: Iterable[Refused]) -> Iterator[_Wish]:
 
 
 def _slots(tree: Topology, offers: Offers) -> dict[Spot, int]:
-    """Return the offers by the domains' places in the tree; empty for offers of another tree."""
+    """Return how many members fit, by the domains' places in the tree; empty for another tree."""
     wanted: dict[Domain, int] = dict(offers.best)
     layers = {domain.layer for domain in wanted}
     spots = (
@@ -208,7 +208,7 @@ def _shown(tree: Topology, wishes: Iterable[_Wish]) -> list[Spot]:
 
 
 def _up(tree: Topology, spot: Spot) -> Iterator[Spot]:
-    """Yield a domain and all domains around it."""
+    """Yield a domain and all domains that contain it."""
     depth, place = spot
     while depth >= 0:
         yield depth, place

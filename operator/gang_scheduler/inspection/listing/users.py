@@ -53,7 +53,7 @@ def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
 
 
 def foreign(cluster: Cluster, namespace: str = "") -> str:
-    """Say how many GPUs pods of other schedulers use, since no list shows them; "" if none."""
+    """Return how many GPUs pods of other schedulers use; "" if none. No other list shows this."""
     pods = [
         pod
         for pod in _on_nodes(cluster, namespace)

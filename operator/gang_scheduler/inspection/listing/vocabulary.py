@@ -1,4 +1,4 @@
-"""The words of the options of lists. `--help` imports nothing else."""
+"""The words for options of lists. `--help` imports only this module."""
 
 from typing import Final
 

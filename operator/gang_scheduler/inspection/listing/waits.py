@@ -19,7 +19,7 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
 
-# Why a gang waits, in a few words for a column: the number that is short. A reason without a short
+# Why a gang waits, in a few words for a column, with the missing number. A reason without a short
 # form has the first sentence of its message.
 
 
@@ -74,7 +74,7 @@ def _of_size(found: Oversized) -> str:
 
 
 NEXT_CYCLE: Final = "NextCycle"
-"""The reason of a gang that has room, and waits for the next cycle."""
+"""The reason of a gang that has room, and waits only for the next cycle."""
 _SENTENCE: Final = re.compile(r"\.\s")
 
 
@@ -123,7 +123,7 @@ def written(info: GangInfo) -> Wait:
 
 
 def queue_written(info: GangInfo) -> dict[str, Any]:
-    """Return the part about its queue of the status of a gang."""
+    """Return the queue part of a gang's status."""
     spec = info.observed.spec
     found = spec.status.get("queue") if spec is not None else None
     return found if isinstance(found, dict) else {}

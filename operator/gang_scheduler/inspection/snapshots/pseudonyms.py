@@ -1,8 +1,8 @@
 """Pseudonyms in a snapshot: which texts get one, and which stay. Equal texts get the same one.
 
-Names, namespaces, values of labels, texts of annotations and keys that are not well known are
-replaced. Numbers stay, and so does the order of names, which breaks ties; so do identities that
-reveal nothing.
+Replaced are names, namespaces, values of labels, texts of annotations, and keys that are not well
+known. Numbers stay, and so do random identifiers, which reveal nothing. The order of names stays as
+well, because it breaks ties.
 """
 
 import re
@@ -33,7 +33,7 @@ AMOUNT: Final = re.compile(r"[+-]?[0-9]*\.?[0-9]*(?:[numkMGTPE]|[KMGTPE]i|[eE][+
 
 
 def number_of(text: str) -> Iterator[str]:
-    """Yield the numbers of a text that are hidden."""
+    """Yield the numbers of a text that must be hidden."""
     if not AMOUNT.fullmatch(text):
         yield from (each[0] for each in TELLING.finditer(text))
 
@@ -54,7 +54,7 @@ def renamed_numbers(text: str, by: dict[str, str]) -> str:
 
 
 def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
-    """Yield each digit by its place among the digits after the same beginning; zero stays."""
+    """Yield each digit's place among the digits that follow the same beginning; zero stays."""
     is_leading = True
     for place, sign in enumerate(number):
         if not sign.isdigit():
@@ -70,7 +70,7 @@ def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HIDDEN: Final = "hidden"
-"""Replaces texts for people, which may contain anything."""
+"""Stands for texts for people, which may contain anything."""
 _SHAPES: Final = tuple(WRITTEN[each.reader.gvr] for each in kinds.KINDS)
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -108,13 +108,13 @@ def of(snapshot: Snapshot) -> Pseudonyms:
 
 
 def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
-    """Return the snapshot with pseudonyms. Its cluster is the one with the names."""
+    """Return the snapshot with pseudonyms. Its cluster still has the real names."""
     lines = tuple(_lines(snapshot.lines, pseudonyms.text))
     return Snapshot(_header(snapshot.header, pseudonyms.text), lines, snapshot.cluster)
 
 
 def stays(text: str) -> bool:
-    """Return whether a text tells nothing about a cluster: a known key, a random text, a time."""
+    """Return whether a text reveals nothing: a known key, a random text, a time."""
     if UUID.fullmatch(text) or vocabulary.TIME.fullmatch(text):
         return True
     return "/" in text and vocabulary.is_known(text)
@@ -154,7 +154,7 @@ def _event(told: Told, rename: Rename) -> Told:
 
 
 def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # noqa: ANN401 - any JSON value.
-    """Return a value of this shape, in a field of this name, with pseudonyms."""
+    """Return a value with pseudonyms, given its shape and the name of its field."""
     if isinstance(value, dict):
         if field == "annotations":
             return dict(_annotation(key, text, rename) for key, text in value.items())
@@ -189,7 +189,7 @@ def _key(key: str, rename: Rename) -> str:
 
 
 def _message(text: str) -> str:
-    """Return the replacement of a message. The message that marks our victims is kept."""
+    """Return the replacement of a message. The message on our victims is kept."""
     return OUR_MARK if text.startswith(OUR_MARK) else HIDDEN if text else ""
 
 

@@ -62,7 +62,7 @@ def line_of_body(gvr: GVR, body: Mapping[str, Any]) -> Line:
 
 
 def line_of_written(place: int, written: Mapping[str, Any]) -> Line:
-    """Return the line of the fields of an object."""
+    """Return the line for the fields of an object."""
     metadata = written.get("metadata") or {}
     namespace, name, uid = (str(metadata.get(each, "")) for each in ("namespace", "name", "uid"))
     return Line(place, namespace, name, uid, msgspec.json.encode(written))
@@ -102,7 +102,10 @@ class _Recording:
             self._lines[self.name, line.uid] = line
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event without a detour. Raises InvalidField, having done nothing."""
+        """Take in an event without a detour through dicts.
+
+        Raises InvalidField without any effect.
+        """
         self._handler.take_decoded(change, source)
         metadata, gvr = source.metadata, self.versions[0]
         text = whitelist.of_struct(gvr, self._kind, source)
@@ -111,8 +114,8 @@ class _Recording:
         )
 
 
-# The content of a snapshot file: a header and a line for each object. The same objects give the
-# same bytes.
+# The content of a snapshot file: a header, and a line for each object. Equal objects give equal
+# bytes.
 
 PACKED: Final = ".gz"
 LEVEL: Final = 6
@@ -156,7 +159,7 @@ def write_files(content: bytes, path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file that replaces the one at a path if nothing goes wrong."""
+    """Provide a file that replaces the one at a path unless an error is raised."""
     descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -223,7 +226,7 @@ async def _version_of(server: "Server") -> str:
 def of_files(filenames: Sequence[str], policy: Policy, at: int | None = None) -> Snapshot:
     """Return the snapshot of manifests, or of a snapshot.
 
-    Raises UnreadableInput with all that is wrong in the files.
+    Raises UnreadableInput with all faults in the files.
     """
     return of_items(list(documents.read(filenames)), policy, at)
 
@@ -294,7 +297,7 @@ def _text(at: int) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# A check that the scheduler decides on the file as it decides on the cluster.
+# Checks that the scheduler decides on the file as on the cluster.
 
 Rename = Callable[[str], str]
 Pods = tuple[tuple[str, str], ...]
@@ -323,7 +326,7 @@ def decisions(cluster: Cluster, rename: Rename = str) -> Decisions:
 def differences(name: str, content: bytes, cluster: Cluster, rename: Rename = str) -> Iterator[str]:
     """Yield a line for each kind of decision that differs between file and cluster.
 
-    Raises UnreadableInput for a content that cannot be read back.
+    Raises UnreadableInput if the content cannot be read back.
     """
     read_back, _ = files.loaded(list(documents.of_content(name, content)), Policy())
     found, expected = decisions(read_back), decisions(cluster, rename)

@@ -27,15 +27,15 @@ from gang_scheduler.simulation.snapshot_files import Told
 
 HIDDEN: Final = "hidden"
 NOTE: Final = "message"
-"""A field that is hidden as a whole if a part of it must be hidden."""
+"""Fields that are hidden as a whole if any part of them must be hidden."""
 OTHERS: Final = "other-namespaces"
-"""The namespace of pods that stand for the usage of others."""
+"""The namespace of pods that stand for the usage of other namespaces."""
 _PODS: Final = PLACES[kinds.PODS.name]
 _NAMESPACES: Final = PLACES[kinds.NAMESPACES.name]
 _CAPACITIES: Final = PLACES[kinds.CSI_STORAGE_CAPACITIES.name]
 _ENDED: Final = ("Succeeded", "Failed")
 _CHARGED: Final = (annotations.QUEUE, annotations.FLAVORS)
-"""The annotations that say which queue a pod is charged to: queues are in no namespace."""
+"""Annotations that name the queue to which a pod is charged: queues belong to no namespace."""
 _SPEC: Final = ("nodeName", "schedulerName", "priority", "overhead", "resources", "hostNetwork")
 _STATUS: Final = ("phase", "startTime", "resources", "allocatedResources")
 _CONTAINER: Final = ("resources", "ports", "restartPolicy", "allocatedResources")
@@ -88,7 +88,7 @@ def _lines(lines: Iterable[Line], namespace: str, hidden: "_Hidden") -> Iterator
             number += 1
             yield line_of_written(each.place, _usage(body, number))
         elif each.place == _CAPACITIES:
-            # They belong to drivers, and tell of the storage of all.
+            # These objects belong to drivers, and reveal the storage of all users.
             number += 1
             metadata = {"name": f"capacity-{number}", "namespace": OTHERS, "uid": f"uid-{number}"}
             yield line_of_written(each.place, {**hidden.of(body), "metadata": metadata})
@@ -100,7 +100,7 @@ def _uses_a_node(pod: Mapping[str, Any]) -> bool:
 
 
 def _usage(pod: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Return a pod that uses as much of its node as another one, and has the same priority."""
+    """Return a pod with the same usage of its node, and the same priority, as another one."""
     metadata, spec, status = (pod.get(part, {}) for part in ("metadata", "spec", "status"))
     present = metadata.get("annotations", {})
     name, uid = f"pod-{number}", str(metadata.get("uid"))
@@ -119,7 +119,7 @@ def _usage(pod: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _containers(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-    """Return containers, or their statuses, with numbers for names."""
+    """Return containers, or their statuses, named by numbers."""
     names: dict[str, str] = {}
     for each in sorted(str(one.get("name")) for name in fields for one in of.get(name, ())):
         names.setdefault(each, f"c{len(names)}")
@@ -138,7 +138,7 @@ class _Hidden:
     """The hidden names of namespaces, and their replacements."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        # A name made of words that are common to all clusters tells nothing.
+        # A name made of words that are common to all clusters reveals nothing.
         telling = [each for each in names if not vocabulary.WORDS.issuperset(words.words_of(each))]
         self._by_name = {name: f"other-{i}" for i, name in enumerate(sorted(telling), start=1)}
         # Longer names first: one may begin with another.

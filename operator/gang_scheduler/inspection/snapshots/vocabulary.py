@@ -104,7 +104,7 @@ DOMAINS: Final = (
 )
 """Keys with these prefixes belong to products, and are the same for all users."""
 _NAMED_BY_USERS: Final = frozenset({"node-role.kubernetes.io", "node-restriction.kubernetes.io"})
-"""Administrators choose the rest of keys with these prefixes."""
+"""In keys with these prefixes, the rest is chosen by administrators."""
 _ROLES: Final = frozenset({"control-plane", "master", "worker"})
 _PRODUCTS: Final = tuple(f".{each}" for each in DOMAINS)
 _PLAIN: Final = frozenset(
@@ -116,7 +116,7 @@ _TEXTS: Final = (
     *("default", "default-scheduler", "py-gang-scheduler", "root", "none", "NodeTopologyLayer"),
     # Roles and other texts that controllers choose.
     *chain.from_iterable(each.words for each in table.KINDS),
-    # Answers to a yes or no, also as Go reads them.
+    # Values for yes or no, also in Go's spellings.
     *(*annotations.GO_TRUE, *annotations.GO_FALSE, "yes", "no"),
     # Options of gangs, and the fields and values of JSON in annotations.
     *("Strict", "NonStrict", *MatchPolicy, "gatherStrategy", "layer", "strategy"),
@@ -154,7 +154,7 @@ KEY_FIELDS: Final = frozenset(
 """Fields with the key of a label."""
 MESSAGES: Final = frozenset({"message"})
 DIGESTS: Final = frozenset({"edition"})
-"""Fields with a digest of names. Without the digest the object counts as unchanged."""
+"""Fields with a digest of names. Without the digest, the object counts as unchanged."""
 NAMING_SETTINGS: Final = frozenset(
     {
         *("scheduler_names", "protection_label_namespaces", "gpu_resources", "default_queue"),
@@ -166,7 +166,7 @@ NAMING_SETTINGS: Final = frozenset(
 
 
 def is_known(key: str) -> bool:
-    """Return whether the key of a label, an annotation or a resource is the same for all."""
+    """Return whether the key of a label, an annotation or a resource is the same for all users."""
     domain, _, name = key.rpartition("/")
     if domain in _NAMED_BY_USERS and name not in _ROLES:
         return False

@@ -29,8 +29,9 @@ from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.core import Condition, Keys, Metadata, MetadataOnly, Words
 from gang_scheduler.workloads import table
 
-# The fields that are read of a kind, derived from the types into which its reader decodes. So a
-# field that no reader knows is never written, and a field that a reader learns is written at once.
+# The fields that are read of each kind, derived from the types into which its reader decodes. So a
+# field that no reader knows is never written, and a field that is added to a reader is written at
+# once.
 
 Value = Any
 """Any JSON value."""
@@ -137,7 +138,7 @@ def _first(path: str) -> tuple[str, str]:
 def pruned(value: Value, shape: Shape) -> Value:
     """Return the part of a value that is read, even if the value is invalid.
 
-    Where a value has the wrong type, an empty one of that type stands for it: reading it fails, as
+    A value of the wrong type is replaced by an empty value of that type: reading it fails as
     before.
     """
     if isinstance(value, Mapping):

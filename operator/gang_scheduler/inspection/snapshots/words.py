@@ -1,7 +1,7 @@
-"""Pseudonyms of words, in the order of the words, between others that stay as they are.
+"""Pseudonyms of words, in the order of the words, between other words that stay.
 
 Names are compared letter by letter, and numbers in them as numbers. So a name keeps its place among
-all names if its words are replaced by others in the same order, and digits and signs stay.
+all names if its words are replaced in the same order, and its digits and signs stay.
 """
 
 import itertools
@@ -11,9 +11,9 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 WORD: Final = re.compile(r"(?:[^\x00-@_]|(?<!_)_(?!_))+")
-"""A run of letters, and of signs that sort like them: all before A are digits and other signs.
+"""A run of letters, and of signs that sort like them: before A come only digits and other signs.
 
-Two `_` are between the zones of a volume, which are labels of nodes one by one.
+Two `_` separate the zones of a volume, which are single labels on nodes.
 """
 LEAST_WIDTH: Final = 2
 
@@ -52,7 +52,7 @@ def renamed_words(text: str, by: Mapping[str, str]) -> str:
 
 
 def _between(low: str, high: str, letters: str, number: int) -> Iterator[str]:
-    """Yield that many words in order, between two words; "" is no bound."""
+    """Yield this many words in order, between two words; "" sets no bound."""
     start = _start(low, high, letters)
     width = LEAST_WIDTH
     while len(letters) ** width < number:
@@ -62,7 +62,7 @@ def _between(low: str, high: str, letters: str, number: int) -> Iterator[str]:
 
 
 def _start(low: str, high: str, letters: str) -> str:
-    """Return a prefix: all words with it are above one word and below another."""
+    """Return a prefix such that all words with it sort between two words."""
     if not low:
         return _below(high, letters)
     if high.startswith(low):
@@ -78,7 +78,7 @@ def _start(low: str, high: str, letters: str) -> str:
 
 
 def _below(high: str, letters: str) -> str:
-    """Return a prefix: all words with it are below a word; "" if there is none."""
+    """Return a prefix such that all words with it sort before a word; "" if there is none."""
     first = letters[0]
     if not high:
         return first

@@ -142,7 +142,7 @@ class PodsClaimFailed(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ClaimNotWritten(Cause):
-    """A `volume` could not be reserved for a claim or, without one, a `node` not be selected."""
+    """A `volume` could not be reserved for a claim; without one, a `node` could not be selected."""
 
     claim: str
     node: str
@@ -177,7 +177,7 @@ class InternalError(Cause):
 class DecisionTooLong(Cause):
     """The last decision took the scheduler `seconds` of CPU time, more than its `share`.
 
-    The next is at `until`.
+    The next one is at `until`.
     """
 
     seconds: float
@@ -215,7 +215,7 @@ class MembersMissing(Cause):
 
 @dataclass(frozen=True, slots=True)
 class RoleFull(Cause):
-    """A role has the most members that it may have on nodes."""
+    """A role already has its maximum number of members on nodes."""
 
     role: str
     max_member: int
@@ -236,7 +236,7 @@ class ResourcesMissing(Cause):
 
 @dataclass(frozen=True, slots=True)
 class DomainsTooSmall(Cause):
-    """Fewer domains have room for a whole Job than there are Jobs that each get one."""
+    """Fewer domains have room for a whole Job than there are Jobs that need one each."""
 
     asked: OwnDomains
     found: int
@@ -254,7 +254,7 @@ class DomainsTooSmall(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NotTriedYet(Cause):
-    """Members that no verdict speaks of: the gang has not had its turn."""
+    """Members without a verdict: the gang has not had its turn yet."""
 
     gang: GangKey
 
@@ -264,7 +264,7 @@ class NotTriedYet(Cause):
 
 @dataclass(frozen=True, slots=True)
 class SurplusNotTried(Cause):
-    """So many members that no verdict speaks of, of a gang that has a place."""
+    """Members without a verdict, of a gang that already has a place."""
 
     gang: GangKey
     members: int
@@ -277,7 +277,7 @@ class SurplusNotTried(Cause):
 
 @dataclass(frozen=True, slots=True)
 class BeyondMaxWorkers(Cause):
-    """The gang has, or will have, as many workers as it asks for at most."""
+    """The gang has, or will have, the most workers that it allows."""
 
     gang: GangKey
     most: int
@@ -288,7 +288,7 @@ class BeyondMaxWorkers(Cause):
 
 @dataclass(frozen=True, slots=True)
 class StepIncomplete(Cause):
-    """The gang grows by this many workers at once, and fewer wait."""
+    """The gang grows by this many workers at once, but fewer wait."""
 
     gang: GangKey
     step: int
@@ -352,7 +352,7 @@ class ModeNotAllowed(Cause):
 
 @dataclass(frozen=True, slots=True)
 class CoolingDown(Cause):
-    """The gang has changed its size not long ago; it may grow again from `until` on, in seconds."""
+    """The gang has changed its size recently; it may grow again from `until` on, in seconds."""
 
     gang: GangKey
     until: int
@@ -363,7 +363,7 @@ class CoolingDown(Cause):
 
 @dataclass(frozen=True, slots=True)
 class OthersAwaitVolumes(Cause):
-    """Members that no verdict speaks of, while others of the gang wait for their claims."""
+    """Members without a verdict, while other members of the gang wait for their claims."""
 
     gang: GangKey
 
@@ -383,7 +383,7 @@ class PreemptionGivenUp(Cause):
 
 @dataclass(frozen=True, slots=True)
 class SavesAwaited(Cause):
-    """The number of gangs that save their work before they are evicted, until `until` at most."""
+    """The number of gangs that are saving their work before eviction, until `until` at most."""
 
     gangs: int
     until: int
@@ -418,7 +418,7 @@ class MemberGone(Cause):
 
 
 class NodeFault(enum.Enum):
-    """Why there is no room on a node any more, in words."""
+    """Why a node no longer has room, in words."""
 
     GONE = "node {node} is gone"
     NOT_READY = "node {node} is not ready"
@@ -428,7 +428,7 @@ class NodeFault(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class NominationLost(Cause):
-    """The room that was made on a node is not there any more."""
+    """The room that was made on a node no longer exists."""
 
     node: str
     fault: NodeFault
@@ -439,7 +439,7 @@ class NominationLost(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NominationUnused(Cause):
-    """The API server refused so often to bind pods to the room on a node that it is given up."""
+    """The API server refused so often to bind pods in the reserved room that it was given up."""
 
     node: str
     times: int
@@ -450,7 +450,7 @@ class NominationUnused(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NominationExpired(Cause):
-    """The gang lacked members, or its group gangs, for this many seconds with room reserved."""
+    """With room reserved, the gang lacked members or gangs of its group for this many seconds."""
 
     node: str
     seconds: int
@@ -461,7 +461,7 @@ class NominationExpired(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NominationTaken(Cause):
-    """The room that was made on a node goes to `taker`, which has a higher priority."""
+    """The room that was made on a node goes to `taker`, a gang of higher priority."""
 
     node: str
     taker: str

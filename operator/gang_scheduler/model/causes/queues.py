@@ -34,7 +34,7 @@ class QueueOnHold(Cause):
 
 
 class AdmissionLimit(enum.Enum):
-    """A limit of a queue for gangs, however much room is free; in words for a gang beyond it."""
+    """A limit of a queue for gangs, even if room is free; in words for a gang that exceeds it."""
 
     GPUS_PER_JOB = (
         "the members ask for {value} GPUs, and queue {queue} admits {limit} a gang "
@@ -52,7 +52,7 @@ class AdmissionLimit(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LimitMissed(Cause):
-    """The gang has `value` where the queue admits `limit`."""
+    """The gang has `value`, but the queue's limit is `limit`."""
 
     queue: str
     field: AdmissionLimit
@@ -90,7 +90,7 @@ class UnsuitableFlavor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlavorsUnsuitable(Cause):
-    """Members can use none of the flavors of the queue; `pod` is one of these members."""
+    """Members can use none of the queue's flavors; `pod` is one of these members."""
 
     queue: str
     pod: str
@@ -125,7 +125,7 @@ class AbovePotential(Cause):
 
 @dataclass(frozen=True, slots=True)
 class JobLimit(Cause):
-    """As many gangs as the queue may have at once hold quota."""
+    """The queue has its maximum number of gangs with quota."""
 
     queue: str
     most: int
@@ -152,7 +152,7 @@ class QuotaShort(Cause):
 
     def text(self) -> str:
         asked = quantity_of(self.resource, self.asked)
-        # Negative where more is used than there is now.
+        # Negative if usage exceeds what there is now.
         left = quantity_of(self.resource, max(0, self.available))
         queue = f"queue {self.queue} has" if self.queue else f"{_NO_QUEUE} have"
         # Names first.
@@ -209,7 +209,7 @@ class DelaysReserved(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ChecksUnanswered(Cause):
-    """Admission checks that are not ours to answer."""
+    """Admission checks that another controller must answer."""
 
     queue: str
     checks: tuple[str, ...]
@@ -221,7 +221,7 @@ class ChecksUnanswered(Cause):
         )
 
 
-# The admission of a suspended workload was not written, or its pods did not come.
+# A suspended workload could not be started, or its pods were not created.
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class WorkloadGone(Cause):
 
 @dataclass(frozen=True, slots=True)
 class TemplateGone(Cause):
-    """The workload has no pod template where it had one; `path` is in dots."""
+    """A pod template of the workload no longer exists; `path` is in dots."""
 
     path: str
 
@@ -265,7 +265,7 @@ class PatchForbidden(Cause):
 
 @dataclass(frozen=True, slots=True)
 class KueueManages(Cause):
-    """Kueue has a Workload for it, by `name`, and decides when it starts: two would undo it."""
+    """Kueue has a Workload object `name` for it, and decides when it starts."""
 
     name: str
 
@@ -343,7 +343,7 @@ class AskedAgain(Cause):
 
 @dataclass(frozen=True, slots=True)
 class RequestLeaves(Cause):
-    """An earlier request of the gang asks for something else, and is deleted first."""
+    """An earlier request of the gang is for other nodes, and is deleted first."""
 
     request: str
 
@@ -353,7 +353,7 @@ class RequestLeaves(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MostOutstanding(Cause):
-    """A queue has as many pending requests as allowed for a namespace; "" is for no queue."""
+    """A queue has the most pending requests that a namespace may have; "" stands for no queue."""
 
     queue: str
     number: int
@@ -368,7 +368,7 @@ class MostOutstanding(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NotProvisioned(Cause):
-    """All attempts failed: the last one in this state, with this message."""
+    """All attempts failed: the last one ended in this state, with this message."""
 
     number: int
     came: Came
@@ -383,7 +383,7 @@ class NotProvisioned(Cause):
 
 @dataclass(frozen=True, slots=True)
 class TooManyPodSets(Cause):
-    """The members ask for nodes in more ways than a request can say."""
+    """The members need nodes of more kinds than one request can list."""
 
     number: int
     most: int
@@ -407,7 +407,7 @@ class QueueFault(enum.Enum):
 
 
 class QueueDefault(enum.Enum):
-    """Where the queue of gangs is named that name none themselves, in words."""
+    """Where the default queue is set, in words."""
 
     OF_NAMESPACE = f"annotation {values.DEFAULT_QUEUE} of namespace {{namespace}}"
     OF_SETTINGS = "setting defaultQueue"
@@ -417,7 +417,7 @@ class QueueDefault(enum.Enum):
 class QueueUnusable(Cause):
     """The queue that the gang names, of this kind, takes no gangs, or none of its namespace.
 
-    Unless `default` is None the gang names no queue, and is in this one by default.
+    If `default` is not None, the gang names no queue, and this is the default.
     """
 
     queue: str
@@ -435,7 +435,7 @@ class QueueUnusable(Cause):
 
 
 class Inactivity(enum.StrEnum):
-    """The fault of a queue that therefore admits no gangs."""
+    """The fault of a queue that admits no gangs because of it."""
 
     PARENT_NOT_FOUND = "ParentNotFound"
     CYCLE = "Cycle"
@@ -452,7 +452,7 @@ _INACTIVITIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FieldRefused(Cause):
-    """A value that is well written and cannot be meant."""
+    """A value that is well-formed, but cannot be right."""
 
     field: str
     value: str
@@ -463,7 +463,7 @@ class FieldRefused(Cause):
 
 @dataclass(frozen=True, slots=True)
 class QueueInactive(Cause):
-    """The queue, or the one above it that is named, is invalid."""
+    """The queue is invalid, or an ancestor of it is."""
 
     queue: str
     fault: Inactivity
@@ -480,7 +480,7 @@ class QueueInactive(Cause):
 
 @dataclass(frozen=True, slots=True)
 class QueueNotNamed(Cause):
-    """A gang names no queue, and gangs of its namespace must."""
+    """A gang names no queue, which its namespace requires."""
 
     namespace: str
 

@@ -12,7 +12,7 @@ from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import field, label_field
 
 ALWAYS_READ: Final = frozenset({"PodGroup", "Job"})
-"""Kinds of objects without which the scheduler does not start."""
+"""Kinds of objects that must be readable before the scheduler starts."""
 
 
 def _quoted(names: Iterable[str], between: str) -> str:
@@ -74,10 +74,10 @@ class ObjectMissing(Cause):
     def text(self) -> str:
         of = " of scheduling.volcano.sh" if self.gang.source == refs.VOLCANO_POD_GROUP.name else ""
         name = self.gang.name
-        # A JobSet describes a gang for each of its replicatedJobs.
+        # A JobSet describes one gang for each of its replicatedJobs.
         if self.kind == refs.JOB_SET.object_kind:
             name = name.partition("/")[0]
-        # The rights may lack kinds that came with a later release, or that were removed.
+        # The scheduler's rights may not cover kinds of a later release, or may have been reduced.
         or_else = "" if self.kind in ALWAYS_READ else ", or may not be read"
         return f'{self.kind}{of} "{self.gang.namespace}/{name}" does not exist{or_else}'
 
@@ -125,7 +125,7 @@ class GangMissing(Cause):
 
 @dataclass(frozen=True, slots=True)
 class OneSided(Cause):
-    """A gang names one in another namespace, which does not name it in turn."""
+    """A gang names a gang in another namespace, which does not name it in turn."""
 
     gang: GangKey
     name: GangName
@@ -170,7 +170,7 @@ class RoleUnknown(Cause):
 
 @dataclass(frozen=True, slots=True)
 class PriorityDiffers(Cause):
-    """A member has another priority than its PodGroup says of the gang."""
+    """The priority of a member differs from the one that its PodGroup declares."""
 
     pod: str
     priority: int
@@ -185,7 +185,7 @@ class PriorityDiffers(Cause):
 
 @dataclass(frozen=True, slots=True)
 class PreemptionPolicyDiffers(Cause):
-    """A member may evict others where its PodGroup says that it may not, or the other way round."""
+    """Whether a member may evict others differs from what its PodGroup declares."""
 
     pod: str
     preempts: bool
@@ -201,7 +201,7 @@ class PreemptionPolicyDiffers(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ClassDiffers(Cause):
-    """No member is of the PriorityClass that its PodGroup names; the pod is the first one."""
+    """No member has the PriorityClass that its PodGroup names; `pod` is the first one."""
 
     pod: str
     of_pod: str
@@ -225,7 +225,7 @@ class PriorityClassMissing(Cause):
         return f"WorkloadPriorityClass {self.name} does not exist"
 
 
-# Faults in where a gang asks to be placed.
+# Faults in topology requests.
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ class UnknownLayers(Cause):
 
 @dataclass(frozen=True, slots=True)
 class LayersApart(Cause):
-    """Layers of one request that are not all in the same topology."""
+    """The layers of one request are not all in the same topology."""
 
     layers: tuple[str, ...]
 
@@ -285,7 +285,7 @@ class InvalidSlice(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MultipleDoesNotDivide(Cause):
-    """A rigid gang is no multiple of its podCountMultiple."""
+    """The number of members of a rigid gang is not a multiple of its podCountMultiple."""
 
     multiple: int
     members: int
@@ -296,7 +296,7 @@ class MultipleDoesNotDivide(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MultipleNeedsMore(Cause):
-    """The quorum, rounded up to its podCountMultiple, is more members than exist."""
+    """Rounded up to its podCountMultiple, the quorum is larger than the number of members."""
 
     members: int
     quorum: int
@@ -336,7 +336,7 @@ class PodRequestBesideGang(Cause):
 
 @dataclass(frozen=True, slots=True)
 class GangRequestMisplaced(Cause):
-    """A member requests another topology for its gang as a whole than its PodGroup does."""
+    """A member requests a different topology for its whole gang than its PodGroup does."""
 
     pod: str
 
@@ -349,7 +349,7 @@ class GangRequestMisplaced(Cause):
 
 @dataclass(frozen=True, slots=True)
 class PodsetsDiffer(Cause):
-    """Two members of one podset group ask for different topologies."""
+    """Two members of one podset group request different topologies."""
 
     pods: tuple[str, str]
     group: str
@@ -363,7 +363,7 @@ class PodsetsDiffer(Cause):
 
 @dataclass(frozen=True, slots=True)
 class GangsRequestsDiffer(Cause):
-    """Two gangs of one group ask for different topologies: each with the field that does."""
+    """Two gangs of one group request different topologies; each with its field."""
 
     gangs: tuple[GangKey, GangKey]
     fields: tuple[str, str]

@@ -19,7 +19,7 @@ EVICTED: Final = "Evicted"
 
 
 class EvictionTexts:
-    """The evictions of gangs, in names as the namespaces of these gangs may know them."""
+    """Texts on evictions, with the names that the namespaces of the gangs may know."""
 
     def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
@@ -37,7 +37,7 @@ class EvictionTexts:
         }
 
     def finding(self, key: GangKey) -> Finding | None:
-        """Return the condition of a gang that was evicted last for a gang of a queue."""
+        """Return the condition of a gang whose last eviction was for a gang of a queue."""
         found = self._cache.evictions.of(key)
         if not found.yielded:
             return None
@@ -77,7 +77,7 @@ class EvictionTexts:
                 "at": rfc3339(each.at) if each.at else "",
                 "edition": each.edition,
             }
-            # A gang of another namespace that no object describes may have no name to be told by.
+            # A gang of another namespace may have no name that can be shown.
             if written["by"]:
                 yield {name: text for name, text in written.items() if text}
 
@@ -85,13 +85,13 @@ class EvictionTexts:
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 
 
-# The positions of waiting gangs as their PodGroups show them: updated now and then, for the first
-# gangs of each queue.
+# The positions of waiting gangs in the status of their PodGroups: updated now and then, for the
+# first gangs of each queue.
 
 MOST: Final = 100
-"""The number of gangs of a queue that are told their place in it."""
+"""This many gangs of a queue get their place in it."""
 LEAST_SECONDS: Final = 30
-"""Places change with every gang that starts: they are told again only after this time."""
+"""Places change with every gang that starts, so they are updated only after this time."""
 
 
 class Place(NamedTuple):
@@ -176,7 +176,7 @@ def reservation_finding(promised: Promised) -> Finding:
 
 
 def event_of(news: News) -> tuple[str, str] | None:
-    """Return reason and note of an Event; None where a start moved earlier, or is none any more."""
+    """Return reason and note of an Event; None if a start moved earlier, or was withdrawn."""
     now, before = news.now, news.before
     if now is None:
         return None
@@ -191,7 +191,7 @@ def event_of(news: News) -> tuple[str, str] | None:
 
 
 def backfill_of(backfilled: Backfilled | None) -> Mapping[str, Any] | None:
-    """Return the field of a gang that was backfilled, None for any other gang."""
+    """Return the field of a backfilled gang, None for any other gang."""
     if backfilled is None:
         return None
     return {"until": rfc3339(backfilled.until), "for": str(backfilled.ahead_of)}

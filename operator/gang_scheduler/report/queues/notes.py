@@ -38,7 +38,7 @@ def counted(nodes: NodeTable, rules: RequestRules) -> frozenset[str]:
 def unknown_name_notes(
     queue: Queue, queues: Collection[str], resources: Collection[str]
 ) -> tuple[str, ...]:
-    """Return the notes on a Queue of ours, none on resources while no resource is known."""
+    """Return the notes on a Queue of ours; none on resources while no resource is known."""
     return (*_queues(queue, queues), *_resources(queue, resources))
 
 
@@ -71,8 +71,8 @@ def _meant(name: str, known: Collection[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-# A name in a queue that matches nothing is reported only if two checks in a row have found it: the
-# object that it means may still be on its way.
+# A name without a counterpart is reported only if two checks in a row found it: the object with
+# that name may still be created.
 
 LOOK_SECONDS: Final = 5.0
 WITHOUT_EFFECT: Final = "WithoutEffect"
@@ -96,9 +96,9 @@ def _no_resources() -> Collection[str]:
 
 
 class QueueNotes:
-    """An Event on each object with fields that have no effect, once for each state of these.
+    """Reports each object with fields that have no effect by an Event, once for each set of notes.
 
-    `declared` are the queues by uid and `checks` the AdmissionChecks by name, and change.
+    `declared` are the queues by uid and `checks` the AdmissionChecks by name; both change.
     `resources` returns the resources that pods can be charged for, none while there are no nodes.
     """
 
@@ -140,7 +140,7 @@ class QueueNotes:
         return found
 
     def _stays_unknown(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the names in our Queues that mean nothing now, and meant nothing the last time."""
+        """Yield the names in our Queues that matched nothing now and at the last check."""
         before = self._unknown
         queues = {
             uid: each.queue

@@ -38,7 +38,10 @@ _SHOWN: Final[Mapping[Gauge, Callable[[float, float], float]]] = {
 
 
 class QueueMetrics:
-    """Shows figures. As many queues have metrics of their own as the table of metrics lets."""
+    """Sets the metrics of queues.
+
+    Only as many queues as the table of metrics allows have their own.
+    """
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self._cache = cache
@@ -73,7 +76,7 @@ class QueueMetrics:
         return found
 
     def _add_waiting(self, found: Found, name: str, pending: Iterable[GangKey]) -> None:
-        """Add how many gangs wait of each class, and for how long the oldest does."""
+        """Add how many gangs of each class wait, and for how long the oldest has."""
         known = map(self._cache.gang_queue.infos.get, pending)
         infos = [info for info in known if info is not None]
         for priority, number in Counter(map(class_of, infos)).items():
@@ -84,14 +87,14 @@ class QueueMetrics:
         found[metrics.QUEUE_OLDEST_WAIT].append(((name,), wait))
 
     def _reservations(self) -> Iterator[tuple[Labels, float]]:
-        """Yield how long it takes until gangs start that were promised it, where that is known."""
+        """Yield how long it takes until the promised starts, if known."""
         for each in self._cache.gang_queue.reservations.standing():
             queue = each.gangs[0].queue
             if queue is not None and each.start is not None:
                 yield (queue.name,), max(0, each.start - self._clock())
 
     def _deviations(self, figures: Sequence[QueueFigures]) -> Iterator[tuple[Labels, float]]:
-        """Yield how far each queue is above its fair share; the largest part of any resource."""
+        """Yield how far each queue is above its fair share: the largest part of any resource."""
         by_ref = {each.queue.ref: each for each in figures}
         for each in figures:
             root = _root(each, by_ref)
@@ -106,7 +109,7 @@ class QueueMetrics:
 def _utilization(
     amounts: Mapping[tuple[str, FlavorResource], Iterable[Amounts]],
 ) -> Iterator[tuple[Labels, float]]:
-    """Yield the part of its promise that each queue uses, for queues with a promise."""
+    """Yield the used part of each queue's promise, for queues with a promise."""
     used, nominal = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for (name, of), found in amounts.items():
         used[of.resource, name] += sum(each.used for each in found)

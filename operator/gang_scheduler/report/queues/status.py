@@ -32,7 +32,7 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.telemetry.logger import Logger
 
-# The status that a Queue should have now. Pure: it takes figures and returns dicts.
+# The status that a Queue should have now. Pure: takes figures and returns dicts.
 
 ACTIVE = "Active"
 OVERSUBSCRIBED = "Oversubscribed"
@@ -45,7 +45,7 @@ RECENT_SECONDS = 300
 _NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
 _SUMMED = _NAMES[:4]
 _FIRST = (CPU, MEMORY)
-"""The resource that is shown first for a queue without GPUs."""
+"""Shown first for a queue without GPUs."""
 _STOPS = {
     StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
     StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted, running ones go",
@@ -78,7 +78,7 @@ def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
     present = view.written.get("conditions") or []
     known = {each.get("type") for each in present}
     others = (_oversubscribed(figures), _starving(figures))
-    # A condition that is false, and was never written, is left out.
+    # A condition that is false is left out if it was never written.
     findings = [activity(figures), *(e for e in others if e.status or e.type in known)]
     return {
         **_by_flavor(figures.amounts),
@@ -107,7 +107,7 @@ def _is_due(written: Status, recent: RecentUsage, view: View) -> bool:
 
 
 def _seconds(time: object) -> float:
-    """Return a time of a status; the epoch for one that cannot be read."""
+    """Return a time of a status; the epoch for an unreadable one."""
     try:
         return datetime.fromisoformat(str(time)).timestamp()
     except ValueError:
@@ -133,7 +133,7 @@ def is_worth_a_line(figures: QueueFigures) -> bool:
 
 
 def amounts_of(of: FlavorResource, amounts: Amounts) -> dict[str, str]:
-    """Return the figures of a flavor and resource, as documents have them."""
+    """Return the figures of a flavor and resource in the form for documents."""
     quantities = (quantity_of(of.resource, each) for each in amounts)
     return {**of._asdict(), **dict(zip(_NAMES, quantities, strict=True))}
 
@@ -178,7 +178,7 @@ def _summary(
 ) -> dict[str, str] | None:
     """Return the figures of one resource in all flavors together, for the columns of kubectl.
 
-    These are the GPUs of a queue that has some.
+    For a queue with GPUs, these are the GPUs.
     """
     resources = {of.resource for of in amounts}
     if not resources:
@@ -192,7 +192,7 @@ def _summary(
 
 def _first(resources: Collection[str], gpu_resources: Collection[str]) -> tuple[str, set[str]]:
     """Return the resource to show as one figure: its name, and the resources it adds up."""
-    # A queue that counts GPUs under one name counts each once.
+    # A queue with quota for `gpu` counts GPUs of all names under it, each once.
     gpus = {GPU} & {*resources} or {*gpu_resources} & {*resources}
     if gpus:
         return GPU, gpus
@@ -201,7 +201,7 @@ def _first(resources: Collection[str], gpu_resources: Collection[str]) -> tuple[
 
 
 def patch_of(before: Status, after: Status) -> dict[str, Any]:
-    """Return a merge patch that also removes keys of nested objects that are gone.
+    """Return a merge patch that also removes obsolete keys of nested objects.
 
     Top-level keys that only the object has are kept.
     """
@@ -216,7 +216,7 @@ def _replaced(before: Any, after: Any) -> Any:  # noqa: ANN401 - any JSON value.
 
 
 def differs(present: Status, status: Status) -> bool:
-    """Return whether a status says something else than the one that is there."""
+    """Return whether a status differs from the present one."""
     return any(present.get(key) != value for key, value in status.items())
 
 
@@ -235,7 +235,7 @@ def pending_in_trees(figures: Sequence[QueueFigures]) -> Counter[QueueRef]:
 
 
 # New figures wake the writer, and each queue is written only now and then. Objects of other
-# products belong to those products: nothing is written there.
+# products belong to those products and are not written.
 
 LEAST_SECONDS: Final = 10
 """The least time between two writes of one queue: figures change with every pod."""

@@ -81,7 +81,7 @@ def not_bought(refused: Refused) -> str:
 
 
 def by_reason(problems: Iterable[Problem]) -> dict[Reason, str]:
-    """Return all there is to say for each reason."""
+    """Return the full message for each reason."""
     texts: dict[Reason, list[str]] = defaultdict(list)
     for problem in problems:
         texts[problem.reason].append(text_of(problem.cause))
@@ -89,7 +89,7 @@ def by_reason(problems: Iterable[Problem]) -> dict[Reason, str]:
 
 
 def of_preemption(outcome: PreemptionOutcome) -> str:
-    """Return the result of the attempted preemption; "" where no pod could have been evicted."""
+    """Return the result of the attempted preemption; "" if no pod could have been evicted."""
     words = _joined(*_of_preemption(outcome))
     if outcome.attempted_by is None:
         return words
@@ -97,7 +97,7 @@ def of_preemption(outcome: PreemptionOutcome) -> str:
 
 
 def _of_preemption(outcome: PreemptionOutcome) -> Iterator[str]:
-    """Yield the sentences about a try to make room."""
+    """Yield the sentences about an attempt to preempt."""
     match outcome.verdict:
         case PreemptionVerdict.BLOCKED if outcome.block is not None:
             yield blocked(outcome.block)
@@ -115,7 +115,7 @@ def _of_preemption(outcome: PreemptionOutcome) -> Iterator[str]:
 
 
 def blocked(block: PreemptionBlock) -> str:
-    """Return why a gang may not evict pods: kube-scheduler's words where it has any."""
+    """Return why a gang may not evict pods, in kube-scheduler's words if it has any."""
     match block.cause:
         case BlockCause.SWITCHED_OFF:
             return "preemption is switched off"
@@ -149,7 +149,7 @@ def offered(offers: Offers) -> str:
 
 
 def short_names(domains: Iterable[Domain]) -> dict[Domain, str]:
-    """Return LAYER/NAME of each, or its whole path where another one here is called the same."""
+    """Return LAYER/NAME of each domain, or its whole path if several have the same name."""
     names = {each: "/".join((each.layer, *each.path[-1:])) for each in domains}
     called = Counter(names.values())
     return {each: name if called[name] == 1 else str(each) for each, name in names.items()}
@@ -163,7 +163,7 @@ def _nodes(misfit: Misfit) -> str:
     if misfit.nodes == 0:
         return "no nodes available to schedule pods."
     reasons = ", ".join(f"{number} {words}" for words, number in misfit.rejections)
-    # Every node may have room, and still no domain as much as is needed.
+    # Every node may have room, and still no single domain has enough.
     return f"0/{misfit.nodes} nodes are available: {reasons}." if reasons else ""
 
 
@@ -189,7 +189,7 @@ def _members(refused: Refused, misfit: Misfit) -> str:
 
 
 def _step(gang: Gang) -> str:
-    """Return how many workers of a gang come at once, if it has started and these are several."""
+    """Return how many workers a gang adds at once, if it has started and adds more than one."""
     pace = gang.pace
     if pace is None or pace.changed_at is None or pace.elastic.up_step == 1:
         return ""
@@ -322,7 +322,7 @@ def status_of(info: GangInfo) -> dict[str, Any] | None:
 
 
 def scaled_up(gang: Gang, binds: Collection[Bind]) -> str:
-    """Return how a gang has grown with these members; "" if it starts or has got back others."""
+    """Return how a gang has grown by these members; "" if it starts, or only replaced lost ones."""
     pace = gang.pace
     if pace is None or pace.changed_at is None:
         return ""

@@ -24,7 +24,7 @@ def passing(meaning: str, do: str = "") -> Entry:
     return Entry(meaning, (Turn.SCHEDULER,), do)
 
 
-# Conditions of PodGroups, and their reasons that are not reasons to wait.
+# Conditions of PodGroups, and those of their reasons for which no gang waits.
 
 TYPES: Final[Mapping[str, Entry]] = {
     "Scheduled": Entry(

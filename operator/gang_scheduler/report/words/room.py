@@ -39,7 +39,7 @@ def needs(refused: Refused, misfit: Misfit) -> str:
 
 
 def rooms_needed(offers: Offers) -> Iterator[tuple[str, int]]:
-    """Yield the best domains by name, each with the members that have room there."""
+    """Yield the names of the best domains, each with the number of members that fit."""
     shown = offers.best[:DOMAINS_NAMED]
     called = Counter(domain.path[-1:] for domain, _ in shown)
     for domain, room in shown:
@@ -47,7 +47,7 @@ def rooms_needed(offers: Offers) -> Iterator[tuple[str, int]]:
 
 
 def and_more(offers: Offers) -> str:
-    """Return how many domains are not named."""
+    """Return how many other domains there are."""
     left = max(0, len(offers.best) - DOMAINS_NAMED) + offers.more
     return f" and {left} more" if left else ""
 
@@ -58,7 +58,7 @@ def name(domain: Domain) -> str:
 
 
 def of_the_best(offers: Offers | None, before: str) -> str:
-    """Return the name of the best domain after a word; "" where it is the cluster."""
+    """Return the name of the best domain after a word; "" if it is the whole cluster."""
     if offers is None or not offers.best or not offers.best[0][0].path:
         return ""
     return f"{before} {name(offers.best[0][0])}"
@@ -218,7 +218,7 @@ def shortage(refused: Refused, misfit: Misfit) -> str:
 
 
 def if_empty(refused: Refused, misfit: Misfit) -> str:
-    """Return whether the gang can ever fit; "" where that is not known."""
+    """Return whether the gang can ever fit; "" if that is unknown."""
     if refused.if_empty is None or misfit.nodes == 0:
         return ""
     tried = refused.preemption

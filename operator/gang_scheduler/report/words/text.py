@@ -12,7 +12,7 @@ from gang_scheduler.model.refs import natural_key
 
 _NUMBERED: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 _HOST: Final = re.compile(r"[^.]*[^.0-9][^.]*")
-"""The first part of a name with a domain; an address has none."""
+"""The first part of a name with a domain. IP addresses do not match."""
 
 
 def folded(names: Iterable[str]) -> str:
@@ -30,14 +30,14 @@ def folded(names: Iterable[str]) -> str:
 
 
 def without_domain(names: Iterable[str]) -> list[str]:
-    """Return the names of hosts, if all of them are in one domain; else the names as they are."""
+    """Return host names without their domain if all share it; else the names unchanged."""
     names = list(names)
     parts = [_parted(name) for name in names]
     return [host for host, _ in parts] if len({domain for _, domain in parts}) == 1 else names
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Return the host of a name, and its domain with the dot."""
+    """Return the host of a name, and its domain with the leading dot."""
     host, dot, domain = name.partition(".")
     return (host, dot + domain) if _HOST.fullmatch(host) else (name, "")
 
@@ -65,7 +65,7 @@ def _follows(before: str, number: str) -> bool:
 
 
 def _width(number: str) -> int:
-    """Return how many digits a number has that has leading zeros; 0 for one that has none."""
+    """Return the number of digits of a number with leading zeros; 0 for other numbers."""
     return len(number) if number[0] == "0" and len(number) > 1 else 0
 
 
@@ -73,12 +73,11 @@ def _written(run: Sequence[str]) -> str:
     return run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}"
 
 
-# Members that another scheduler has to place: the name of that scheduler, and the names that are
-# ours.
+# Members that another scheduler must place: its name, and our own names.
 
 
 def foreign_members(pods: Iterable[Pod], schedulers: Collection[str]) -> str:
-    """Return how many members have which schedulerName, and which are ours."""
+    """Return how many members have which schedulerName, and our own names."""
     counts = Counter(pod.scheduler or "none" for pod in pods)
     have = ((n, name, "has" if n == 1 else "have") for name, n in counts.items())
     said = [f"{n} of its pods {has} schedulerName {name}" for n, name, has in have]
@@ -91,15 +90,15 @@ def ours(schedulers: Collection[str]) -> str:
     return f"ours {are} {' and '.join(sorted(schedulers))}"
 
 
-# A name too long for its place is shortened so that it can still be told from others.
+# A name that is too long for its place is shortened so that it stays distinguishable.
 
 CUT: Final = "..."
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text that is no longer than `most`: its beginning and its end, which tell it apart.
+    """Return a text shortened to `most` characters; its beginning and its end are kept.
 
-    Spaces before it stay: they say how deep it is in a tree.
+    Leading spaces stay: they show the depth in a tree.
     """
     if len(text) <= most:
         return text

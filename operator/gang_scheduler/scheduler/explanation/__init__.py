@@ -1,4 +1,4 @@
-"""Why one gang waits, and which change would help. All of it is asked at the turn of the gang.
+"""Why one gang waits, and which change would help.
 
-Open `explain` first.
+All of it refers to the state of the cycle at the gang's turn. Open `explain` first.
 """

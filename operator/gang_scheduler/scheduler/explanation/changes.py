@@ -1,4 +1,4 @@
-"""Changes that might start a group: one fact changed, a weaker request, or more quota."""
+"""Changes that might start a group: one changed fact, a smaller request, or more quota."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -277,20 +277,20 @@ def _with_group(snapshot: Snapshot, group: GangGroup, changed: GangGroup) -> Sna
     return replace(snapshot, groups=groups)
 
 
-# Weaker requests of a group, and the quota that it would need. `variants` tries each of them in a
+# Smaller requests of a group, and the quota that it would need. `variants` tries each of them in a
 # cycle.
 
 MOST_CLASSES: Final = 3
 MOST_SETS: Final = 2
 MOST_LABELS: Final = 3
 LEAST_PART: Final = 2
-"""If a member fits some nodes, no request below this part of its request is proposed."""
+"""No request below this part of a member's request is proposed, if the member fits some nodes."""
 MOST_ON_A_NODE: Final = 16
-"""The most parts into which the room of a node is divided."""
+"""The room of a node is divided into at most this many parts."""
 
 
 def raised(turn: Turn, lines: Sequence[QueueQuota], *, above: bool) -> tuple[Raised, ...]:
-    """Return more quota that may be enough: of the queue, and if `above`, of the queues above it.
+    """Return more quota that may be enough: for the queue, and if `above`, for its ancestors.
 
     Empty if no queue is short of quota.
     """
@@ -313,7 +313,7 @@ def raised(turn: Turn, lines: Sequence[QueueQuota], *, above: bool) -> tuple[Rai
 
 
 def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
-    """Return the quota that a queue lacks, at least as much as the quota `below` it grows by."""
+    """Return the missing quota of a queue, at least as much as the quota `below` it grows."""
     promised = max(line.nominal + max(line.short, below), line.used + line.adds)
     quota = forest.queue(line.queue).quotas.get(line.key)
     limit = quota.limit if quota is not None else None
@@ -321,7 +321,7 @@ def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
 
 
 def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
-    """Yield the most that members may ask of resources that no node has, else of the short ones.
+    """Yield the largest requests that might fit: of resources that no node has, else of short ones.
 
     `needed` members must fit at once.
     """
@@ -340,7 +340,7 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
             continue
         free = trial.free_of(resource)[usable]
         if int((free // asked).clip(min=0).sum()) >= needed:
-            continue  # It is another resource that is short.
+            continue  # Another resource is short.
         most = _largest(free[free > 0], needed, asked)
         if most is not None and most * LEAST_PART >= asked:
             yield (_lowered(resource, most, asked),)
@@ -367,7 +367,7 @@ def _largest(free: IntArray, needed: int, asked: int) -> int | None:
 
 
 def tolerated(turn: Turn) -> Iterator[tuple[Taint, ...]]:
-    """Yield the taints that alone keep members from nodes, apart from room; most nodes first.
+    """Yield the taints that, apart from room, are the only obstacle on nodes; most nodes first.
 
     Then all of these taints together.
     """

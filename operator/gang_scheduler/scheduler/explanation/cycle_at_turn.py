@@ -18,10 +18,10 @@ from gang_scheduler.scheduler.units import PlacementUnit
 
 
 class Turn:
-    """The state of the cycle when it decides a group: all room decided before is taken.
+    """The state of the cycle when it decides a group: earlier decisions have taken their room.
 
     `snapshot` lacks members that the pace of their gangs holds back. `forest` is None without
-    queues. `placements` and `preemptions` were decided before, and `nominated` is reserved room.
+    queues. `placements` and `preemptions` were decided earlier, and `nominated` is reserved room.
     """
 
     def __init__(self, cycle: Cycle, group: GangGroup) -> None:
@@ -37,7 +37,7 @@ class Turn:
         self._trial = placing.trial.copy()
 
     def trial(self) -> Trial:
-        """Return a copy of the trial to change, with an effort of its own."""
+        """Return a copy of the trial that may be changed, with its own effort."""
         trial = self._trial.copy()
         trial.effort = Effort()
         return trial

@@ -126,7 +126,7 @@ class _UnitRoom:
         return min(number, int(slots.clip(max=number).sum()))
 
     def _in_order(self, slots: IntArray) -> list[int]:
-        """Return the domains that are open to the members, most room first."""
+        """Return the domains that members may use, most room first."""
         open_to_it = np.arange(len(slots))
         if self._area is not None:
             starts = self._area.tree.levels[self._depth].starts
@@ -198,7 +198,7 @@ def _area_of(unit: PlacementUnit) -> Area | None:
 
 
 def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray) -> NearestNode:
-    """Return the node that lacks the fewest resources; of these, the smallest part of one."""
+    """Return the node that lacks the fewest resources; among these, the smallest part of one."""
     rows = np.flatnonzero(near)
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
     free = np.array([trial.free_of(name)[rows] for name, _ in asked])
@@ -220,7 +220,10 @@ def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray
 
 
 def _with_holders(rooms: Sequence[DomainRoom], holders: Holders) -> tuple[DomainRoom, ...]:
-    """Add the gangs that hold the nearest nodes. Looks at every pod that runs, once a resource."""
+    """Add the gangs that hold the nearest nodes.
+
+    Looks at every running pod, once a resource.
+    """
     nearest = [each.nearest for each in rooms if each.nearest is not None]
     by_resource = {
         resource: holders.of((each.node for each in nearest), resource)

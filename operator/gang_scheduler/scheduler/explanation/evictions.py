@@ -46,7 +46,7 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroun
 
 
 def _leaving(turn: Turn, plan: Plan, running: BoundPods) -> Iterator[BoundPod]:
-    """Yield the pods that leave even without this group, victims of other gangs among them."""
+    """Yield the pods that leave even without this group, such as victims of other gangs."""
     own = preemption_for(turn.group, plan)
     yield from running.leaving
     for each in plan.preemptions:

@@ -42,13 +42,13 @@ from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.units import PlacementUnit
 
 # The cycle checks quota before nodes, and names the first shortfall. A gang that waits for quota
-# may lack room as well, and more quota would not start it. The larger shortfall is told first.
+# may lack room as well, and more quota would not start it. The larger shortfall is named first.
 
 NOTHING: Final = Fraction(0)
 
 
 def room_beside_quota(turn: Turn, refused: Refused) -> Refused | None:
-    """Return why a gang that waits for quota would wait with quota, without evictions.
+    """Return why a gang that waits for quota would still wait if it had quota, without evictions.
 
     None if there is room for it.
     """
@@ -77,7 +77,7 @@ def in_order(
 
 
 def _missing_of(quota: tuple[QueueQuota, ...]) -> Fraction:
-    """Return the largest missing part of any resource that the gang adds."""
+    """Return the largest missing share of any resource that the gang adds."""
     return max((Fraction(each.short, each.adds) for each in quota if each.adds), default=NOTHING)
 
 
@@ -168,7 +168,7 @@ def _never_starts(gang: Gang, refused: Mapping[GangKey, Refused], turn: Turn) ->
 
 
 def _asked(gangs: Iterable[Gang]) -> Counter[str]:
-    """Return the requests of the quorums of gangs."""
+    """Return the sum of requests of the gangs' quorums."""
     asked: Counter[str] = Counter()
     for gang in gangs:
         for pod in gang.pending[: gang.quorum]:

@@ -98,14 +98,14 @@ class StartBasis(enum.StrEnum):
     ENDS = "Ends"
     """It fits once running gangs have ended, even if other gangs start before it."""
     NEVER = "Never"
-    """It does not fit even once all have ended that do."""
+    """It does not fit even once all gangs with a declared end have ended."""
 
 
 class Start(Part, frozen=True):
-    """When a gang starts at the earliest that is known.
+    """The earliest known start of a gang.
 
-    `after` is the gang that must end last; None where its room is free already. `at` is None where
-    that gang has no declared end.
+    `after` is the gang that must end last; None if its room is free already. `at` is None if that
+    gang has no declared end.
     """
 
     basis: StartBasis
@@ -144,9 +144,9 @@ class QuotaLine(Part, frozen=True):
 
 
 class Holder(Part, frozen=True):
-    """A gang that holds an amount of a resource of one node with its `pods`.
+    """A gang whose `pods` hold an amount of a resource on one node.
 
-    `gang` None: gangs that come before this one take it in this cycle.
+    If `gang` is None, gangs with earlier turns take it in this cycle.
     """
 
     gang: str | None
@@ -186,7 +186,7 @@ class DomainRoom(DomainSlots, frozen=True):
     """A domain with the reasons why no more members find room on its `nodes`.
 
     `nearest` lacks only resources; `rejections` are the reasons of the other nodes. `filled` nodes
-    are full of the members themselves.
+    are full because of the members themselves.
     """
 
     nodes: int
@@ -196,7 +196,7 @@ class DomainRoom(DomainSlots, frozen=True):
 
 
 class Where(Part, frozen=True):
-    """The room of every domain of a layer, most room first, for `needed` members.
+    """The room in every domain of a layer, most room first, for `needed` members.
 
     `must`: the members must be in one domain. `at_most`: the numbers are upper bounds.
     """
@@ -215,9 +215,9 @@ class Where(Part, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room for the unit with the largest shortfall. `gangs` are its gangs.
+    """The room for the unit with the largest shortfall.
 
-    At most `a_node` of its members fit on one empty node.
+    `gangs` are its gangs. At most `a_node` of its members fit on one empty node.
     """
 
     where: Where
@@ -249,10 +249,10 @@ class NodeReason(RejectedNodes, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Barred:
-    """The nodes with the labels that a pod asks for, if it may be on none of them.
+    """The nodes with the labels that a pod requires, if all of them reject it.
 
     `taints` has each taint that the pod does not tolerate, with its number of nodes, most first.
-    `selector` is empty for a pod that asks only by node affinity.
+    `selector` is empty for a pod that uses only node affinity.
     """
 
     nodes: int
@@ -290,7 +290,7 @@ class Victims(Part, frozen=True):
 
 
 class Spared(Part, frozen=True):
-    """How many pods of lower priority something protects, and the first of them."""
+    """How many pods of lower priority are protected in some way, and the first of them."""
 
     reason: Sparing
     pods: int
@@ -300,9 +300,10 @@ class Spared(Part, frozen=True):
 class Protection(Part, frozen=True):
     """How many pods run, and which of them a gang of this priority may not evict.
 
-    `ranked` pods do not have a lower priority; the lowest is `lowest_of_ranked`, of pod `nearest`.
-    `protected` pods have one, but may not be evicted now: `spared_by` says why. The others are
-    `lower`. For `under_budget` of these a PodDisruptionBudget allows no eviction: they go last.
+    `ranked` pods do not have a lower priority; the lowest of their priorities is
+    `lowest_of_ranked`, of pod `nearest`. `protected` pods have a lower priority, but may not be
+    evicted now: `spared_by` says why. The other pods are `lower`. For `under_budget` of these a
+    PodDisruptionBudget allows no eviction: they are evicted last.
     """
 
     pods: int

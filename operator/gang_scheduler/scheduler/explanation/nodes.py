@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
-# The gangs that hold the room of a node: gangs that run, and gangs that come before.
+# The gangs that hold the room of a node: running gangs, and gangs with earlier turns.
 
 
 class Holders:
@@ -115,7 +115,7 @@ class Rejections:
 
 
 def rejections_of(pod_class: PodClass, trial: Trial, profile: Profile) -> Rejections:
-    """Return why nodes reject one more pod of a class. Asks each filter once."""
+    """Return why nodes reject one more pod of a class. Each filter is asked once."""
     left = np.ones(len(trial.nodes), dtype=np.bool_)
     short = np.zeros_like(left)
     found = []
@@ -148,7 +148,7 @@ def _filters(
 MOST_CLASSES: Final = 8
 NODES_NAMED: Final = 3
 MOST_READ: Final = 200
-"""How many nodes are asked for their reason, if a filter has several."""
+"""This many nodes are asked for their reason, if a filter has several reasons."""
 VALUES_NAMED: Final = 4
 
 
@@ -189,7 +189,7 @@ def _of_class(pod_class: PodClass, pods: list[Pod], found: Rejections, trial: Tr
 
 
 def _barred(pod_class: PodClass, nodes: NodeTable) -> Barred | None:
-    """Return the nodes with the labels that the pod asks for, if it may be on none of them."""
+    """Return the nodes with the labels that the pod requires, if all of them reject it."""
     matching = node_affinity.passes(pod_class, nodes)
     if matching.all() or not matching.any():
         return None

@@ -82,7 +82,7 @@ def quota_of(turn: Turn) -> tuple[QueueQuota, ...]:
 
 
 def charge_of(turn: Turn, forest: Forest) -> Charge:
-    """Return the charge of the quorums: in the first flavors that suit, else in any flavor."""
+    """Return the charge of the quorums: in the first suitable flavors, else in any flavor."""
     state = turn.snapshot.queues
     declared = state.declared if state is not None else QueueSet()
     request = turn.request()

@@ -1,6 +1,7 @@
 """When a gang starts: at its promised start, else once enough running gangs have ended.
 
-Only declared ends count. Gangs that come before are ignored: they may take the freed room.
+Only declared ends count. Gangs with earlier turns are ignored, although they may take the freed
+room.
 """
 
 import itertools
@@ -23,10 +24,10 @@ from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOpti
 from gang_scheduler.scheduler.units import PlacementUnit
 
 ANY_TIME: Final = 2**40
-"""A horizon so far away that every declared end counts."""
+"""A time so far ahead that every declared end counts."""
 
 MOST_PLACES: Final = 100
-"""The most ends that are tried one by one, where an earlier end may be enough."""
+"""At most this many ends are tried one by one, if an earlier end may be enough."""
 
 
 def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
@@ -79,7 +80,7 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
         return future_room.find(request, request.assignments, units_of) is not None
 
     if fits(0):
-        return None  # It waits for something else than ends.
+        return None  # It waits for something else than the ends of gangs.
     place = _by_halving(len(releases), fits)
     if _depends_on_others(request):
         place = next(filter(fits, _places(releases, place)), place)
@@ -95,9 +96,9 @@ def _start(basis: StartBasis, at: int | None, after: GangKey | None) -> Start:
 
 
 def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:
-    """Return the first place that fits, if all later ones do; None if the last place does not fit.
+    """Return the first place that fits, by bisection; None if even the last one does not.
 
-    More room never takes a place away, unless members ask for other pods near them.
+    More room never takes a place away, unless members depend on other pods near them.
     """
     if not fits(last):
         return None
@@ -109,13 +110,13 @@ def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:
 
 
 def _depends_on_others(request: Request) -> bool:
-    """Return whether members ask for pods near them, which may end too early."""
+    """Return whether members require pods near them, which may end too early."""
     classes = (each for unit in request.units for each in unit.classes)
     return any(each.pod_affinity is not None for each in classes)
 
 
 def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
-    """Yield the first places before a known one, only the last place of each moment."""
+    """Yield the first places before a known one; of several at the same time, only the last."""
     most = len(releases) if known is None else known - 1
     moments = (
         place
@@ -128,7 +129,7 @@ def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
 
 
 def _of_decided(turn: Turn, clock: Clock) -> Iterator[Release]:
-    """Yield the gangs that the cycle placed before."""
+    """Yield the gangs that the cycle has already placed."""
     rows, by_group = turn.snapshot.nodes.rows, dict[GangKey, Release]()
     for unit, placement in turn.placements.items():
         if not placement.binds:

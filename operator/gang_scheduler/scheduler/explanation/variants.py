@@ -35,10 +35,10 @@ from gang_scheduler.scheduler.policies import Profile
 MOST: Final = 6
 """The most variants that are told."""
 MOST_NUMBERS: Final = 6
-"""How many numbers of members or priorities are tried at most."""
+"""At most this many numbers of members or priorities are tried."""
 MOST_FLAVORS: Final = 4
 MOST_RAISES: Final = 4
-"""How often quota is raised again, because gangs that come before take some of it."""
+"""How often quota is raised again, because gangs with earlier turns take some of it."""
 DOMAINS_NAMED: Final = 4
 
 
@@ -77,7 +77,7 @@ def _more_quota(asked: Asked) -> Iterator[Variant]:
 def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
     """Return the quota with which the group starts: it is raised until it is enough.
 
-    More quota also starts gangs that come before the group, and these take some of it.
+    More quota also starts gangs with earlier turns, which take some of it.
     """
     turn, lines = asked.turn, asked.quota
     all_raised: dict[tuple[QueueRef, FlavorResource], changes.Raised] = {}
@@ -144,7 +144,7 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
 
 
 def _fewer(asked: Asked) -> Iterator[Variant]:
-    """Yield the largest minMember that starts, of the largest gang of the unit that lacks room."""
+    """Yield the largest minMember that starts, for the largest gang of the unit without room."""
     gang = _largest(asked)
     least, most = gang.bound + 1, gang.min_member - 1
     if gang.singly or least > most:
@@ -178,7 +178,7 @@ def _largest(asked: Asked) -> Gang:
 
 
 def _softer(asked: Asked) -> Iterator[Variant]:
-    """Yield each layer that the group would only have to prefer."""
+    """Yield each required layer that would have to become a preference."""
     for layer in changes.layers_of(asked.group):
         shot = changes.with_preferred(asked.snapshot, asked.group, layer)
         made = Variant(change=Change.SOFTER_LAYER, layer=layer.name, by=reasons.Turn.SUBMITTER)
@@ -202,7 +202,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
         made = Variant(change=Change.HIGHER_PRIORITY, number=priority, by=reasons.Turn.SUBMITTER)
         return _started(asked, shot, made)
 
-    # The search maximises a number: the more candidates are left out, the lower the priority.
+    # The search maximises a number: the more candidates it leaves out, the lower the priority.
     if candidates:
         last = len(candidates) - 1
         found = start(0)
@@ -212,7 +212,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
 
 
 def _rested(asked: Asked) -> Iterator[Variant]:
-    """Yield the start that evictions allow once all minimum run times are over."""
+    """Yield the start that becomes possible once all minimum run times are over."""
     if asked.surroundings.rested is not None:
         shot = changes.with_bound_pods(asked.snapshot, asked.surroundings.rested)
         found = _started(asked, shot, Variant(change=Change.RUN_TIMES_OVER, by=None))
@@ -320,13 +320,13 @@ def _in_plan(
 
 
 def _in_free_room(asked: Asked, snapshot: Snapshot, variant: Variant) -> Variant | None:
-    """Return the variant as `_started` does; also None if pods would have to leave."""
+    """Return the variant as `_started` does; None also if pods would have to be evicted."""
     found = _started(asked, snapshot, variant)
     return found if found is not None and not found.victims else None
 
 
 def _first(tried: Iterable[Variant | None]) -> Iterator[Variant]:
-    """Yield the first variant that starts the group, and try no later one."""
+    """Yield the first variant that starts the group; later ones are not tried."""
     return islice(filter(None, tried), 1)
 
 
