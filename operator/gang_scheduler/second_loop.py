@@ -1,4 +1,4 @@
-"""An event loop of uvloop, and a second one in a thread of its own.
+"""uvloop as the event loop, and a second loop in its own thread.
 
 The second loop serves everything that must answer while the first one computes: probes, metrics,
 the Lease.
@@ -41,7 +41,7 @@ class Beside:
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run an awaitable on the other loop and return its result.
 
-        A cancellation ends it there first.
+        A cancellation first ends it there.
         """
         tasks: list[asyncio.Task[T]] = []
         loop = asyncio.get_running_loop()
@@ -64,24 +64,24 @@ class Beside:
 
 
 def _cancel(tasks: list[asyncio.Task[Any]]) -> None:
-    # Not before: the task is made on the other loop, in its turn.
+    # Not earlier: the task is created on the other loop, when that gets to it.
     tasks[0].cancel()
 
 
 def _look_at(task: asyncio.Task[Any]) -> None:
-    # An error that was not retrieved would be logged as forgotten.
+    # An error that is not retrieved would be logged as forgotten.
     if not task.cancelled():
         task.exception()
 
 
 class Loop(uvloop.Loop):
-    """uvloop's, without its mistake with connections that break while they are made.
+    """uvloop's loop, with a fix for connections that break while they are made.
 
     If the first write of a TLS handshake fails, uvloop closes the descriptor of the socket that it
-    was given and leaves the socket object as it is (MagicStack/uvloop#738 in part). The object
-    closes that number once more when it is collected. By then another connection may have it, which
-    is then dead without notice; each new socket of that number is refused (`File descriptor 19 is
-    used by transport`), and in the end libuv aborts the process.
+    was given, but leaves the socket object open (MagicStack/uvloop#738 in part). When the object is
+    collected, it closes that number once more. By then, another connection may use the number, and
+    silently dies. Each new socket with that number is then refused (`File descriptor 19 is used by
+    transport`), and in the end libuv aborts the process.
     """
 
     async def create_connection(
@@ -90,7 +90,10 @@ class Loop(uvloop.Loop):
         sock: socket.socket | None = None,
         **how: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """Return a transport and its protocol. A connected `sock` is the loop's from then on."""
+        """Return a transport and its protocol.
+
+        A connected `sock` belongs to the loop from then on.
+        """
         try:
             return await super().create_connection(*args, sock=sock, **how)
         finally:

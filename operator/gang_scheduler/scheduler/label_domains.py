@@ -8,10 +8,10 @@ from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, LabelColumn,
 
 
 class Caps(NamedTuple):
-    """How many pods of a class may come to each domain of a key at once.
+    """How many pods of a class each domain of a key may get at once.
 
-    `domains` are codes by node row, ABSENT for nodes in no domain, which have no limit; `most` is
-    by code.
+    `domains` are codes by node row, ABSENT for nodes without the label, which have no limit; `most`
+    is by code.
     """
 
     domains: IntArray
@@ -19,15 +19,15 @@ class Caps(NamedTuple):
 
 
 def by_domain(column: LabelColumn, counts: IntArray) -> IntArray:
-    """Return the counts summed by domain, by code; nodes without the label are in none."""
-    # Code -1 is a domain of its own for a moment.
+    """Return the counts summed by domain, by code; nodes without the label are left out."""
+    # Code -1 temporarily counts as a domain.
     sums = np.bincount(column.codes + 1, weights=counts, minlength=len(column.values) + 1)
     found: IntArray = sums[1:].astype(np.int64)
     return found
 
 
 def in_domain(column: LabelColumn, counts: IntArray) -> IntArray:
-    """Return for each node the counts summed over its domain; 0 for a node in none."""
+    """Return for each node the sum over its domain; 0 for a node without one."""
     codes = column.codes + 1
     sums = np.bincount(codes, weights=counts, minlength=len(column.values) + 1)
     sums[0] = 0

@@ -41,7 +41,7 @@ class PlaceSurplus(Protocol):
 class Placing:
     """Finds room for groups, and makes room for them, on one trial.
 
-    The decisions go to `decided`. `watch`, if any, is called before a group is decided.
+    The decisions go to `decided`. `watch`, if given, is called before a group is decided.
     """
 
     def __init__(self, snapshot: Snapshot, profile: Profile, decided: Decided) -> None:
@@ -60,10 +60,10 @@ class Placing:
         self.asking = AskingGroups(snapshot)
 
     def admitted(self, group: GangGroup) -> GangGroup | None:
-        """Return the group without departing members; None if it is refused, with the reasons."""
+        """Return the group without departing members; None if it is refused, with reasons."""
         decided = self.decided
         group = decided.deciding = self.evaluator.departures.without(group)
-        # Room that is reserved for lower priorities counts for the minResources of this group.
+        # Room that is reserved for lower priorities counts for this group's minResources.
         nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
         nominations = nominated_room.release(self.evaluator.displaceable(group)) if asks else ()
@@ -77,7 +77,7 @@ class Placing:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
-        # Asked of every gang that waits, in each cycle.
+        # This runs for every waiting gang, in each cycle.
         if self.watch is not None or self.trial.spare is not None:
             self.show(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
@@ -104,9 +104,9 @@ class Placing:
     ) -> Outcome:
         """Take room for the quorums, unless equal ones are known not to fit.
 
-        `nominations` is the room that was reserved for the group and is released now.
+        `nominations` is the group's reserved room, which is released now.
         """
-        # To members that replace lost ones more nodes are open.
+        # Members that replace lost ones may use more nodes.
         opened = self.trial.closed is not self.trial.spare
         known = None if nominations or opened else self.known_misfits.known(units)
         if known is not None:
@@ -124,7 +124,7 @@ class Placing:
         return outcome
 
     def make_room(self, group: GangGroup, request: ReclaimRequest | None = None) -> None:
-        """Nominate the group to room that pods leave or must leave, if that is enough."""
+        """Nominate the group to room that pods are leaving or must leave, if that is enough."""
         if self.trial.spare is not None:
             self.open_spare(group)
         units = self.lacking(group)
@@ -134,8 +134,8 @@ class Placing:
             self.decided.refused.note_preemption(group, outcome)
 
     def lacking(self, group: GangGroup) -> tuple[PlacementUnit, ...]:
-        """Return the units with the part of their quorums that has no place."""
-        # Units without a quorum come with the surplus.
+        """Return the units with the parts of their quorums that have no place."""
+        # Units without a quorum are handled with the surplus.
         units = tuple(unit for unit in self.decided.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.decided.in_part:
             return tuple(_partially_bound(units, self.decided.placements))
@@ -148,9 +148,9 @@ class Placing:
         nominations: Sequence[Nominated],
         request: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
-        """Reserve room for the quorums that pods leave or must leave, if that is enough.
+        """Reserve room that pods are leaving or must leave for the quorums, if that is enough.
 
-        With a `request` on quota, too.
+        With a `request`, quota must be enough, too.
         """
         alike = None if nominations else prospects(group, units, self.evaluator.pools.own(group))
         if alike and request is not None:
@@ -186,7 +186,7 @@ class Placing:
         return self.evaluator.attempt_each(group, units[0], nominations, request)
 
     def _give_up_room(self) -> None:
-        """Record that room is not reserved for a gang any more: other gangs may fit there."""
+        """Record that a gang's room is no longer reserved: other gangs may fit there."""
         self.known_misfits.clear()
         self.hopeless.clear()
 
@@ -200,9 +200,9 @@ class Placing:
                 refused |= provisioning.retold(group, refused, judgement)
 
     def may_ask(self, group: GangGroup) -> bool:
-        """Return whether a group lacks nothing but room, which was not found by eviction, either.
+        """Return whether a group lacks only room, and eviction cannot make it.
 
-        Nothing is asked for before that is sure. But a request that stands is not forgotten.
+        New nodes are not requested before that is certain. But an existing request is kept.
         """
         refused = self.decided.refused
         if group.waiting[0].key in self.decided.gangs:
@@ -224,7 +224,7 @@ class Placing:
     def grow(
         self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
     ) -> None:
-        """Place more members of a unit: as many as fit of the members of `some`."""
+        """Place more members of a unit: as many of `some` as fit."""
         decided = self.decided
         placed = decided.placements[unit]
         grown = self.surplus.grow(some, placed, decided.placements, moving=moving)
@@ -256,8 +256,8 @@ class Placing:
     ) -> None:
         """Give waiting quorums the room of surplus that was placed with moved quorums.
 
-        A waiting quorum that did not fit before may fit now that other quorums have moved.
-        Surplus is placed again in the room that is left.
+        A waiting quorum that did not fit before may fit now that other quorums have moved. Surplus
+        is then placed again in the remaining room.
         """
         decided = self.decided
         waiting = decided.without_room(groups)
@@ -304,7 +304,7 @@ class Placing:
         return None
 
     def _gains(self, group: GangGroup) -> bool:
-        """Return whether pods that were placed since may have made room for the group."""
+        """Return whether newly placed pods may have made room for the group, by its affinity."""
         units = self.decided.units[group.gangs[0].key]
         return bool(self.decided.placements) and any(unit.gains for unit in units)
 

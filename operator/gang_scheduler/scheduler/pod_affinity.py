@@ -14,9 +14,9 @@ from gang_scheduler.scheduler import label_domains
 K = TypeVar("K", bound=Hashable)
 NO_TERMS: Mapping[AffinityTerm, IntArray] = {}
 _Source = tuple[IntArray | None, IntArray | None]
-"""The columns that something was found from. None of them ever changes: a change is a copy."""
+"""The columns from which results were computed. They never change: a change makes a copy."""
 MOST_REMEMBERED: Final = 20_000_000
-"""How many verdicts on a node by a term are remembered."""
+"""At most this many verdicts on a node by a term are remembered."""
 
 
 class PodAffinityLedger:
@@ -34,7 +34,7 @@ class PodAffinityLedger:
         self._none_there = np.zeros(len(nodes), dtype=np.int64)
         self._nodes = nodes
         self.summed = 0
-        """How often a column was summed by domain: work that is counted."""
+        """How often a column was summed by domain, which counts as work."""
         self._near: dict[tuple[PodSelector, str, bool], tuple[_Source, BoolArray]] = {}
 
     def copy(self) -> "PodAffinityLedger":
@@ -64,7 +64,7 @@ class PodAffinityLedger:
         return allowed
 
     def is_near_none(self, selector: PodSelector, keys: Iterable[str]) -> bool:
-        """Return whether no pod that the selector selects is in a domain of any of the keys."""
+        """Return whether no domain of any key has a pod that the selector selects."""
         source = self._present.get(selector), None
         if source[0] is None:
             return True
@@ -80,7 +80,7 @@ class PodAffinityLedger:
         return found
 
     def avoided_by(self, pod_class: PodClass) -> BoolArray:
-        """Return the nodes near pods that want none of this class near."""
+        """Return the nodes near pods with anti-affinity to this class."""
         found = np.zeros(len(self._nodes), dtype=np.bool_)
         for term, column in self.avoiding(pod_class):
             found |= self._found(term.selector, term.key, (column, None), avoiding=True)
@@ -94,7 +94,7 @@ class PodAffinityLedger:
     def apply(
         self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
     ) -> None:
-        """Count this many pods of a class on these rows; negative counts take back."""
+        """Count this many pods of a class on these rows; negative counts undo it."""
         columns = self._nominated if nominated else self._present
         for selector in pod_class.selected_by:
             self._add(columns, selector, rows, counts)

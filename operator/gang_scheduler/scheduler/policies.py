@@ -21,24 +21,24 @@ class OneByOne(Protocol):
     """
 
     def open(self) -> BoolArray:
-        """Return the nodes that the filter leaves to the next pod. Not to be changed."""
+        """Return the nodes that the filter allows for the next pod. They must not be changed."""
 
     def placed(self, row: int) -> None:
         """Note that a pod of the class is on a node. Costs a few vector operations."""
 
 
 class ScoresOneByOne(Protocol):
-    """How much nodes are preferred while pods of one class are placed one by one."""
+    """The scores of a preference while pods of one class are placed one by one."""
 
     def score(self) -> IntArray:
-        """Return how much each node is preferred by the next pod. Not to be changed."""
+        """Return the scores of the nodes for the next pod. They must not be changed."""
 
     def placed(self, row: int) -> None:
         """Note that a pod of the class is on a node. Costs a few vector operations."""
 
 
 class Steady:
-    """The scores of a preference that pods of a class do not change for each other."""
+    """Scores that do not change when pods of the same class are placed."""
 
     def __init__(self, scores: IntArray) -> None:
         self._scores = scores
@@ -52,7 +52,7 @@ class Steady:
 
 
 class NodeFilter(Protocol):
-    """Depends on the node and the class alone: computed once a class while nodes do not change."""
+    """Depends only on the node and the class: computed once a class until nodes change."""
 
     @property
     def obstacle(self) -> Obstacle:
@@ -92,10 +92,10 @@ class CoupledFilter(RoomFilter, Protocol):
         """Return whether a pod of the class on one node changes the slots of other nodes."""
 
     def at_once(self, ask: PodClass, trial: Trial) -> Caps | None:
-        """Return how many pods may be placed at once, if coupled; None is one in the cluster."""
+        """Return how many pods may be placed at once if coupled; None: only one in the cluster."""
 
     def one_by_one(self, ask: PodClass, trial: Trial) -> OneByOne | None:
-        """Return how pods are placed one at a time, if coupled; None: compute `slots` again."""
+        """Return how pods are placed one at a time if coupled; None: compute `slots` again."""
 
     def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return an upper bound of `slots`, whatever pods are placed before."""
@@ -108,7 +108,7 @@ class Preference(Protocol):
         """Return whether the class prefers any node at all. Cheap."""
 
     def score(self, ask: PodClass, trial: Trial) -> IntArray:
-        """Return how much each node is preferred, on any scale."""
+        """Return the score of each node, on any scale."""
 
     def coupled(self, ask: PodClass, trial: Trial) -> bool:
         """Return whether a pod of the class on one node changes the scores for the next."""
@@ -118,12 +118,12 @@ class Preference(Protocol):
 
 
 Turn = Callable[[int, PodClass, IntArray, Trial], IntArray]
-"""When nodes are filled, the least first: (with how many pods, pod class, rows, trial) -> turns.
+"""Fills nodes in turns, least preferred first: (pod numbers, pod class, rows, trial) -> turns.
 
-`rows` are all different and ascend; nodes of one turn come in their order.
+`rows` are different and ascend; the nodes of one turn keep that order.
 """
 Fill = Callable[[PodClass, IntArray, int, Trial], Share]
-"""Choose nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""
+"""Chooses nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""
 
 
 @dataclass(frozen=True)
@@ -141,5 +141,5 @@ class Profile:
     preferences: tuple[tuple[int, Preference], ...]
     turn: Turn
     fill: Fill
-    # Not hashed: profiles are in keys that are looked up for each waiting gang.
+    # Not hashed, because profiles are in keys that are looked up for each waiting gang.
     rules: Rules = field(default=NO_SETTINGS, hash=False)

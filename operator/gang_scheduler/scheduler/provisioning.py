@@ -1,7 +1,7 @@
-"""Requests for nodes: which groups of a cycle wait for new nodes, and which requests they make.
+"""Requests for nodes: which groups of a cycle wait for new nodes, and their requests.
 
-A group asks when it lacks nothing but room and eviction was found to be no way. It is judged when
-the cycle tries it, so that the requests of a queue are counted in scheduling order.
+A group makes a request when it lacks only room and evictions cannot help. It is judged when the
+cycle tries it, so that the requests of a queue are counted in scheduling order.
 """
 
 import enum
@@ -37,7 +37,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.units import PlacementUnit
 
-# The decision whether a gang asks for nodes now, waits, or has asked often enough.
+# Decides whether a gang requests nodes now, waits for a request, or has made enough attempts.
 
 
 class Step(enum.Enum):
@@ -45,9 +45,9 @@ class Step(enum.Enum):
 
     ASK = enum.auto()
     STAND = enum.auto()
-    """A request stands: nodes are being bought, or are there."""
+    """A request exists: its nodes are on their way, or there."""
     WAIT = enum.auto()
-    """No request stands, and another one is made later."""
+    """No request exists, and another attempt is made later."""
     GIVE_UP = enum.auto()
 
 
@@ -104,8 +104,8 @@ def awaited(request: ProvisioningRequest) -> NodesAwaited:
     return NodesAwaited(request.name, request.class_name, request.came, request.message)
 
 
-# A digest of a request in a few letters, equal in every process. A new leader must recognize a
-# request that the previous one made, and Python's own hashes differ between processes.
+# A short digest of a request, equal in every process. A new leader must recognize a request that
+# the previous one made, and Python's own hashes differ between processes.
 
 LENGTH: Final = 16
 
@@ -116,7 +116,10 @@ def digest(*parts: object) -> str:
 
 
 def _text(part: object) -> str:
-    """Return a text that is another one for another value. Sets have no order, so they get one."""
+    """Return a text that differs for different values.
+
+    The elements of sets are sorted.
+    """
     match part:
         case enum.Enum():
             text = repr(part.name)
@@ -140,7 +143,7 @@ def _joined(texts: Iterable[str]) -> str:
 # Pod sets of a request: equal members, their number, and the labels that their nodes must have.
 
 Labels = Mapping[str, tuple[tuple[str, str], ...]]
-"""The labels that the nodes of members must have by their flavors, by the uids of pods."""
+"""The labels that nodes of members must have because of their flavors, by the uids of pods."""
 
 
 class _Kind(NamedTuple):
@@ -197,7 +200,7 @@ NAME_PREFIX: Final = "pgs"
 def rules_of(
     group: GangGroup, queue: Queue | None = None, flavors: frozenset[str] = frozenset()
 ) -> ProvisioningRules | None:
-    """Return how nodes are bought for a group: as it says itself, else its queue; None: not."""
+    """Return how nodes are requested for a group, by itself or its queue; None: not at all."""
     name = next((each.provisioning_class for each in group.waiting if each.provisioning_class), "")
     if name:
         return ProvisioningRules(name)
@@ -207,7 +210,7 @@ def rules_of(
 
 
 class AskingGroups:
-    """The groups of one cycle that nodes are bought for. None where none can be bought."""
+    """The groups of one cycle for which nodes are requested; none if requests are off."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._provisioning = snapshot.provisioning or Provisioning()
@@ -217,24 +220,27 @@ class AskingGroups:
         self.found: dict[GangKey, Asking] = {}
 
     def may_ask(self, group: GangGroup, queue: Queue | None = None) -> bool:
-        """Return whether nodes may be bought for a group: then it is like no other group."""
+        """Return whether nodes may be requested for a group.
+
+        Such a group is not treated like others that failed.
+        """
         if not self.is_on:
             return False
         return rules_of(group, queue) is not None or bool(queue and queue.provisioning)
 
     def known(self, group: GangGroup) -> tuple[ProvisioningRequest, ...]:
-        """Return the requests that there are for a group."""
+        """Return the existing requests for a group."""
         return self._provisioning.requests.get(group.waiting[0].key, ())
 
     def stands(self, group: GangGroup) -> bool:
-        """Return whether nodes are being bought for a group, or are there."""
-        # Asked of every group of a full queue, and most clusters buy no nodes.
+        """Return whether nodes for a group are on their way, or there."""
+        # This runs for every group of a full queue, and most clusters request no nodes.
         if not self._provisioning.requests:
             return False
         return any(each.stands and not each.deleting for each in self.known(group))
 
     def standing(self) -> Iterator[GangKey]:
-        """Yield the gangs that nodes are being bought for, or are there for."""
+        """Yield the gangs whose requested nodes are on their way, or there."""
         for key, known in self._provisioning.requests.items():
             if any(each.stands and not each.deleting for each in known):
                 yield key
@@ -266,7 +272,7 @@ class AskingGroups:
         `labels` are the node labels that the flavors of members demand.
         """
         if any(pod.queue_request and pod.queue_request.consumes for pod in _pending(group)):
-            return None  # Nodes are bought for it by a request of its user.
+            return None  # Its user has requested nodes for it.
         asked = pod_sets_of(units, rules, labels)
         if not asked:
             return None
@@ -294,7 +300,7 @@ class AskingGroups:
     def _within_limits(
         self, group: GangGroup, asked: Sequence[AskedPodSet], judgement: Judgement
     ) -> Judgement:
-        """Return whether a group may ask now, with the reason why it may not."""
+        """Return whether a group may make a request now, with the reason if it may not."""
         queue = group.queue or NONE
         if len(asked) > MOST_POD_SETS:
             cause: Cause = TooManyPodSets(len(asked), MOST_POD_SETS)
@@ -308,7 +314,7 @@ class AskingGroups:
 def retold(
     group: GangGroup, refused: Mapping[GangKey, Refused], judgement: Judgement
 ) -> dict[GangKey, Refused]:
-    """Return why the gangs of a group wait, in the light of nodes that are bought for it."""
+    """Return why the gangs of a group wait, given the requests for it."""
     found = {}
     for gang in group.waiting:
         why = refused[gang.key]
@@ -321,7 +327,7 @@ def retold(
 
 
 def lacks_only_room(group: GangGroup, refused: Mapping[GangKey, Refused]) -> bool:
-    """Return whether more room would give all gangs of a group their places."""
+    """Return whether more room would be enough for all gangs of a group."""
     whys = [refused.get(gang.key) for gang in group.waiting]
     return all(
         why is not None
@@ -333,12 +339,12 @@ def lacks_only_room(group: GangGroup, refused: Mapping[GangKey, Refused]) -> boo
 
 
 def was_searched(group: GangGroup, refused: Mapping[GangKey, Refused]) -> bool:
-    """Return whether it is sure that there is no room, and that evictions make none."""
+    """Return whether it is certain that there is no room, and that evictions make none."""
     return not any(_is_open(refused[gang.key]) for gang in group.waiting)
 
 
 def _is_open(why: Refused) -> bool:
-    """Return whether another try may find room, or victims, with nothing else changed."""
+    """Return whether another attempt may find room or victims even if nothing changes."""
     if why.misfit is not None and why.misfit.cut_off:
         return True
     outcome = why.preemption
@@ -351,7 +357,10 @@ def _is_open(why: Refused) -> bool:
 def _new(
     group: GangGroup, named: str, rules: ProvisioningRules, attempt: int, now: int
 ) -> ProvisioningRequest:
-    """Return a new request. Its name is the same for all that would make it, so it is made once."""
+    """Return a new request.
+
+    Every process gives it the same name, so it is made once.
+    """
     lead = group.waiting[0]
     name = digest(lead.key, lead.object_uid, named)
     return ProvisioningRequest(

@@ -28,13 +28,16 @@ Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
 NOTHING = Placement((), ())
 
 MOST_SELECTIONS: Final = 64
-"""How many quorums of other members are tried for one group."""
+"""At most this many quorums of other members are tried for one group."""
 MOST_CHOICES: Final = 64
-"""How many choices of members of one party are among these quorums."""
+"""Among these quorums are at most this many choices of members of one party."""
 
 
 class Quorums:
-    """Places quorums on one trial. A unit without a quorum has only surplus, and is left out."""
+    """Places quorums on one trial.
+
+    Units without a quorum, which have only surplus, are left out.
+    """
 
     def __init__(self, trial: Trial, profile: Profile) -> None:
         self._trial = trial
@@ -43,14 +46,14 @@ class Quorums:
     def as_nominated(
         self, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome | None:
-        """Place the members on their nominated nodes, if all that room is free."""
+        """Place the members on their nominated nodes, if all of that room is free."""
         return anywhere.place_nominated(_asked(units), nominations, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; a unit that found no place is placed first next time."""
         asked = _asked(units)
         if len(units) == len(asked) == 1 and not (units[0].singly or units[0].elastic):
-            # Most gangs: one unit, all of it or nothing.
+            # Most gangs: one unit, placed as a whole or not at all.
             unit = units[0]
             self._trial.effort.begin(unit.gangs[0].key)
             placed = gather.place(unit, unit.quorum, self._trial, self._profile)
@@ -124,7 +127,7 @@ class Quorums:
     def _any_quorum(self, unit: PlacementUnit, at_least: int, misfit: Misfit) -> Placement | Misfit:
         """Place any members, as many as the quorum has: surplus waits for other gangs' quorums."""
         if unit.mixed:
-            # Each party has a number of its own: `_with_other_members` keeps to it.
+            # Each party has a number of its own, which `_with_other_members` respects.
             return self._party_by_party(unit, misfit) if unit.singly else misfit
         placed = self._place(unit, at_least)
         if isinstance(placed, Misfit):
@@ -135,13 +138,14 @@ class Quorums:
         release(placed, self._trial)
         quorum = self._place(unit.only(first), len(first))
         if isinstance(quorum, Misfit):
-            # The quorum does not fit by itself, only packed with the surplus: keep both.
+            # The quorum alone does not fit, but packed together with the surplus it does: keep
+            # both.
             assume_again(placed, self._trial)
             return placed
         return quorum
 
     def _party_by_party(self, unit: PlacementUnit, misfit: Misfit) -> Placement | Misfit:
-        """Place members of a gang that has started: as many of each party as it lacks and fit."""
+        """Place members of a started gang: of each party, as many as are missing and fit."""
         placed = NOTHING
         for part in unit.by_party():
             outcome = self._any_quorum(part, part.at_least, misfit)
@@ -152,7 +156,7 @@ class Quorums:
     def _with_other_members(
         self, units: Sequence[PlacementUnit]
     ) -> dict[PlacementUnit, Placement] | None:
-        """Place quorums of other members than the first in rank, party by party as many."""
+        """Place quorums of other members than the first in rank, as many of each party."""
         nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
         for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
             self._trial.effort.begin(units[0].gangs[0].key)
@@ -202,18 +206,21 @@ def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
 
 
 def _may_differ(units: Sequence[PlacementUnit]) -> bool:
-    """Return whether other members could be the quorum; one party in one unit was tried before."""
+    """Return whether other members could form the quorum.
+
+    If there is one party in one unit, they were tried before.
+    """
     one = len(units) == 1 and not units[0].mixed
     return not one and any(unit.elastic for unit in units)
 
 
 def _just(unit: PlacementUnit, uids: frozenset[str]) -> PlacementUnit:
-    """Return the unit with only these members, all of them required."""
+    """Return the unit with only these members, all of which are required."""
     only = unit.only(uids)
     return replace(only, required=frozenset(pod.uid for pod in only.members))
 
 
 def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[list[str]]:
-    """Yield choices of this many uids; two choices differ in how many are of some class."""
+    """Yield choices of this many uids that differ in their numbers of some class."""
     for counts in packing.choices([len(alike) for alike in classes], number):
         yield [uid for alike, some in zip(classes, counts, strict=True) for uid in alike[:some]]

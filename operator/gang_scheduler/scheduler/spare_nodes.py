@@ -22,9 +22,9 @@ from gang_scheduler.scheduler.trial import shares
 
 
 def kept(snapshot: Snapshot, rules: Sequence[SpareNodes]) -> BoolArray | None:
-    """Return the rows of the nodes that are kept; None where none are. Linear in nodes.
+    """Return the rows of the spare nodes; None if there are none. Linear in nodes.
 
-    A rule of a layer that no tree has keeps none.
+    A rule for a layer that no tree has keeps no nodes.
     """
     if not rules:
         return None
@@ -38,7 +38,7 @@ def kept(snapshot: Snapshot, rules: Sequence[SpareNodes]) -> BoolArray | None:
 
 
 def whole_free(snapshot: Snapshot) -> BoolArray:
-    """Return the nodes that could be given whole to a gang."""
+    """Return the nodes that are wholly free for a gang."""
     nodes = snapshot.nodes
     used = nodes.allocatable - snapshot.free
     only_pinned = np.all(used <= _pinned_use(snapshot), axis=1)
@@ -69,7 +69,7 @@ def _last(free: BoolArray, tree: Topology, depth: int, count: int) -> IntArray:
     """Return the rows of the last `count` free nodes of each domain."""
     places = np.flatnonzero(free[tree.rows])
     domains = tree.levels[depth].at(places)
-    # Places are sorted, and so are their domains: how far each is from the last of its own.
+    # Places are sorted, and so are their domains: find the distance from the end of the domain.
     from_the_end = np.searchsorted(domains, domains, side="right") - np.arange(len(places))
     rows: IntArray = tree.rows[places[from_the_end <= count]]
     return rows

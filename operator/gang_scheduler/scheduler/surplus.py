@@ -1,4 +1,4 @@
-"""Surplus members, placed where room is left that is reserved for no other gang."""
+"""Surplus members, placed in remaining room that is reserved for no other gang."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ from gang_scheduler.scheduler.units import Party, PlacementUnit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grown:
-    """A unit's placement with the surplus that fits; `misfit` is why the rest does not, if any.
+    """A unit's placement with the surplus that fits; `misfit` is why the rest does not.
 
-    `moved`: the quorum is on other nodes now, so other gangs may fit where it was.
+    `moved`: the quorum is on other nodes now, so other gangs may fit in its old place.
     """
 
     placement: Placement
@@ -47,10 +47,10 @@ class Surplus:
         *,
         moving: bool,
     ) -> Grown:
-        """Place a unit again with all its members; if not all fit, as many as do.
+        """Place a unit again with all its members; if not all fit, with as many as do.
 
-        The quorum stays unless `moving`. It also stays if a unit of `others`, the other placed
-        units, has its place because of where this quorum is.
+        The quorum stays on its nodes unless `moving`. It also stays if a unit of `others`, the
+        other placed units, depends on this quorum's place.
         """
         anew = None
         if moving and placed.binds and not _is_leant_on(unit, others):
@@ -81,13 +81,13 @@ class Surplus:
         return quorum or whole
 
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
-        """Place all members at once, if no fewer members of each party have a place then."""
+        """Place all members at once, if each party then has at least as many with a place."""
         release(quorum, self._trial)
         anew = self._place(unit, len(quorum.binds))
         if isinstance(anew, Placement):
             if _has_all(anew, quorum, unit):
                 return anew
-            # All members at once may be packed worse than the quorum alone was.
+            # All members at once may be packed worse than the quorum alone.
             release(anew, self._trial)
         assume_again(quorum, self._trial)
         return None
@@ -107,7 +107,7 @@ class Surplus:
 
 
 def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
-    """Return whether other units have their places because of where this unit's quorum is."""
+    """Return whether other units depend on the place of this unit's quorum."""
     meant = {selector for pod in unit.members for selector in pod.pod_class.selected_by}
     concerned = (other for other in others if meant and other is not unit)
     return any(not meant.isdisjoint(other.approached) for other in concerned)
@@ -116,7 +116,7 @@ def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
 def _first(
     binds: Iterable[Bind], unit: PlacementUnit, numbers: Mapping[Party, int]
 ) -> tuple[Bind, ...]:
-    """Return the first binds of each party, as many as the numbers say."""
+    """Return the first binds of each party, as many as its number says."""
     left, found = Counter(numbers), []
     for bind in binds:
         (party,) = unit.numbers([bind.pod.uid])
@@ -127,14 +127,13 @@ def _first(
 
 
 def _has_all(anew: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
-    """Return whether a unit of several parties still has every member of the quorum placed."""
+    """Return whether every quorum member of a unit with several parties still has a place."""
     if not unit.mixed:
         return True
     return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in anew.binds}
 
 
-# Surplus of elastic gangs comes in whole steps: room for workers beyond a whole step is given
-# back.
+# Surplus of elastic gangs is placed in whole steps: workers beyond a whole step are released.
 
 
 def in_steps(

@@ -1,4 +1,4 @@
-"""The room of one snapshot while a cycle decides on it: what is assumed, and released again."""
+"""The room of one snapshot while a cycle decides on it: pods are assumed and released."""
 
 import copy
 from collections import Counter
@@ -38,7 +38,7 @@ class PortLedger:
         return other
 
     def rows(self, port: HostPort) -> Iterator[int]:
-        """Yield the rows where a taken port conflicts with this one; some perhaps twice."""
+        """Yield the rows where a taken port conflicts with this one, possibly twice."""
         for other, rows in self._rows.get((port.port, port.protocol), {}).items():
             if port.conflicts(other):
                 yield from rows
@@ -60,7 +60,7 @@ class PortLedger:
 class Share:
     """Room for pods of one class: `counts[i]` of them on node row `rows[i]`; rows are distinct.
 
-    Room of `nominated` pods is taken, but these pods satisfy no affinity of other pods.
+    If they are `nominated`, their room is taken, but they satisfy no affinity of other pods.
     """
 
     pod_class: PodClass
@@ -126,7 +126,7 @@ class Trial:
         self.spare = self.closed = spare
 
     def open_spare(self, *, replacing: bool) -> None:
-        """Open the nodes that are kept while lost members are replaced, and close them else."""
+        """Open the spare nodes while lost members are replaced, and close them otherwise."""
         self.closed = None if replacing else self.spare
 
     def copy(self) -> "Trial":
@@ -153,12 +153,12 @@ class Trial:
         self._journal.append((share, 1))
 
     def release(self, share: Share) -> None:
-        """Take an assumption back, however long ago it was made."""
+        """Undo an assumption, even one from long before."""
         self._apply(share, -1)
         self._journal.append((share, -1))
 
     def free_up(self, room: IntArray) -> None:
-        """Let this much more be free, of each node and resource, of many pods at once."""
+        """Free this much more of each node and resource, for many pods at once."""
         self.free += room
 
     @contextmanager

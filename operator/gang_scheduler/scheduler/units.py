@@ -21,7 +21,7 @@ from gang_scheduler.model.topology_request import Slices, TopologyRequest
 from gang_scheduler.model.topology_scope import Sizes, TopologyScope
 
 Party = tuple[GangKey, str]
-"""Members that count for each other in a quorum: of a gang, and of one role where it has roles."""
+"""Members that count for each other in a quorum: a gang, or one of its roles."""
 PodSetKey = tuple[PodClass, str]
 """Members that are charged in the same flavors: their class and their owners."""
 
@@ -49,7 +49,7 @@ class PlacementUnit:
     """Members that are placed together, of one gang or of several.
 
     `required` are the uids of the quorums of the gangs; other members are surplus. Without a
-    `scope` members can be on any node. Only multiples of `step` members are of use.
+    `scope` members can be on any node. Members are placed only in multiples of `step`.
     """
 
     gangs: tuple[Gang, ...]
@@ -61,7 +61,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def members(self) -> tuple[Pod, ...]:
-        """All members that wait, in rank order within each part."""
+        """All waiting members, in rank order within each part."""
         return tuple(pod for part in self.parts for pod in part.members)
 
     @functools.cached_property
@@ -76,7 +76,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def at_least(self) -> int:
-        """How many of the quorum must be placed together: one, where members are placed singly."""
+        """How many quorum members must be placed together; 1 if members are placed singly."""
         return min(1, self.quorum) if self.singly else self.quorum
 
     @property
@@ -91,19 +91,22 @@ class PlacementUnit:
 
     @functools.cached_property
     def quorums(self) -> Mapping[Party, int]:
-        """How many of the quorum are of each party: surplus of one never counts for another."""
+        """How many quorum members each party has: surplus of one party never counts for another."""
         return self.numbers(self.required)
 
     @functools.cached_property
     def mixed(self) -> bool:
-        """The members that wait are of several parties."""
+        """Whether the waiting members are of several parties."""
         if len(self.gangs) == 1 and not self.gangs[0].roles:
             return False
         return len(self.gangs) > 1 or len({self.party_of[pod.uid] for pod in self.members}) > 1
 
     @functools.cached_property
     def exchangeable(self) -> bool:
-        """Any members may come before others: no party must have its number, or none has others."""
+        """Whether any members may come first.
+
+        This is so unless a party needs a certain number and other parties have members, too.
+        """
         if not self.mixed:
             return True
         waits_for = any(pod.uid in self.required for pod in self.members)
@@ -134,7 +137,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def classes(self) -> Mapping[PodClass, int]:
-        """How many of the members that wait are of each class."""
+        """The number of waiting members of each class."""
         return Counter(pod.pod_class for pod in self.members)
 
     @functools.cached_property
@@ -149,12 +152,12 @@ class PlacementUnit:
 
     @functools.cached_property
     def gang_of(self) -> Mapping[str, GangKey]:
-        """The gang of each member that waits, by uid."""
+        """The gang of each waiting member, by uid."""
         return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
 
     @functools.cached_property
     def party_of(self) -> Mapping[str, Party]:
-        """The party of each member that waits, by uid."""
+        """The party of each waiting member, by uid."""
         return {
             pod.uid: (gang.key, gang.role_of(pod)) for gang in self.gangs for pod in gang.pending
         }
@@ -167,7 +170,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def gains(self) -> bool:
-        """Pods that are placed may make room for the unit: it has an affinity, or is spread."""
+        """Placed pods may make room for the unit: it has an affinity, or is spread."""
         return any(
             pod_class.pod_affinity is not None and pod_class.pod_affinity.gains
             for pod_class in self.classes
@@ -175,7 +178,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def approached(self) -> frozenset[PodSelector]:
-        """The selectors of pods that make room, or a better place, for members."""
+        """The selectors of pods that make room, or better places, for members."""
         asked = (
             pod_class.pod_affinity.approached
             for pod_class in self.classes
@@ -185,11 +188,11 @@ class PlacementUnit:
 
     @functools.cached_property
     def shape(self) -> Hashable:
-        """Units of one shape and quorum fit or fail alike, if none has bound members or gains."""
+        """Units of equal shape and quorum fit or fail alike, without bound members and gains."""
         asked = self.topology_request, tuple(part.sizes for part in self.parts)
         if len(self.classes) == 1:
             return next(iter(self.classes)), asked
-        # Members differ: it matters, too, which members are the quorum.
+        # Members differ, so it also matters which of them form the quorum.
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
         parties = self._parties if self.mixed and self.elastic else None
         return frozenset(self.classes.items()), frozenset(first.items()), asked, parties
@@ -204,7 +207,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def _parties(self) -> tuple[Hashable, ...]:
-        """The party and the class of each member, with numbers in place of names, to compare."""
+        """The party and the class of each member, with numbers instead of names, for comparison."""
         number: dict[Party, int] = {}
         return tuple(
             tuple(
@@ -229,7 +232,7 @@ class PlacementUnit:
         return replace(self, parts=tuple(parts))
 
     def by_party(self) -> Iterator["PlacementUnit"]:
-        """Yield the members of each party that has some in the quorum, as a unit."""
+        """Yield for each party with quorum members a unit of its members."""
         for party in self.quorums:
             uids = {pod.uid for pod in self.members if self.party_of[pod.uid] == party}
             yield replace(self.only(uids), required=self.required & uids)
@@ -262,7 +265,7 @@ def _bound(part: RankedMembers, nodes: Mapping[str, str]) -> RankedMembers:
 
 
 def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] | Problem:
-    """Return the units of all members that wait, or the problem of a topology request."""
+    """Return the units of all waiting members, or the problem of a topology request."""
     required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []
     for unit in _split(group, required):
@@ -276,7 +279,7 @@ def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] 
 def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
     """Return the uids of the quorum: the first members in rank.
 
-    One member is enough for gangs of one that other gangs of the group wait for.
+    For gangs of one that other gangs of the group wait for, one member is enough.
     """
     if gang.roles and not gang.apart:
         return gang.quorum_among(gang.startable)
@@ -374,7 +377,7 @@ def in_trees(
 
 
 def _slices(unit: PlacementUnit, part: RankedMembers) -> tuple[Slices, ...]:
-    """Return how a part is sliced: as its own podset says, else as the unit is."""
+    """Return the slices of a part: from its own podset, else from the unit."""
     podset = next((pod.podset for pod in (*part.members, *part.bound_members) if pod.podset), None)
     own = podset.topology_request.slices if podset is not None else ()
     return own or (unit.topology_request.slices if unit.topology_request else ())
@@ -397,7 +400,7 @@ def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
 
 
 def _named(problem: Problem, unit: PlacementUnit) -> Problem:
-    """Return the problem with the field of the topology request that it is about."""
+    """Return the problem, with the field of the topology request."""
     where = unit.topology_request.where if unit.topology_request else ""
     return replace(problem, cause=Requested(where, problem.cause)) if where else problem
 

@@ -43,18 +43,18 @@ class Attachments:
         self._pods: Counter[tuple[int, str, str]] = Counter()
 
     def copy(self) -> "Attachments":
-        """Return other attachments of the same state."""
+        """Return an independent copy of the attachments."""
         other = Attachments(self._volumes, self._nodes)
         other._used = None if self._used is None else dict(self._used)
         other._pods = self._pods.copy()
         return other
 
     def used(self, driver: str) -> IntArray:
-        """Return how many volumes of a driver are attached, a row a node."""
+        """Return how many volumes of a driver are attached, for each node."""
         return self._columns().get(driver, np.zeros(len(self._nodes), dtype=np.int64))
 
     def limit(self, driver: str, otherwise: int) -> IntArray:
-        """Return how many volumes of a driver each node can have, `otherwise` without a limit."""
+        """Return how many volumes of a driver each node can have; `otherwise` without a limit."""
         limits = self._volumes.limits.get(driver, {})
         column = np.full(len(self._nodes), otherwise, dtype=np.int64)
         for node, most in limits.items():
@@ -63,7 +63,7 @@ class Attachments:
         return column
 
     def installed(self, driver: str) -> BoolArray:
-        """Return the nodes that a volume of a driver can be used on at all."""
+        """Return the nodes that can use volumes of a driver at all."""
         names = self._volumes.installed.get(driver)
         if names is None:
             return np.ones(len(self._nodes), dtype=np.bool_)
@@ -78,7 +78,7 @@ class Attachments:
         return column
 
     def apply(self, attached: Attached, row: int, count: int) -> None:
-        """Count the volumes of this many pods of a class on a node; a negative count takes back."""
+        """Count the volumes of this many pods of a class on a node; a negative count undoes it."""
         columns = self._columns()
         for driver, handle in attached:
             more = self._count(row, driver, handle, count)
@@ -110,7 +110,7 @@ class Attachments:
             self._used.setdefault(attachment.driver, empty)[row] += more
 
     def _count(self, row: int, driver: str, handle: str, pods: int) -> int:
-        """Count pods that use a volume; return how many attachments more there are then."""
+        """Count pods that use a volume; return how many attachments are added by that."""
         before = self._pods[row, driver, handle]
         self._pods[row, driver, handle] = after = before + pods
         if handle == PRIVATE:
@@ -126,7 +126,7 @@ class Attachments:
 
 Needs = tuple[Need, ...]
 ROWS_A_VOLUME: Final = 20
-"""How many nodes that reach a volume are noted in the time that it takes to look at one."""
+"""Noting this many nodes that reach a volume takes as long as examining one volume."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +154,7 @@ class VolumeTopology:
         self.numbers = {name: number for number, name in enumerate(self.names)}
         self._volumes = volumes
         self.work: float = 0
-        """The number of volumes that were examined since they were last counted."""
+        """The number of volumes that were examined and not yet counted as work."""
         self._reached: dict[int, IntArray] = {}
         self._finds: dict[Need, Finds] = {}
         self._places: dict[Need, BoolArray] = {}
@@ -175,19 +175,19 @@ class VolumeTopology:
         return self._alike[needs]
 
     def shared(self, needs: Needs) -> IntArray:
-        """Return the volumes, by number, that one node needs and other nodes reach, too."""
+        """Return the volumes, by number, that one node needs and other nodes also reach."""
         if needs not in self._shared:
             self._shared[needs] = self._find_shared(needs)
         return self._shared[needs]
 
     def places(self, need: Need) -> BoolArray:
-        """Return the nodes that the storage class can make a volume for, with or without space."""
+        """Return the nodes for which the storage class creates volumes, with or without space."""
         if need not in self._places:
             self._places[need] = self._find_places(need)
         return self._places[need]
 
     def makeable(self, need: Need) -> BoolArray:
-        """Return the nodes that a volume can be made for, by storage class and free space."""
+        """Return the nodes for which a volume can be created, by storage class and free space."""
         if need not in self._room:
             self._room[need] = self.places(need) & self._with_room(need)
         return self._room[need]
@@ -274,7 +274,7 @@ def _selected(requirements: tuple[Requirement, ...], nodes: NodeTable) -> BoolAr
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 VOLUMES_A_LOOK: Final = 15
-"""How many volumes are held against a need in the time of a look."""
+"""Comparing this many volumes with a need takes one look."""
 
 
 class Decision(NamedTuple):
@@ -310,7 +310,7 @@ class VolumeChoices:
         self._rooms: dict[Needs, IntArray] = {}
 
     def copy(self) -> "VolumeChoices":
-        """Return other choices of the same state."""
+        """Return an independent copy of the choices."""
         other = object.__new__(VolumeChoices)
         other.volume_topology, other._nodes = self.volume_topology, self._nodes
         other._taken, other._decided = self._taken.copy(), dict(self._decided)
@@ -326,7 +326,7 @@ class VolumeChoices:
         return self._rooms[needs]
 
     def looks(self) -> float:
-        """Return how many looks the search for volumes has cost since this was asked last."""
+        """Return how many looks the search for volumes has taken since the last call."""
         done, self.volume_topology.work = self.volume_topology.work, 0
         return done / VOLUMES_A_LOOK
 
@@ -342,13 +342,13 @@ class VolumeChoices:
         return self._decide(needs, row, {}, ())
 
     def lacks_space(self, needs: Needs, row: int) -> bool:
-        """Return whether the first need that is not met on a node would be met with more space."""
+        """Return whether more space would meet the first unmet need on a node."""
         unmet = (i for i in range(len(needs)) if self.decide(needs[: i + 1], row) is None)
         need = needs[next(unmet)]
         return need.claim not in self._decided and bool(self.volume_topology.places(need)[row])
 
     def apply(self, needs: Needs, rows: IntArray, counts: IntArray) -> None:
-        """Choose volumes for this many pods on these rows; negative counts take back."""
+        """Choose volumes for this many pods on these rows; negative counts undo it."""
         self._rooms.clear()
         undone = (needs, rows.tobytes(), (-counts).tobytes())
         if self._history and self._history[-1][0] == undone:
@@ -418,7 +418,7 @@ class VolumeChoices:
         return self.volume_topology.alike(needs)
 
     def _anywhere(self, needs: Needs) -> BoolArray:
-        """Return the nodes where new volumes can be made for any number of pods."""
+        """Return the nodes where new volumes can be created for any number of pods."""
         found: BoolArray = np.logical_and.reduce([self._makeable(need) for need in needs])
         return found
 
@@ -427,7 +427,7 @@ class VolumeChoices:
         return self._where(need, decided[-1]) if decided else self.volume_topology.makeable(need)
 
     def _pods_at(self, needs: Needs, row: int) -> int:
-        """Return how many pods find their volumes on one node, one after the other."""
+        """Return how many pods find their volumes on one node, one after another."""
         decided: dict[str, Decision] = {}
         taken: set[int] = set()
         pods = 0
@@ -465,7 +465,7 @@ class VolumeChoices:
     def _where(self, need: Need, decided: Decision) -> BoolArray:
         """Return the nodes that reach the volume of a claim which several pods share."""
         if decided.node and need.for_many_nodes:
-            # Which nodes reach a new volume is known once the volume exists.
+            # The nodes that reach a new volume are known once it exists.
             return self.volume_topology.makeable(need)
         if decided.node:
             here: BoolArray = np.arange(len(self._nodes)) == self._nodes.rows[decided.node]
@@ -477,7 +477,7 @@ class VolumeChoices:
 
 
 def _stack(stacks: dict[K, tuple[V, ...]], key: K, value: V, sign: int) -> None:
-    """Put a value on the stack of a key; with the sign -1, take the last one off."""
+    """Push a value onto the stack of a key; with the sign -1, pop the last one."""
     left = (*stacks.get(key, ()), value) if sign > 0 else stacks[key][:-1]
     stacks[key] = left
     if not left:
@@ -497,7 +497,7 @@ class VolumeLedger:
         self._uses: Counter[Use] = Counter(volumes.uses)
 
     def copy(self) -> "VolumeLedger":
-        """Return another ledger of the same state."""
+        """Return an independent copy of the ledger."""
         other = object.__new__(VolumeLedger)
         other.attachments, other.choices = self.attachments.copy(), self.choices.copy()
         other._nodes, other._uses = self._nodes, self._uses.copy()
@@ -514,7 +514,7 @@ class VolumeLedger:
                 yield self._nodes.rows[use.node], use.disk
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Count this many pods of a class on these rows; negative counts take back."""
+        """Count this many pods of a class on these rows; negative counts undo it."""
         storage = pod_class.storage
         if storage is None:
             return

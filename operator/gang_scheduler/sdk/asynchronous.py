@@ -64,7 +64,7 @@ class AsyncClient:
     async def submit(self, job: TrainingJob, *, predict: bool = False) -> "AsyncRun":
         """Create a job. Raises Refused for a field that cannot be honoured.
 
-        With `predict` the run says whether the job starts now; this reads the whole cluster.
+        With `predict`, the run says whether the job would start now; this reads the whole cluster.
         """
         from gang_scheduler.submit import submission  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ class AsyncClient:
         return AsyncRun(self, found.job.name, found.job.namespace, _created(found))
 
     def run(self, name: str, namespace: str = "") -> "AsyncRun":
-        """Return a job that is there already, or any other gang."""
+        """Return an existing job, or any other gang."""
         return AsyncRun(self, name, namespace or self.namespace)
 
     async def _prepared(self, job: TrainingJob, *, predict: bool = True) -> "Submission":
@@ -108,14 +108,14 @@ class AsyncRun:
         return await gang_states.state_of(self._client.server, self.name, self.namespace)
 
     async def explain(self) -> Explained:
-        """Return why it waits, when it starts and what would help; or where it runs."""
+        """Return why the job waits, when it starts and what would help; or where it runs."""
         from gang_scheduler.submit import explained  # noqa: PLC0415
 
         text, document = await explained.of_server(self._client.server, self.name, self.namespace)
         return Explained(text, document)
 
     async def wait(self, goal: Goal = "Finished", timeout: str | None = None) -> None:  # noqa: ASYNC109 - a duration for users.
-        """Return once it got so far. Raises Waits if it fails, or not before the timeout."""
+        """Return once the job is so far. Raises Waits if it fails, or is not before the timeout."""
         from gang_scheduler.api.pod_group import Phase  # noqa: PLC0415
         from gang_scheduler.submit import gang_states  # noqa: PLC0415
 
@@ -128,7 +128,7 @@ class AsyncRun:
             )
 
     async def logs(self, rank: int | None = 0, *, follow: bool = False) -> AsyncIterator[str]:
-        """Yield the lines of a member, or with None of all members, each with its rank first."""
+        """Yield the log lines of a member, each with its rank; of all members for None."""
         from gang_scheduler.submit import log_lines  # noqa: PLC0415
 
         found = log_lines.lines(self._client.server, self.state, rank=rank, follow=follow)

@@ -1,6 +1,6 @@
 """The client for scripts and notebooks: the same methods, without an event loop.
 
-It has a loop in a thread of its own, since a notebook's kernel runs one already.
+It runs a loop in its own thread, since a notebook's kernel has one already.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class Client:
-    """A connection to the cluster of a kubeconfig, else of the pod that this runs in.
+    """A connection to the cluster of a kubeconfig, else to the cluster that this pod runs in.
 
-    Use as a context manager, or `open` and `close` it.
+    Use it as a context manager, or `open` and `close` it.
     """
 
     def __init__(self, kubeconfig: str = "", context: str = "", namespace: str = "") -> None:
@@ -64,7 +64,7 @@ class Client:
         self._loop = self._thread = None
 
     def begin(self, asked: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Let a coroutine of the asynchronous client run."""
+        """Start a coroutine of the asynchronous client."""
         if self._loop is None:
             asked.close()
             raise RuntimeError("the client is not open: use it in a with block")
@@ -89,12 +89,12 @@ class Client:
     def submit(self, job: TrainingJob, *, predict: bool = False) -> "Run":
         """Create a job. Raises Refused for a field that cannot be honoured.
 
-        With `predict` the run says whether the job starts now; this reads the whole cluster.
+        With `predict`, the run says whether the job would start now; this reads the whole cluster.
         """
         return Run(self, self.result(self._client.submit(job, predict=predict)))
 
     def run(self, name: str, namespace: str = "") -> "Run":
-        """Return a job that is there already, or any other gang."""
+        """Return an existing job, or any other gang."""
         return Run(self, self._client.run(name, namespace))
 
 
@@ -120,15 +120,15 @@ class Run:
         return self._client.result(self._run.state())
 
     def explain(self) -> Explained:
-        """Return why it waits, when it starts and what would help; or where it runs."""
+        """Return why the job waits, when it starts and what would help; or where it runs."""
         return self._client.result(self._run.explain())
 
     def wait(self, goal: Goal = "Finished", timeout: str | None = None) -> None:
-        """Return once it got so far. Raises Waits if it fails, or not before the timeout."""
+        """Return once the job is so far. Raises Waits if it fails, or is not before the timeout."""
         self._client.result(self._run.wait(goal, timeout))
 
     def logs(self, rank: int | None = 0, *, follow: bool = False) -> Iterator[str]:
-        """Yield the lines of a member, or with None of all members, each with its rank first."""
+        """Yield the log lines of a member, each with its rank; of all members for None."""
         lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
         async def pump() -> None:

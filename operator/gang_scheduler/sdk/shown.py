@@ -33,9 +33,9 @@ class Created:
 
 @dataclass(frozen=True)
 class Explained:
-    """The answer of `explain`: its `text`, and the `document` that its JSON is.
+    """The answer of `explain`: its `text`, and the `document` of its JSON.
 
-    A domain of the network is a line of the table, with the room for members that it has.
+    In a notebook, each domain of the network is a row of a table, with its room for members.
     """
 
     text: str
@@ -78,7 +78,7 @@ def _domains(where: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 class Waits(Exception):  # noqa: N818 - named after the state that it reports.
-    """A job did not get as far as it should: its `reason`, and all that `explain` says."""
+    """A job did not reach the requested phase: its `reason`, and the answer of `explain`."""
 
     def __init__(self, message: str, reason: str, explanation: Explained) -> None:
         super().__init__(message)

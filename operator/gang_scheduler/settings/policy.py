@@ -28,11 +28,11 @@ R = TypeVar("R", GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadR
 _SUBJECTS: Final = (GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules)
 TOO_DEEP: Final = "is nested too deeply"
 _WORDS: Final = {"kueue_fairness": OneOf(Fairness.PRIORITY, Fairness.DRS)}
-"""Settings that take some words of an enum only: Kueue has no other fairness."""
+"""Settings that accept only some words of an enum: Kueue has no other fairness."""
 
 
 def _flags() -> Iterator[tuple[str, Any]]:
-    """Yield each setting with its type, bounds, meaning and default, as pydantic takes them."""
+    """Yield each setting with its type, bounds, meaning and default, in the form for pydantic."""
     for subject in _SUBJECTS:
         hints = get_type_hints(subject, include_extras=True)
         for each in fields(subject):
@@ -83,10 +83,7 @@ class Policy(_Flags):
     @field_validator("spare_nodes", "resource_transformations", mode="before")
     @classmethod
     def _from_json(cls, given: object) -> object:
-        """Return the items with JSON texts of flags decoded.
-
-        Raises ValueError for an invalid text.
-        """
+        """Return the items of flags, decoded from JSON. Raises ValueError for an invalid text."""
         if not isinstance(given, (list, tuple)):
             return given
         return [_json(each) if isinstance(each, str) else each for each in given]
@@ -96,7 +93,7 @@ class Policy(_Flags):
     def _leave_some(cls, given: tuple[SpareNodes, ...]) -> tuple[SpareNodes, ...]:
         """Return the spare nodes.
 
-        Raises ValueError for the layer of nodes: no node would be left.
+        Raises ValueError for the layer of nodes: all nodes would be kept.
         """
         if any(each.layer == NODE_LAYER for each in given):
             raise ValueError(f"{NODE_LAYER} has one node in each domain, and none would be left")

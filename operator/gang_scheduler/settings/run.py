@@ -1,4 +1,4 @@
-"""The only reader of the environment and of flags: one frozen Settings."""
+"""The only module that reads the environment and flags: one frozen Settings."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from gang_scheduler.settings.values import (
 )
 
 MOST_CHECKPOINTS = 64
-"""How many checkpoints the CRD of PodGroups takes."""
+"""The CRD of PodGroups accepts this many checkpoints."""
 
 
 class EvictionSettings(BaseModel):
@@ -98,7 +98,7 @@ class EvictionSettings(BaseModel):
 
 
 class _Environment(EnvSettingsSource):
-    """The variables; one that is nested too deeply is an invalid value as any other."""
+    """The variables; a value that is nested too deeply is invalid."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401 - as declared there.
         try:
@@ -125,7 +125,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         *_: PydanticBaseSettingsSource,
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return where settings come from: flags, then variables."""
+        """Return the sources of settings: flags first, then variables."""
         return init_settings, _Environment(settings_cls)
 
     kueue_namespace: Name = Field(
@@ -299,7 +299,10 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     @field_validator("renew_deadline_seconds")
     @classmethod
     def _ends_before_the_lease(cls, deadline: float, others: ValidationInfo) -> float:
-        """Return a deadline after which writes may take a second. Raises ValueError for another."""
+        """Return a deadline after which writes may take a second.
+
+        Raises ValueError if the Lease would end before that.
+        """
         duration = others.data.get("lease_duration_seconds")
         if duration is not None and deadline > duration - 1:
             raise ValueError(
@@ -312,7 +315,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     def _fits_into_the_deadline(cls, period: float, others: ValidationInfo) -> float:
         """Return a period that leaves time for three attempts.
 
-        Raises ValueError for a longer one.
+        Raises ValueError if it is too long.
         """
         deadline = others.data.get("renew_deadline_seconds")
         if deadline is not None and 3 * period > deadline:
@@ -323,6 +326,6 @@ class Settings(EvictionSettings, Policy, BaseSettings):
 def unknown_variables() -> list[str]:
     """Return the environment variables that look like a setting but are not one."""
     known = {f"{ENV_PREFIX}{name}".upper() for name in Settings.model_fields}
-    # As pydantic reads them: in upper or lower case.
+    # pydantic accepts them in upper or lower case.
     ours = (name for name in os.environ if name.upper().startswith(ENV_PREFIX))
     return sorted(name for name in ours if name.upper() not in known)

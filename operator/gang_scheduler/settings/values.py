@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 from gang_scheduler.model.resources import parse_quantity
 
 ENV_PREFIX: Final = "PGS_"
-"""Before the names of all variables of the environment that are settings."""
+"""The prefix of all environment variables that are settings."""
 KUEUE_NAMESPACE: Final = "kueue-system"
 VOLCANO_NAMESPACE: Final = "volcano-system"
 
@@ -58,7 +58,7 @@ class LogLevel(enum.StrEnum):
 
 
 def _shape(text: str) -> str:
-    """Return the requests of a member. Raises ValueError for a text that is no list of requests."""
+    """Return the requests of a member. Raises ValueError if the text is no list of requests."""
     for each in text.split(","):
         name, _, amount = each.partition("=")
         if not name:

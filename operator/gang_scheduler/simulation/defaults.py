@@ -1,6 +1,6 @@
 """Defaults of the input: fields that an API server or controller would have filled in.
 
-They are made from the order of the documents alone.
+They depend only on the order of the documents.
 """
 
 import re
@@ -99,7 +99,7 @@ def moment(field: str, text: str) -> int:
 def latest_time(body: Mapping[str, Any]) -> int:
     """Return the latest time of the object, in seconds since the epoch.
 
-    Of its creation, its deletion request, and all times in its status.
+    It is the latest of its creation, its deletion request, and all times in its status.
     """
     happened = _times(body.get("status"))
     return max(creation_time(body) or 0, _deleted_at(body), *happened, 0)
@@ -118,7 +118,7 @@ def _generated(prefix: str, sequence: int) -> str:
 
 
 def _deleted_at(body: Mapping[str, Any]) -> int:
-    """Return when deletion was requested, a grace period before its time; 0 if it was not."""
+    """Return when deletion was requested: its time less the grace period; 0 if it was not."""
     metadata, spec = body["metadata"], body.get("spec")
     own = spec.get("terminationGracePeriodSeconds") if isinstance(spec, Mapping) else None
     given = (metadata.get("deletionGracePeriodSeconds"), own, GRACE_SECONDS)
@@ -158,12 +158,12 @@ Kind = Reader[Any]
 
 
 def _only_expanded(kind: JobKind) -> Kind:
-    """Return the kind of a workload that is not watched: only the pods made from it are read."""
+    """Return the kind of a workload that is not watched: only its pods are read."""
     return Reader(kind=kind.name, versions=kind.versions, read=lambda body: body)
 
 
 BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
-"""Kinds of products with queues. A file may have these objects, and leave out the queues."""
+"""Kinds of products with queues. A file may contain these objects, and lack the queues."""
 _DECLARING: Final = frozenset({QUEUES, *CLUSTER_QUEUES, *COHORTS, VOLCANO_QUEUES})
 """Kinds that declare queues."""
 ALL: Final[tuple[Kind, ...]] = (
@@ -175,8 +175,8 @@ ALL: Final[tuple[Kind, ...]] = (
 def kind_of(body: Mapping[str, Any]) -> Kind | None:
     """Return the kind of an object, None for an unknown one.
 
-    Raises InvalidField for a misspelt kind and for a version that does not exist. The same name
-    in a product's own API group is another kind, and not a mistake.
+    Raises InvalidField for a misspelt kind and for a version that does not exist. The same name in
+    a product's own API group is another kind, and not a mistake.
     """
     name, api_version = _text(body, "kind"), _text(body, "apiVersion")
     alike = _BY_NAME.get(_plain(name), ())
@@ -250,7 +250,8 @@ def _text(body: Mapping[str, Any], field: str) -> str:
     return value
 
 
-# Topologies of the input: a wrong type is refused, and a topology without a tree is explained.
+# Topologies of the input: a wrong type is refused, and for a topology without a tree a reason is
+# given.
 
 
 class _Layer(Wire, frozen=True):
@@ -282,7 +283,7 @@ def kueue_topology(body: Mapping[str, Any]) -> DeclaredTopology:
 
 
 def why_unused(declared: DeclaredTopology) -> str:
-    """Return why there is no tree, in the words of the condition on a cluster; "" if there is."""
+    """Return why there is no tree, in the words of the condition; "" if there is one."""
     if not declared.is_used:
         return topology_status.not_default(DEFAULT_NAME).message
     if not declared.problem:

@@ -1,4 +1,4 @@
-"""The gangs that all answers are about."""
+"""The gangs that appear in answers."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from gang_scheduler.workloads import table
 def described(cache: Cache) -> Iterator[GangInfo]:
     """Yield all gangs, except workloads whose pods name other gangs."""
     infos = cache.gang_queue.infos
-    # Only gangs without members need a look at pods, and they are few.
+    # Only gangs without members need a search in pods, and they are few.
     bare = {key for key, info in infos.items() if not info.observed.members}
     pods = cache.pods() if bare else ()
     elsewhere = {key for pod in pods for key in _of_workloads(pod) if key != pod.gang}

@@ -14,7 +14,7 @@ from gang_scheduler.simulation.snapshot_files import Header, Stored, UnreadableL
 
 STDIN = "-"
 LINES = (".jsonl", ".jsonl.gz")
-"""Endings of files with one document a line."""
+"""File name endings with one document a line."""
 SUFFIXES = (".json", *LINES, ".yaml", ".yml")
 
 
@@ -59,7 +59,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the input that cannot be read, in one line."""
+    """An unreadable part of the input, in one line."""
 
     text: str
 

@@ -63,7 +63,7 @@ Body = Mapping[str, Any]
 class Loaded:
     """An object of a watched kind, as its reader returns it.
 
-    `body` is a manifest with all that was filled in; None for an object of a snapshot.
+    `body` is a manifest with its defaults filled in; None for an object of a snapshot.
     """
 
     gvr: GVR
@@ -89,7 +89,7 @@ class FoundObject:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerNames:
-    """The schedulerName of pods that have none, by their uids."""
+    """The schedulerName for pods that have none, by their uids."""
 
     ours: str
     assume_ours: bool | None
@@ -134,7 +134,7 @@ def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
 
 
 def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
-    """Return a workload with each member changed that it would have."""
+    """Return a workload with a change to each of its future members."""
     said, owned = noun.suspended, noun.owned
     if said is not None and said.gangs:
         said = replace(said, gangs=_changed(said.gangs, change))
@@ -144,7 +144,7 @@ def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
 
 
 def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
-    """Return the gangs of a workload with each of their future members changed."""
+    """Return the gangs of a workload with a change to each of their future members."""
     return tuple(
         each._replace(pods=each.pods.with_prototypes([*map(change, each.pods.prototypes)]))
         for each in gangs
@@ -164,8 +164,7 @@ def _aged(pod: Pod, created_at: float) -> Pod:
     return replace(pod, created_at=created_at, dated=False)
 
 
-# Readers of the input: as on a cluster, with the fields that its API server would fill in and
-# refuse.
+# Readers of the input: as on a cluster, with the defaults and refusals of its API server.
 
 
 def fillers(
@@ -355,7 +354,7 @@ class Reading:
                 yield Loaded(each.gvr, each.noun)
 
     def _refuse_both(self) -> None:
-        """Record manifests of objects that a snapshot has as well."""
+        """Record manifests of objects that a snapshot also contains."""
         for each in self._stored:
             same = self.objects.get(snapshot_files.key_of(each))
             if same is not None:
@@ -407,7 +406,7 @@ class Reading:
         return self._mean_any(asked) and part(owner, "spec").get("suspend") is True
 
     def _mean_any(self, names: Iterable[QueueName]) -> bool:
-        """Return whether any of these names is the name of a queue, even a missing one."""
+        """Return whether any of these names counts as a queue's, even if that is missing."""
         return any(product_of(each) in self._named for each in names)
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:

@@ -42,7 +42,7 @@ def _waits_suspended(noun: object) -> bool:
 
 
 def of_topologies(found: Objects, cache: Cache) -> Iterator[str]:
-    """Yield that layers are unknown because the input has no topology, if that is so."""
+    """Yield a remark if layers are unknown because the input has no topology."""
     if any(isinstance(each.noun, DeclaredTopology) for each in found.loaded):
         return
     verdicts = [info.verdict for info in cache.gang_queue.infos.values()]
@@ -56,7 +56,7 @@ def of_topologies(found: Objects, cache: Cache) -> Iterator[str]:
 
 
 def _of_others(pods: Iterable[Pod], schedulers: Collection[str]) -> Iterator[str]:
-    """Yield how many pods wait for other schedulers, which do not run here."""
+    """Yield a remark on pods that wait for other schedulers, which do not run here."""
     waiting = [each for each in pods if each.living and not each.node]
     others = Counter(each.scheduler for each in waiting if each.scheduler not in schedulers)
     for scheduler, number in sorted(others.items()):

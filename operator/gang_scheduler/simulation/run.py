@@ -29,16 +29,17 @@ from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
 from gang_scheduler.state.gangs.retries import LAST_RETRY_SECONDS
 
 MOST_CYCLES: Final = 1000
-"""After this many cycles the simulation gives up."""
+"""The simulation gives up after this many cycles."""
 MOST_IDLE: Final = 50
-"""How many cycles in a row may change nothing while some search for victims is unfinished."""
+"""At most this many cycles in a row may change nothing while a search for victims is unfinished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to simulate. `until_settled`: cycles go on until a cycle changes nothing.
+    """How to simulate.
 
-    `recreate_victims`: victims come back as pending pods, as old as they were.
+    `until_settled`: cycles continue until one changes nothing. `recreate_victims`: victims come
+    back as pending pods, with their old age.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -71,7 +72,7 @@ class Outcome:
 
 
 class AtOnce:
-    """Carries plans out at once: pods get their nodes, and preemptions are recorded.
+    """Carries out plans immediately: pods get their nodes, and preemptions are recorded.
 
     `now` is the time, in seconds.
     """
@@ -109,7 +110,7 @@ class AtOnce:
 
 def simulate(objects: Objects, options: Options) -> Outcome:
     """Return the outcome. The same objects give the same outcome."""
-    # 1. Take the cluster in, as the watches would.
+    # 1. Read the cluster, as the watches would.
     cache = filled(objects, options.policy)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
@@ -186,7 +187,8 @@ def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> i
 def _held_until(cache: Cache) -> int | None:
     """Return when the first gang gives up the nominated room of its missing members.
 
-    They do not come here, so others get the room in the end. None if no room waits so.
+    The members are never created here, so others get the room in the end. None if no gang holds
+    room like that.
     """
     moments = (info.preemptor.held_until for info in cache.gang_queue.infos.values())
     return min((each for each in moments if each is not None), default=None)
@@ -222,7 +224,7 @@ def let_pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
 
 
 def _recreated(pod: Pod) -> Pod:
-    """Return the pod that replaces an evicted pod, and is as old."""
+    """Return the pod that replaces an evicted pod, with the same age."""
     return replace(
         pod,
         uid=f"{pod.uid}+",

@@ -1,4 +1,4 @@
-"""Skipped input: unknown kinds that may make pods, and requests that no scheduler reads."""
+"""Skipped input: unknown kinds that may make pods, and requests in fields without effect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MAKERS: Final = frozenset(
         *(("JobFlow", "flow.volcano.sh"), ("SlurmJob", "slinky.slurm.net")),
     }
 )
-"""Kinds that make pods, even if an object does not show it."""
+"""Kinds that make pods, although an object does not show it."""
 NO_MAKERS: Final = frozenset(
     {
         *((kind, "") for kind in ("PodTemplate", "ConfigMap", "Secret")),
@@ -79,9 +79,10 @@ class Skipped:
 
 
 def makes_pods(body: Mapping[str, Any]) -> bool:
-    """Return whether an object looks as if a controller makes pods from it.
+    """Return whether a controller seems to make pods from an object.
 
-    It has containers, or names the scheduler of its pods, or it is of a kind that is known to.
+    It has containers, or names the scheduler of its pods, or it is of a kind that is known to make
+    pods.
     """
     kind, group = body["kind"], group_of(body["apiVersion"])
     if (kind, group) in MAKERS:
@@ -111,17 +112,17 @@ def _line(alike: _Alike) -> str:
     return f"{name} is not a kind that matters here; skipped"
 
 
-# Requests in workloads that no scheduler reads. On a cluster nothing would report them.
+# Requests in fields of workloads without effect. On a cluster nothing would report them.
 
 KINDS: Final = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet"), ("apps/", "spec.template")),
     "CronJob": ("batch/", "spec.jobTemplate"),
 }
-"""Kinds that are not read themselves: only the objects that they create are, by their template."""
+"""Kinds that are not read themselves: only the objects created from their templates are."""
 
 
 def note_in_vain(document: Document) -> str:
-    """Return the gang settings that a workload has outside its pod template; "" if it has none."""
+    """Return the gang settings of a workload outside its pod template; "" if there are none."""
     body = document.body
     group, template = KINDS.get(body["kind"], ("", ""))
     if not group or not body["apiVersion"].startswith(group):
@@ -168,7 +169,7 @@ def apart(document: Document) -> str:
 
 
 def _says(template: PodTemplate) -> bool:
-    """Return whether a pod template says whether its pods are a gang."""
+    """Return whether a pod template declares its pods a gang, or no gang."""
     metadata = template.metadata
     return (
         annotations.JOB_GANG_LABEL in metadata.labels

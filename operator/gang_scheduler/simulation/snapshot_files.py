@@ -1,7 +1,7 @@
-"""Snapshot files: a header, then an object a line, in most cases compressed.
+"""Snapshot files: a header, then one object a line, usually compressed.
 
-The objects were in a cluster in exactly this form: nothing is filled in, and no pods are made
-from its workloads. `inspection.snapshots` writes these files.
+The objects were in a cluster in exactly this form: nothing is filled in, and no pods are made from
+workloads. `inspection.snapshots` writes these files.
 """
 
 import gzip
@@ -154,7 +154,7 @@ def value(file: str, number: int, line: bytes) -> dict[str, Any]:
     """Return the object of a line, without nulls, which count as absent. Raises UnreadableLine."""
     try:
         found = msgspec.json.decode(line, type=dict[str, Any])
-        # Most lines have no null, and a look at each value takes many times as long.
+        # Most lines have no null, and checking each value takes many times as long.
         return next(syntax.values(line.decode())) if b"null" in line else found
     except (
         msgspec.DecodeError,
@@ -197,8 +197,8 @@ def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, 
     return policy, tuple(notes)
 
 
-# Objects of a snapshot, taken in as the watches of `run` do it. An object that cannot be read
-# counts as on a cluster.
+# Objects of a snapshot, taken in as by the watches of `run`. An unreadable object counts as on a
+# cluster.
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -222,7 +222,7 @@ _PEEK: Final = msgspec.json.Decoder(_Peek)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The noun of an object of a snapshot, None if it counts for nothing, and a note for users."""
+    """The decoded object of a snapshot, None if it does not count, and a note for users."""
 
     gvr: GVR | None
     noun: object = None

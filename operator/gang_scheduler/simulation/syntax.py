@@ -1,7 +1,7 @@
-"""From text to JSON values as kubectl reads it: YAML 1.1 or JSON, several documents a text.
+"""Parses text into JSON values like kubectl: YAML 1.1 or JSON, several documents in a text.
 
-Plain PyYAML differs where it matters: it makes dates and sexagesimal numbers of strings, reads
-`1e3` as text, and lets the second of two equal keys win silently.
+Plain PyYAML differs where it matters: it turns strings into dates and sexagesimal numbers, reads
+`1e3` as text, and silently lets the second of two equal keys win.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ except ImportError:
 
 DEEPEST = 100
 MOST_VALUES, MOST_REPEATED = 1_000_000, 10
-"""How many values a text may have: in all, or for each character; the larger limit counts."""
+"""The most values of a text: in total, or for each character; the larger limit counts."""
 MOST_MERGED = 10_000
-"""How many keys an object may have after a merge."""
+"""An object may have at most this many keys after a merge."""
 STRING_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
-"""Maps of strings: a null in them is the empty string, and not an absent field."""
+"""Maps of strings: a null in them is an empty string, not an absent field."""
 
 _SCALARS = (
     ("bool", r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"),
@@ -110,7 +110,7 @@ def _from_yaml(text: str) -> Iterator[Any]:
 
 
 def _first_too_deep(text: str) -> int | None:
-    """Return the first document that would overflow the stack: libyaml composes by recursion."""
+    """Return the first document that would overflow the stack: libyaml recurses."""
     number, depth = -1, 0
     # A text that is not YAML raises again, with its place, when it is loaded.
     with contextlib.suppress(yaml.YAMLError):
@@ -174,7 +174,7 @@ def _scalar(value: object) -> object:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        # As in an API server: a number outside int64 is a float.
+        # As in an API server, a number outside int64 is a float.
         if abs(value) < 10**300:
             return float(value)
         return math.inf if value > 0 else -math.inf

@@ -1,7 +1,7 @@
-"""A pod goes where the volumes of its bound claims are, and nowhere while a claim is not ready.
+"""A pod must run where the volumes of its bound claims are, and nowhere while a claim is not ready.
 
-Semantics of kube-scheduler's VolumeBinding, as far as it depends on the node alone. Volumes of the
-in-tree kinds that a CSI driver has taken over are read as they are written.
+Semantics of kube-scheduler's VolumeBinding, as far as it depends only on the node. For in-tree
+volumes that a CSI driver has taken over, the original fields are read.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ obstacle: Final = Obstacle(
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that reach every volume that is bound already."""
+    """Return the nodes that reach every bound volume."""
     allowed = np.ones(len(nodes), dtype=np.bool_)
     if pod_class.storage is None:
         return allowed
@@ -35,7 +35,7 @@ def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
 
 
 def reasons(pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
-    """One reason for all nodes: a problem of a claim, or the node affinity of its volume."""
+    """Give one reason for all nodes: a problem of a claim, or the node affinity of its volume."""
     problem = pod_class.storage.problem if pod_class.storage is not None else ""
     words = problem or "node(s) didn't match PersistentVolume's node affinity"
     return Counter({words: int(rejected.sum())})

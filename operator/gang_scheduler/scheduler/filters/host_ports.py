@@ -1,4 +1,4 @@
-"""Ports of the host are claimed by one pod a node.
+"""A port of the host can be claimed by one pod on each node.
 
 Semantics of kube-scheduler's NodePorts; members of one gang see each other's ports.
 """
@@ -24,7 +24,7 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return 1 where all ports are free and 0 where one is taken."""
+    """Return 1 where all ports are free, and 0 where one is taken."""
     room = np.ones(len(trial.nodes), dtype=np.int64)
     for port in pod_class.host_ports:
         room[[*trial.ports.rows(port)]] = 0

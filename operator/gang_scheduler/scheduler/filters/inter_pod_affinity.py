@@ -31,13 +31,13 @@ AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
 TERMS_A_LOOK: Final = 20
 """The number of remembered terms of a class that can be checked in the time of one look."""
 SUMS_A_LOOK: Final = 3
-"""How many columns of a few nodes are summed by domain in the time of a look."""
+"""Summing this many columns of a few nodes by domain takes one look."""
 NODES_A_SUM: Final = 2_500
-"""How many nodes take as long again to sum."""
+"""This many nodes double the time of a sum."""
 
 
 def concerns(pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether the class has required terms, or pods on nodes want none of it near."""
+    """Return whether the class has required terms, or pods on nodes have anti-affinity to it."""
     asks = pod_class.pod_affinity is not None and (
         pod_class.pod_affinity.anti or pod_class.pod_affinity.affinity is not None
     )
@@ -45,7 +45,7 @@ def concerns(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return 0 where a rule forbids it, 1 where a pod of the class keeps the next away."""
+    """Return 0 where a rule forbids the class, 1 where one of its pods keeps the next away."""
     forbidden = np.logical_or.reduce(list(_verdicts(pod_class, trial).values()))
     return np.where(forbidden, 0, _most(pod_class, trial.nodes))
 
@@ -75,7 +75,7 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
-    """Return one pod a domain, if pods of the class keep each other away."""
+    """Return one pod for each domain, if pods of the class keep each other away."""
     pod_affinity = pod_class.pod_affinity
     if pod_affinity is None or (
         pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, pod_class, trial)
@@ -90,7 +90,7 @@ def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
 
 
 def one_by_one(pod_class: PodClass, trial: Trial) -> "_Apart | None":
-    """Return the nodes that no rule forbids, pod by pod; None before the first of a series."""
+    """Return the nodes that no rule forbids, pod by pod; None before the first pod of a series."""
     pod_affinity = pod_class.pod_affinity
     affinity = pod_affinity.affinity if pod_affinity is not None else None
     if affinity is not None and _is_first(affinity, pod_class, trial):
@@ -115,7 +115,7 @@ class _Apart:
         self._codes = [trial.nodes.label(key).codes for key in sorted(keys)]
 
     def open(self) -> BoolArray:
-        """Return the nodes that are left to the next pod."""
+        """Return the nodes that remain for the next pod."""
         return self._open
 
     def placed(self, row: int) -> None:
@@ -162,7 +162,7 @@ def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray
 
 
 def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether the affinity selects the class itself, and no pod in any domain."""
+    """Return whether the affinity selects the class itself, and no pod anywhere yet."""
     return affinity.selector in pod_class.selected_by and trial.pod_affinity.is_near_none(
         affinity.selector, affinity.keys
     )

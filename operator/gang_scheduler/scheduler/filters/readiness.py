@@ -1,7 +1,7 @@
-"""Nodes that are not Ready are refused, unless the pod tolerates the `not-ready` taint.
+"""Nodes that are not Ready are rejected, unless the pod tolerates the `not-ready` taint.
 
-Stricter than kube-scheduler, which sees the taint only and so binds to a node in the seconds
-between its failure and the taint.
+This is stricter than kube-scheduler. That looks only at the taint, so it may bind to a node in the
+seconds between its failure and the taint.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the ready nodes, or all for a pod that tolerates nodes that are not."""
+    """Return the ready nodes; all nodes for a pod that tolerates unready ones."""
     if taints.tolerated(pod_class.tolerations, NOT_READY):
         return np.ones(len(nodes), dtype=np.bool_)
     return nodes.ready

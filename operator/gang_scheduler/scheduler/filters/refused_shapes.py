@@ -14,7 +14,7 @@ from gang_scheduler.model.resources import Requests
 obstacle: Final = Obstacle("REFUSED", "has refused such a pod", "have refused such pods")
 
 Reasons = Mapping[int, str]
-"""The reasons of kubelets, by the rows of their nodes."""
+"""The kubelets' reasons, by the rows of their nodes."""
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

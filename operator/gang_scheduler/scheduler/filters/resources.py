@@ -37,7 +37,7 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes a missing resource; a node that lacks two counts for both."""
+    """Count the nodes for each missing resource; a node that lacks two counts for both."""
     counts: Counter[str] = Counter()
     for name, amount in pod_class.requests:
         short = amount > 0 and trial.free_of(name)[rejected] < amount

@@ -1,4 +1,4 @@
-"""Nodes that are kept as spare are refused, unless members replace members that a gang has lost."""
+"""Nodes that are kept spare are rejected, except for members that replace lost ones."""
 
 from collections import Counter
 from typing import Final
@@ -19,7 +19,7 @@ def concerns(_pod_class: PodClass, trial: Trial) -> bool:
 
 
 def slots(_pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return 0 for the nodes that are kept, and no limit elsewhere."""
+    """Return 0 for the spare nodes, and no limit elsewhere."""
     closed = np.zeros(len(trial.nodes), dtype=np.bool_) if trial.closed is None else trial.closed
     return np.where(closed, 0, UNLIMITED)
 

@@ -1,6 +1,6 @@
-"""Taints of effect NoSchedule and NoExecute must be tolerated.
+"""Taints with effect NoSchedule or NoExecute must be tolerated.
 
-Semantics of kube-scheduler's TaintToleration. Lt and Gt, of the feature gate
+Semantics of kube-scheduler's TaintToleration. The operators Lt and Gt, of the feature gate
 TaintTolerationComparisonOperators, compare 64-bit integers in canonical decimal form; a comparison
 with anything else is false.
 """
@@ -24,13 +24,16 @@ obstacle: Final = Obstacle(
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
 OF_STATES = "node.kubernetes.io/"
-"""Taints that Kubernetes gives to nodes that are not well, or cordoned."""
+"""Taints that Kubernetes gives to broken or cordoned nodes."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes without an untolerated hard taint, evaluated once a distinct set."""
+    """Return the nodes without an untolerated hard taint.
+
+    Evaluated once for each distinct set of taints.
+    """
     codes, sets = nodes.taint_sets()
     allowed = [_untolerated(pod_class, each) is None for each in sets]
     return np.array(allowed, dtype=np.bool_)[codes]
@@ -54,7 +57,7 @@ def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
 
 
 def untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Iterator[Taint]:
-    """Yield the taints that keep pods of a class away."""
+    """Yield the taints that keep away pods of a class."""
     hard = (taint for taint in taints if taint.effect in HARD)
     return (taint for taint in hard if not tolerated(pod_class.tolerations, taint))
 
@@ -77,7 +80,7 @@ def _less(one: str, other: str) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    # A far longer text is no 64-bit integer, and Python refuses to parse it.
+    # A much longer text is no 64-bit integer, and Python refuses to parse it.
     number = int(text) if _INTEGER.fullmatch(text) and len(text) <= len(str(_LEAST)) else None
     return number if number is not None and _LEAST <= number <= _GREATEST else None
 
@@ -88,4 +91,4 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "Lt": lambda value, taint: _less(taint, value),
     "Gt": _less,
 }
-"""By operator: whether a toleration with the first value is for a taint with the second."""
+"""By operator: whether a toleration with the first value applies to a taint with the second."""

@@ -2,7 +2,7 @@
 
 Semantics of kube-scheduler's PodTopologySpread: with the pod, no domain may have more than
 `max_skew` pods above the emptiest one. Only nodes count that have the keys of all constraints and
-that the constraint's policies include; with fewer domains than `minDomains`, the least count is 0.
+that the constraint's policies include; with fewer domains than `minDomains`, the minimum is 0.
 Members of one gang see each other.
 """
 
@@ -38,7 +38,7 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods more each node's domain may have while the emptiest domain stays so."""
+    """Return how many more pods each node's domain may have if the emptiest domain stays so."""
     labelled = _labelled(pod_class, trial.nodes)
     room = np.where(labelled, UNLIMITED, 0)
     # A pod may have thousands of constraints, but no node has thousands of labels.
@@ -70,9 +70,9 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
-    """Return how many pods each domain may get while the emptiest one stays as it is.
+    """Return how many pods each domain may get if the emptiest one stays as it is.
 
-    The emptiest domain can only fill up, so the caps are safe.
+    The emptiest domain can only fill up, so these caps are safe.
     """
     coupling = [each for each in _hard(pod_class) if each.selector in pod_class.selected_by]
     if len(coupling) > 1:
@@ -84,12 +84,12 @@ def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
 
 
 def one_by_one(pod_class: PodClass, trial: Trial) -> "_Skews":
-    """Return the nodes that all constraints leave, pod by pod."""
+    """Return the nodes that all constraints allow, pod by pod."""
     return _Skews(pod_class, trial)
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return no limit where the keys are: the emptiest domain may have filled up."""
+    """Return no limit on nodes with the keys: the emptiest domain may have filled up."""
     return np.where(_labelled(pod_class, trial.nodes), UNLIMITED, 0)
 
 
@@ -107,7 +107,7 @@ class _Skews:
                 self._open = self._open & (_more(each, pod_class, trial) > 0)
 
     def open(self) -> BoolArray:
-        """Return the nodes that all constraints leave to the next pod."""
+        """Return the nodes that all constraints allow for the next pod."""
         left = self._open
         for each in self._moving:
             left = left & each.open()
@@ -157,20 +157,20 @@ def _hard(pod_class: PodClass) -> list[Spread]:
 
 
 def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods more each node's domain may have.
+    """Return how many more pods each node's domain may have.
 
-    No limit, or none at all, where the selector does not select the class itself.
+    If the selector does not select the class itself, there is either no limit or no room at all.
     """
     column = trial.nodes.label(spread.key)
     counted = _included(spread, pod_class, trial.nodes)
     known = _known(spread, pod_class, trial.nodes)
     if not len(known):
-        # Nothing to compare with: nothing is too much.
+        # Without a domain to compare with, no number is too large.
         return np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     there, expected = _found(spread, trial)
     least = 0
     if len(known) >= spread.min_domains:
-        # A nominated pod fills up its own domain, and does not raise the least count.
+        # A nominated pod counts in its own domain, but does not raise the minimum.
         least = int(label_domains.in_domain(column, np.where(counted, there, 0))[counted].min())
     in_domain = label_domains.in_domain(column, np.where(counted, expected, 0))
     more: IntArray = spread.max_skew + least - in_domain
@@ -180,7 +180,7 @@ def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
-    """Return the pods that a constraint counts, a row a node; without and with nominated pods."""
+    """Return the pods that a constraint counts on each node, without and with nominated pods."""
     if not _counts(spread):
         zeros = np.zeros(len(trial.nodes), dtype=np.int64)
         return zeros, zeros
@@ -188,7 +188,10 @@ def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
 
 
 def _counts(spread: Spread) -> bool:
-    """Return whether a constraint counts pods: an empty selector selects the pod, but none."""
+    """Return whether a constraint counts pods.
+
+    An empty selector selects the pod itself, but counts no pods.
+    """
     return any(clause.labels for clause in spread.selector.clauses)
 
 
@@ -203,7 +206,10 @@ def _known(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> IntArray:
 
 
 def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that count. Computed once a class for as long as no node changes."""
+    """Return the nodes that count.
+
+    Computed once a class until the nodes change.
+    """
 
     def compute() -> BoolArray:
         included = _labelled(pod_class, nodes)

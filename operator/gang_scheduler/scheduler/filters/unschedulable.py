@@ -1,4 +1,4 @@
-"""Cordoned nodes are refused, unless the pod tolerates the taint of cordoning.
+"""Cordoned nodes are rejected, unless the pod tolerates the taint of cordoning.
 
 Semantics of kube-scheduler's NodeUnschedulable.
 """
@@ -19,7 +19,7 @@ CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that are not cordoned, or all for a pod that tolerates it."""
+    """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
     if taints.tolerated(pod_class.tolerations, CORDON):
         return np.ones(len(nodes), dtype=np.bool_)
     return ~nodes.unschedulable

@@ -1,7 +1,7 @@
-"""Claims that are bound only with their pod must find a volume that the node reaches, or a new one.
+"""Claims that are bound together with their pod must find a reachable volume, or a new one.
 
 Semantics of kube-scheduler's VolumeBinding for claims of WaitForFirstConsumer. Every volume is
-chosen once, also among the members of one gang; pods that share a claim that is not bound yet stay
+chosen once, also among the members of one gang. Pods that share a claim which is not bound yet stay
 where its volume will be.
 """
 
@@ -24,12 +24,12 @@ NO_SPACE = "node(s) did not have enough free storage"
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether the class has claims that are not bound."""
+    """Return whether the class has unbound claims."""
     return bool(_needs(pod_class))
 
 
 def coupled(pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether a member on one node takes volumes that other nodes reach, too."""
+    """Return whether a member on one node takes volumes that other nodes also reach."""
     needs = _needs(pod_class)
     if any(need.claim for need in needs):
         return True
@@ -37,7 +37,7 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods of the class find volumes on each node, if no other node took any."""
+    """Return how many pods of the class find volumes on each node, if other nodes take none."""
     room = trial.volumes.choices.room(_needs(pod_class))
     trial.effort.count(trial.volumes.choices.looks())
     return room
@@ -53,12 +53,12 @@ def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the slots: pods that are placed before can only take some."""
+    """Return the slots as an upper bound: earlier pods can only take volumes away."""
     return slots(pod_class, trial)
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes where a volume could be made if there were space, and the other nodes."""
+    """Count the nodes that only lack space for a new volume, and the other nodes."""
     choices, needs = trial.volumes.choices, _needs(pod_class)
     rows = np.flatnonzero(rejected).tolist()
     return Counter(NO_SPACE if choices.lacks_space(needs, row) else NONE_LEFT for row in rows)

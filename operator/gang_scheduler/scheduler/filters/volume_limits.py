@@ -1,8 +1,8 @@
 """A node takes a limited number of volumes of each CSI driver, and none of an absent driver.
 
-Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once a node, a volume that is still
-to be made counts as a new one, and an attachment counts until it is gone. In-tree volumes do not
-count for the CSI driver that has taken them over.
+Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once a node. A volume that will be
+created counts as a new one, and an attachment counts until it is gone. In-tree volumes do not count
+for the CSI driver that has taken them over.
 """
 
 from collections import Counter
@@ -25,12 +25,12 @@ obstacle: Final = Obstacle(
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether the class has volumes that count anywhere."""
+    """Return whether the class has volumes that are counted on any node."""
     return pod_class.storage is not None and bool(pod_class.storage.attached)
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return for how many pods of this class each node can attach the volumes."""
+    """Return how many pods of this class each node has volume attachments for."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for driver, handles in _by_driver(pod_class).items():
         room = np.minimum(room, _slots(driver, handles, trial))
@@ -39,7 +39,7 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes that lack a driver, by driver; the other nodes are at their limit."""
+    """Count the nodes without a needed driver, by driver; other nodes are at their limit."""
     counts: Counter[str] = Counter()
     for driver in _by_driver(pod_class):
         lacking = rejected & ~trial.volumes.attachments.installed(driver)
@@ -66,5 +66,5 @@ def _slots(driver: str, handles: list[str], trial: Trial) -> IntArray:
     limit = attachments.limit(driver, UNLIMITED)
     left = limit - attachments.used(driver) - shared
     fits = np.where(left >= own, left // own if own else UNLIMITED, 0)
-    # A pod that adds no volume passes even where the limit is exceeded already.
+    # A pod that adds no volume passes even if the limit is exceeded already.
     return np.where((limit == UNLIMITED) | (shared + own == 0), UNLIMITED, fits)

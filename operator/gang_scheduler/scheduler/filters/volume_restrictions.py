@@ -32,12 +32,12 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether members share a ReadWriteOncePod claim: after one pod no node has a slot."""
+    """Return whether members share a ReadWriteOncePod claim: only one of them gets a node."""
     return pod_class.storage is not None and bool(pod_class.storage.sole)
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return 1 where claims and disks are free, else 0; no limit where disks are only read."""
+    """Return 1 where claims and disks are free, else 0; no limit if disks are only read."""
     storage = pod_class.storage or NONE
     if any(trial.volumes.in_use(claim) for claim in storage.sole):
         return np.zeros(len(trial.nodes), dtype=np.int64)
@@ -57,12 +57,12 @@ def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the slots: pods that are placed before can only take some."""
+    """Return the slots as an upper bound: earlier pods can only take more."""
     return slots(pod_class, trial)
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes with a conflict of disks; on all other nodes the claim is in use."""
+    """Count the nodes with a conflict over disks; on all other nodes the claim is in use."""
     by_disk = int((rejected & _conflicts(pod_class.storage or NONE, trial)).sum())
     return +Counter({DISK: by_disk, SOLE: int(rejected.sum()) - by_disk})
 

@@ -14,12 +14,12 @@ compares: Final = Comparison.SHARES
 
 
 def key(standing: Standing) -> tuple[bool, Share]:
-    """Return a sort key among siblings. Smaller has its turn first."""
+    """Return a sort key among siblings. The smallest key is next."""
     return (standing.borrows, share(standing))
 
 
 def share(standing: Standing) -> Share:
-    """Return the queue's largest fraction of the quota that its tree is promised."""
+    """Return the queue's largest share of the quota that is promised in its tree."""
     weight = standing.accounts.queue(standing.row).weight
     resources = {fr.resource for fr in standing.total}
     return max(

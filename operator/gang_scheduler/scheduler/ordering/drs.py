@@ -14,5 +14,5 @@ share: Final = borrowed_share
 
 
 def key(standing: Standing) -> tuple[bool, Share]:
-    """Return a sort key among siblings. Smaller has its turn first."""
+    """Return a sort key among siblings. The smallest key is next."""
     return (standing.borrows, share(standing))

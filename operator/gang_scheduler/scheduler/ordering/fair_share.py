@@ -13,13 +13,13 @@ compares: Final = Comparison.DUES
 
 
 def key(standing: Standing) -> tuple[int, bool, Share]:
-    """Return a sort key among sibling queues. The smallest key has its turn first."""
+    """Return a sort key among sibling queues. The smallest key is next."""
     order = standing.accounts.queue(standing.row).order
     return (-order, standing.borrows, share(standing))
 
 
 def share(standing: Standing) -> Share:
-    """Return the largest part that the queue has of its fair share."""
+    """Return the largest part of its fair share that the queue uses."""
     row, fair_shares = standing.row, standing.accounts.fair_shares
     if standing.accounts.recent is not None:
         return _lately(standing)

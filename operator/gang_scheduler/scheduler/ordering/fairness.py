@@ -1,4 +1,7 @@
-"""Each fairness by its word. A new one is that word, its file and its line here."""
+"""The table of fairness policies.
+
+A new one is a word in `model/values.py`, its file, and its line here.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
@@ -40,5 +43,5 @@ POLICIES: Final[Mapping[Fairness, FairnessPolicy]] = {
 
 
 def policy_of(accounts: Accounts, row: int) -> FairnessPolicy:
-    """Return the fairness of the tree that a queue is in."""
+    """Return the fairness of a queue's tree."""
     return POLICIES[accounts.fairness(accounts.promises.trees.root(row))]

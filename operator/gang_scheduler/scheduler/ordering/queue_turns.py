@@ -66,7 +66,7 @@ class _Standings:
         self._version = accounts.charges.version
 
     def key(self, leaf: int, row: int, charge: Charge) -> Key:
-        """Return how a row compares once a leaf in it is charged."""
+        """Return how a row compares after a charge to one of its leaves."""
         if self._version != (version := self._accounts.charges.version):
             self._known.clear()
             self._version = version
@@ -91,7 +91,7 @@ class _Order(Protocol):
         """Compare again the rows that a new head, or new charges, of a leaf can change."""
 
     def first(self) -> int | None:
-        """Return the leaf that has its turn."""
+        """Return the leaf with the next turn."""
 
 
 class _Tree:
@@ -102,7 +102,7 @@ class _Tree:
         self.heads = heads
 
     def last_keys(self, leaf: int) -> Key:
-        """Return the keys that decide between heads that are equal otherwise."""
+        """Return the keys that decide between otherwise equal heads."""
         head, name = self.heads[leaf], self.accounts.queue(leaf).ref.name
         return (-head.priority, head.created_at, name)
 
@@ -140,7 +140,7 @@ class _Line(_Tree):
 
 
 class _Tournament(_Tree):
-    """The heads below each queue compare; the winner is compared with its siblings above."""
+    """The heads below each queue are compared; the winner is compared with its siblings."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class Turns:
         self.restart(forest, heads)
 
     def restart(self, forest: Forest, heads: Mapping[QueueRef, Head]) -> None:
-        """Replace all heads by these, and compare all of them again."""
+        """Replace all heads, and compare all of them again."""
         self._accounts = forest.accounts
         self._borrowing = _Standings(self._accounts, _borrows)
         self._orders: dict[int, _Order] = {}
@@ -226,7 +226,7 @@ class Turns:
         return None if leaf is None else self._accounts.queue(leaf).ref
 
     def replace(self, ref: QueueRef, head: Head | None) -> None:
-        """Put another head in place of a queue's; None parks the queue."""
+        """Replace the head of a queue; None parks the queue."""
         row = self._trees.rows[ref]
         if head is None:
             self._heads.pop(row, None)
@@ -235,14 +235,14 @@ class Turns:
         self.update(ref)
 
     def end(self, ref: QueueRef) -> None:
-        """Park all queues of a queue's tree."""
+        """Park all queues in the tree of a queue."""
         root = self._trees.root(self._trees.rows[ref])
         for row in range(root, self._trees.ends[root]):
             self._heads.pop(row, None)
         self._line.put(root, None)
 
     def update(self, ref: QueueRef) -> None:
-        """Compare a queue and all queues above it again: more was charged to it."""
+        """Compare a queue and its ancestors again, after a charge."""
         leaf = self._trees.rows[ref]
         root = self._trees.root(leaf)
         self._order(root).update(leaf)

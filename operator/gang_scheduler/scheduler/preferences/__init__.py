@@ -1,4 +1,4 @@
-"""Which nodes a pod prefers, one file for each upstream plugin that it follows.
+"""The preferences of pods for nodes. Each file follows one plugin of kube-scheduler.
 
 Open `node_affinity` first.
 """

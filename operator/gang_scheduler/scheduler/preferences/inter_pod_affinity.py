@@ -29,7 +29,7 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether the members of the class count for each other."""
+    """Return whether members of the class change each other's scores."""
     terms = pod_class.pod_affinity.preferred if pod_class.pod_affinity is not None else ()
     return any(term.selector in pod_class.selected_by for _, term in terms)
 
@@ -40,7 +40,7 @@ def one_by_one(pod_class: PodClass, trial: Trial) -> "_Near":
 
 
 class _Near:
-    """The scores while pods are placed one by one that count for each other."""
+    """The scores while pods are placed one by one that change each other's scores."""
 
     def __init__(self, pod_class: PodClass, trial: Trial) -> None:
         self._total = score(pod_class, trial)
@@ -56,7 +56,7 @@ class _Near:
         return self._total
 
     def placed(self, row: int) -> None:
-        """Let a pod count in the domains of its node."""
+        """Add a pod to the domains of its node."""
         for weight, codes in self._own:
             if codes[row] != ABSENT:
                 self._total[codes == codes[row]] += weight

@@ -23,7 +23,7 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def coupled(_pod_class: PodClass, _trial: Trial) -> bool:
-    """Pods do not change labels of nodes."""
+    """Return False: pods do not change labels of nodes."""
     return False
 
 

@@ -1,6 +1,6 @@
-"""Topology spread constraints that need not hold: domains with fewer pods come first.
+"""Topology spread constraints that are preferences: domains with fewer pods come first.
 
-After kube-scheduler's PodTopologySpread; its weights by the number of domains are not in it.
+Follows kube-scheduler's PodTopologySpread, without its weights by the number of domains.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return minus the pods in each node's domain; without the key, minus the most and one more."""
+    """Return the negative number of pods in each node's domain; nodes without the key come last."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for each in _soft(pod_class):
         column = trial.nodes.label(each.key)
@@ -28,7 +28,7 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether the members of the class count for each other."""
+    """Return whether members of the class change each other's scores."""
     return any(each.selector in pod_class.selected_by for each in _soft(pod_class))
 
 
@@ -51,13 +51,13 @@ class _Evenness:
 
     def score(self) -> IntArray:
         """Return the scores for the next pod."""
-        # A node without the key is last.
+        # A node without the key comes last.
         scores = [np.append(sums, sums.max(initial=0) + 1)[codes] for codes, sums in self._sums]
         total: IntArray = -np.sum(scores, axis=0)
         return total
 
     def placed(self, row: int) -> None:
-        """Let a pod count in the domains of its node."""
+        """Add a pod to the domains of its node."""
         for (codes, sums), moving in zip(self._sums, self._moving, strict=True):
             if moving and codes[row] != ABSENT:
                 sums[codes[row]] += 1

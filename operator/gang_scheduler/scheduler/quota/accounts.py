@@ -1,4 +1,4 @@
-"""A queue's charges and promises, as they are or with a request charged on top."""
+"""A queue's charges and promises, as they are or after one more charge."""
 
 import enum
 import functools
@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.quota.promises import Promises, lendable, promises
 
 
 class Share(NamedTuple):
-    """How a queue compares with its siblings: smaller has its turn first."""
+    """A number by which sibling queues are compared: the smallest has the next turn."""
 
     is_infinite: bool = False
     number: Fraction = Fraction(0)
@@ -31,7 +31,7 @@ class Share(NamedTuple):
 
 NO_SHARE: Final = Share()
 MOST_SHARES: Final = 4096
-"""How many shares are kept that were worked out."""
+"""At most this many computed shares are kept."""
 
 
 def share_of(amount: int, whole: int | Fraction, weight: Fraction = Fraction(1)) -> Share:
@@ -53,7 +53,7 @@ def share_of(amount: int, whole: int | Fraction, weight: Fraction = Fraction(1))
 
 @functools.lru_cache(MOST_SHARES)
 def _share(amount: int, whole: int) -> Share:
-    # The same object for equal ones: comparing fractions takes longer than all else in a turn.
+    # Equal values share one object: comparing fractions takes longer than the rest of a turn.
     return Share(number=Fraction(amount, whole))
 
 
@@ -65,7 +65,7 @@ class Comparison(enum.Enum):
     SHARES = enum.auto()
     """The shares of both queues."""
     DUES = enum.auto()
-    """The share of each queue with 1, which is all that it should have."""
+    """The share of each queue is compared with 1, which is all that it should have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Accounts:
     charges: Charges
 
     def copy(self) -> "Accounts":
-        """Return the same accounts with charges that can be changed apart."""
+        """Return the same accounts with independent charges."""
         return replace(self, charges=self.charges.copy())
 
     def queue(self, row: int) -> Queue:
@@ -114,7 +114,7 @@ class Accounts:
         return self if self.recent is None else _Lasting(**vars(self))
 
     def now(self, row: int) -> "Standing":
-        """Return how a queue stands as it is, for all that its tree governs."""
+        """Return the standing of a queue now, for all resources that its tree has numbers for."""
         used, total = self.charges.used, self.charges.total
         keys = sorted(self.promises.trees.governed[self.promises.trees.root(row)])
         return Standing(
@@ -162,13 +162,13 @@ class Standing:
 
     @property
     def borrows(self) -> bool:
-        """Whether more is used than the queue is promised, of these keys."""
+        """Whether usage exceeds the promise for one of these keys."""
         terms, row = self.accounts.promises.terms, self.row
         return any(used > terms[key].nominal[row] for key, used in self.used.items())
 
     @property
     def parts(self) -> int:
-        """The number of parts of `held`: the charge and, if it counts, the recent usage."""
+        """The number of summands in `held`: the charge and, if it counts, the recent usage."""
         return 1 if self.accounts.recent is None else 2
 
     def held(self, resource: str) -> int:
@@ -183,9 +183,9 @@ class Standing:
 
 
 def borrowed_share(standing: Standing) -> Share:
-    """Return the largest fraction of lendable quota that a queue borrows, by its weight.
+    """Return the largest fraction of lendable quota that a queue borrows, divided by its weight.
 
-    All resources are looked at, asked for or not. A root borrows nothing.
+    All resources count, requested or not. A root borrows nothing.
     """
     promises, row = standing.accounts.promises, standing.row
     parent = promises.trees.parents[row]

@@ -28,7 +28,7 @@ class Charges:
         self.total = {key: [0] * len(promises.trees) for key in promises.terms}
 
     def copy(self) -> "Charges":
-        """Return the same charges, to be changed apart. Costs a step a row, in one pass."""
+        """Return an independent copy of the charges. Costs a step a row, in one pass."""
         copied = object.__new__(Charges)
         copied.promises, copied.version = self.promises, self.version
         copied.used = {key: column.copy() for key, column in self.used.items()}
@@ -36,7 +36,7 @@ class Charges:
         return copied
 
     def is_less_than(self, before: "Charges") -> bool:
-        """Return whether any queue is charged less of anything than before."""
+        """Return whether any charge of a queue is lower than before."""
         return any(
             now != then and any(map(operator.lt, now, then))
             for key, now in self.total.items()
@@ -44,7 +44,7 @@ class Charges:
         )
 
     def add(self, row: int, key: FlavorResource, amount: int) -> None:
-        """Charge an amount to a queue and to all above it; release it where it is negative."""
+        """Charge an amount to a queue and its ancestors; a negative amount is released."""
         parents, guaranteed = self.promises.trees.parents, self.promises.terms[key].guaranteed
         used, total = self.used[key], self.total[key]
         beyond = amount
@@ -67,12 +67,12 @@ class Charges:
 
 
 def _beyond(used: int, more: int, guaranteed: int) -> int:
-    """Return how much of a further charge counts in the queue above."""
+    """Return how much of a further charge counts in the parent queue."""
     return max(0, used + more - guaranteed) - max(0, used - guaranteed)
 
 
 def charges_of(state: QueueState, promises: Promises) -> Charges:
-    """Return the charges of a state, made once for a usage. Not to be changed."""
+    """Return the charges of a state, computed once for a usage. They must not be changed."""
     return state.declared.derive(
         "charges", (promises, state.usage), lambda: _charged(state.usage, promises)
     )
@@ -89,7 +89,7 @@ def _charged(usage: QueueUsage, promises: Promises) -> Charges:
 def entries(
     promises: Promises, ref: QueueRef, charge: Charge
 ) -> list[tuple[int, FlavorResource, int]]:
-    """Return the part of a charge within governed keys, with the row of its queue."""
+    """Return the charges for keys that the tree has numbers for, with the row of the queue."""
     trees = promises.trees
     row = trees.rows.get(ref)
     if row is None:
@@ -112,7 +112,7 @@ def add_up(
 # exact: if two queues share three GPUs, each has one and a half.
 
 Exact = int | Fraction
-"""An amount that need not be whole."""
+"""An amount that may be a fraction."""
 FairShares = Mapping[FlavorResource, Sequence[Exact]]
 """The fair share of each row."""
 
@@ -126,7 +126,10 @@ class Claim(NamedTuple):
 
 
 def fair_shares(promises: Promises, charges: Charges, usage: QueueUsage) -> FairShares:
-    """Return all fair shares. Costs steps in proportion to queues that have or want anything."""
+    """Return all fair shares.
+
+    The cost grows with the number of queues that have or want anything.
+    """
     asked = _asked(promises, usage)
     return {
         key: _of_key(
@@ -175,9 +178,9 @@ def _claim(promises: Promises, key: FlavorResource, row: int, demand: int) -> Cl
 def divide(total: Exact, claims: Sequence[Claim]) -> list[Exact]:
     """Return the share of each claimant in a total: its least, and the rest by weight.
 
-    All of the total is given away unless every claim has its most. Where the least are more than
-    there is, each gets its part. A weight of 0 gets something when no other claim is open, all in
-    equal parts.
+    The whole total is given away, unless every claim has its most. If the least amounts exceed the
+    total, each claim gets a part of it. A claim of weight 0 gets something only when all others are
+    full; such claims share equally.
     """
     together = sum(claim.least for claim in claims)
     if together >= total:
@@ -203,7 +206,7 @@ def exact(part: Exact, whole: int) -> Exact:
 
 
 def _whole(weights: Sequence[Fraction]) -> list[int]:
-    """Return weights in the same proportions as integers."""
+    """Return integer weights in the same proportions."""
     scale = math.lcm(*(weight.denominator for weight in weights))
     return [int(weight * scale) for weight in weights]
 

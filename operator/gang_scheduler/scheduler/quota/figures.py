@@ -55,7 +55,7 @@ def _running(accounts: Accounts, admitted: Mapping[QueueRef, int]) -> list[int]:
 def _implied_and_idle(
     accounts: Accounts, running: Sequence[int], pending: Mapping[QueueRef, tuple[GangKey, ...]]
 ) -> set[QueueRef]:
-    """Return which of `root` and `none` no object declares and nothing uses."""
+    """Return which of `root` and `none` are neither declared nor used."""
     trees = accounts.promises.trees
     declared = {queue.ref for queue in accounts.declared.queues}
     row = trees.rows[NONE]
@@ -101,7 +101,7 @@ def _oversubscribed(accounts: Accounts, row: int) -> dict[FlavorResource, tuple[
 
 
 def _lent(accounts: Accounts, key: FlavorResource) -> list[int]:
-    """Return how much siblings use of each queue, beyond the pool of the queue above."""
+    """Return how much of each queue its siblings use, beyond their parent's own quota."""
     trees, terms = accounts.promises.trees, accounts.promises.terms[key]
     used = accounts.charges.used[key]
     lent = [0] * len(trees)
@@ -121,7 +121,10 @@ def _idle(nominal: int, guaranteed: int, used: int) -> int:
 
 
 def _lend(key: FlavorResource, needed: int, idle: Sequence[int]) -> list[int]:
-    """Return how much each lends of the need; in whole CPUs if all figures are."""
+    """Return how much each queue lends of the need.
+
+    In whole CPUs if all figures are whole.
+    """
     unit = 1000 if key.resource == CPU else 1
     if any(amount % unit for amount in (needed, *idle)):
         unit = 1

@@ -63,7 +63,7 @@ class Forest:
         self._rooms: dict[tuple[int, FlavorResource], dict[int, int]] = {}
 
     def copy(self) -> "Forest":
-        """Return the same trees with the same charges, to be changed apart."""
+        """Return an independent copy of the trees and charges."""
         copied = object.__new__(Forest)
         copied.accounts, copied._borrowers, copied._rooms = self.accounts.copy(), {}, {}
         return copied
@@ -71,7 +71,7 @@ class Forest:
     # The queues.
 
     def problem(self, ref: QueueRef) -> Problem | None:
-        """Return why no gang can be in a queue now: it is absent, no leaf, or inactive."""
+        """Return why no gang can be in a queue now: it is missing, no leaf, or inactive."""
         row = self._row(ref)
         if row is None:
             return Problem(Reason.QUEUE_NOT_FOUND, QueueUnusable(ref.name, QueueFault.NOT_FOUND))
@@ -80,7 +80,7 @@ class Forest:
         return self._trees.problems[row] if self._enforces(row) else None
 
     def queue(self, ref: QueueRef) -> Queue:
-        """Return a queue, also one that no object declares. Raises KeyError if there is none."""
+        """Return a queue, even if no object declares it. Raises KeyError if it does not exist."""
         return self._trees.queues[self._trees.rows[ref]]
 
     def is_leaf(self, ref: QueueRef) -> bool:
@@ -135,26 +135,29 @@ class Forest:
         return 0 if row is None or not self._governs(row, key) else self._charges.total[key][row]
 
     def nominal(self, ref: QueueRef, key: FlavorResource) -> int:
-        """Return the nominal quota of a queue; of an interior queue the quota lent through it."""
+        """Return the nominal quota of a queue; for an interior queue, the quota lent through it."""
         row = self._row(ref)
         return 0 if row is None or not self._governs(row, key) else self._terms(key).nominal[row]
 
     # Questions about one request.
 
     def governs(self, ref: QueueRef, key: FlavorResource) -> bool:
-        """Return whether the tree of a queue has a number for a key: else nothing limits it."""
+        """Return whether the tree of a queue has a number for a key.
+
+        Without one, nothing limits it.
+        """
         row = self._row(ref)
         return row is not None and (self._governs(row, key) or self._uncovered(row, key))
 
     def governed(self, ref: QueueRef) -> frozenset[FlavorResource]:
-        """Return all that the tree of a queue has a number for."""
+        """Return all keys that the tree of a queue has numbers for."""
         row = self._row(ref)
         return frozenset() if row is None else self._trees.governed[self._trees.root(row)]
 
     def available(self, ref: QueueRef, key: FlavorResource) -> int:
         """Return how much more a queue may be charged, by quotas and limits.
 
-        Negative where more is charged than is there, UNBOUNDED where nothing governs it.
+        Negative if more is charged than there is, UNBOUNDED without a limit.
         """
         row = self._row(ref)
         return 0 if row is None else self._available(row, key)
@@ -164,7 +167,7 @@ class Forest:
         row = self._row(ref)
         if row is None:
             return False
-        # In any order: this is asked more often than anything else.
+        # Unordered, because this is called more often than anything else.
         return not any(
             asked > 0 and asked > self._available(row, key) for key, asked in charge.items()
         )
@@ -177,7 +180,7 @@ class Forest:
         return {key: charge[key] - self._available(row, key) for key in self._lacking(row, charge)}
 
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
-        """Return the first that a request lacks, by flavor and resource; None if it fits."""
+        """Return the first shortage of a request; None if it fits."""
         row = self._row(ref)
         if row is None:
             return _first(charge)
@@ -268,7 +271,7 @@ class Forest:
         return None if self._governs(row, key) else UNBOUNDED
 
     def _uncovered(self, row: int, key: FlavorResource) -> bool:
-        """Return whether a ClusterQueue does not cover a key: then it can never be had there."""
+        """Return whether a ClusterQueue does not cover a key, so that it is never available."""
         queue = self._trees.queues[row]
         return queue.ref.kind is QueueKind.CLUSTER_QUEUE and key not in queue.quotas
 
@@ -305,7 +308,7 @@ class Forest:
         return potential(self._promises, row, key)
 
     def _most_borrowing(self, row: int, key: FlavorResource, asked: int) -> tuple[QueueRef, ...]:
-        """Return the leaves that borrow most of the lacking resource, without the queue itself."""
+        """Return the leaves that borrow most of the missing resource, except the queue itself."""
         if not self._governs(row, key):
             return ()
         used, total = self._charges.used[key], self._charges.total[key]
@@ -325,7 +328,7 @@ class Forest:
             for each in range(top, trees.ends[top])
             if used[each] > nominal[each] and not trees.children[each]
         )
-        # One more than is named: one of them may be the queue that asks.
+        # One more than needed, because one of them may be the queue itself.
         return heapq.nsmallest(
             MOST_BORROWERS + 1, found, key=lambda each: (nominal[each] - used[each], each)
         )

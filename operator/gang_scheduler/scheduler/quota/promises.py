@@ -27,13 +27,13 @@ from gang_scheduler.scheduler.quota.trees import ROOTS, Trees, trees_of
 
 
 def flavor_of(declared: QueueSet, product: Product, name: str) -> Flavor | None:
-    """Return the flavor that queues of a product mean by a name; None where none is declared."""
+    """Return the flavor that queues of a product mean by a name; None if it is not declared."""
     found = (flavor for flavor in declared.flavors if flavor.name == name)
     return next((flavor for flavor in found if flavor.product is product), None)
 
 
 def nodes_of(flavor: Flavor | None, nodes: NodeTable) -> BoolArray:
-    """Return the nodes of a flavor; all where there is no flavor. Ready or not."""
+    """Return the nodes of a flavor, ready or not; without a flavor, all nodes."""
     chosen = np.ones(len(nodes), dtype=np.bool_)
     for key, value in flavor.node_labels if flavor else ():
         chosen &= nodes.label(key).matches([value])
@@ -41,7 +41,7 @@ def nodes_of(flavor: Flavor | None, nodes: NodeTable) -> BoolArray:
 
 
 def is_empty(flavor: Flavor, nodes: NodeTable) -> bool:
-    """Return whether no node is of a flavor; found once for these nodes."""
+    """Return whether no node is of a flavor. Computed once for these nodes."""
     key = "is_empty", flavor.node_labels
     return nodes.derive(key, lambda: not nodes_of(flavor, nodes).any())
 
@@ -63,7 +63,10 @@ def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: N
 
 
 def _transformed(declared: QueueSet, resource: str, nodes: NodeTable, chosen: BoolArray) -> int:
-    """Return how much of a resource nodes have, as requests count. A step a kind of node."""
+    """Return how much of a resource nodes have after transformations.
+
+    Costs a step for each kind of node.
+    """
     kinds, numbers = np.unique(nodes.allocatable[chosen], axis=0, return_counts=True)
     found = 0
     for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True):
@@ -111,7 +114,7 @@ class Promises:
     _by_resource: dict[int, Mapping[str, tuple[FlavorResource, ...]]] = field(default_factory=dict)
 
     def by_resource(self, row: int) -> Mapping[str, tuple[FlavorResource, ...]]:
-        """Return the keys that the tree of a row governs, by resource, sorted by flavor."""
+        """Return the keys that the tree of a row has numbers for, by resource, sorted by flavor."""
         root = self.trees.root(row)
         if root not in self._by_resource:
             found: dict[str, tuple[FlavorResource, ...]] = {}
@@ -122,7 +125,7 @@ class Promises:
 
 
 def promises_of(declared: QueueSet, nodes: NodeTable) -> Promises:
-    """Return the promises of all trees; made once for a set and these nodes."""
+    """Return the promises of all trees, computed once for a queue set and these nodes."""
     return declared.derive("promises", (nodes,), lambda: _promises(declared, nodes))
 
 
@@ -187,7 +190,7 @@ def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> 
 
 
 def quota_of(trees: Trees, row: int, key: FlavorResource) -> Quota:
-    """Return the declared quota of a queue for a key. An invalid one promises nothing."""
+    """Return the declared quota of a queue for a key. An invalid queue promises nothing."""
     queue = trees.queues[row]
     if row in trees.broken:
         return _NOTHING
@@ -211,7 +214,7 @@ def _pool(
         return max(0, quota.nominal - promised)
     if row in capacities:
         return max(0, capacities[row] - promised)
-    # Volcano's capacity plugin: a queue deserves at least what it is guaranteed.
+    # As in Volcano's capacity plugin, a queue deserves at least its guarantee.
     is_floor = trees.queues[row].ref.product is Product.VOLCANO
     return max(0, quota.nominal - promised) if is_floor else 0
 
@@ -243,7 +246,7 @@ def room(
 ) -> int:
     """Return how much more fits with these charges, from the root down to the queue.
 
-    Negative where more is charged than is there. The tree must govern the key.
+    Negative if more is charged than there is. The tree must have a number for the key.
     """
     terms, way = promises.terms[key], promises.trees.ways[row]
     left = terms.nominal[way[0]] - used[way[0]]
@@ -279,7 +282,7 @@ def short_below(
 
 
 def potential(promises: Promises, row: int, key: FlavorResource) -> int:
-    """Return how much could be charged if nothing were used; worked out once."""
+    """Return how much could be charged if nothing were used. Computed once."""
     known = promises.potentials
     if (row, key) not in known:
         nothing = [0] * len(promises.trees)
@@ -297,14 +300,14 @@ def lendable(promises: Promises, row: int, resource: str) -> int:
 
 
 def _from_above(promises: Promises, row: int, key: FlavorResource, used: Sequence[int]) -> int:
-    """Return how much more a queue may take from the queue above it."""
+    """Return how much more a queue may take from its parent."""
     terms = promises.terms[key]
     most = terms.nominal[row] + _may_borrow(promises, row, key, used)
     return most - max(terms.guaranteed[row], used[row])
 
 
 def _may_borrow(promises: Promises, row: int, key: FlavorResource, used: Sequence[int]) -> int:
-    """Return how far a queue may go above its promise: by its terms, and by its lenders."""
+    """Return how far a queue may go above its promise, by its terms and its lenders."""
     terms = promises.terms[key]
     lenders = promises.lenders.get(row)
     if lenders is None:

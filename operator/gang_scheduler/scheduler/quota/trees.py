@@ -57,7 +57,10 @@ class Relations(NamedTuple):
 
 
 def relate(declared: QueueSet) -> Relations:
-    """Return how the queues hang together. Costs a step or a few for each queue and quota."""
+    """Return the parents of the queues, and their problems.
+
+    Costs a few steps for each queue and quota.
+    """
     queues = {queue.ref: queue for queue in declared.queues}
     for implied in _implied(declared.queues):
         queues.setdefault(implied.ref, implied)
@@ -77,7 +80,7 @@ def relate(declared: QueueSet) -> Relations:
 
 
 def _implied(queues: Sequence[Queue]) -> Iterator[Queue]:
-    """Yield the queues that are there without an object, unless one declares them."""
+    """Yield the queues that exist without an object, unless one declares them."""
     yield Queue(ROOT)
     yield Queue(NONE, parent=ROOT, default_quota=Quota())
     if any(queue.ref.product is Product.VOLCANO for queue in queues):
@@ -93,7 +96,7 @@ def _parent(queue: Queue) -> QueueRef | None:
 
 
 def _circling(above: Mapping[QueueRef, QueueRef | None]) -> frozenset[QueueRef]:
-    """Return the queues that are above themselves."""
+    """Return the queues that are their own ancestors."""
     known: set[QueueRef] = set()
     found: set[QueueRef] = set()
     for start in above:
@@ -114,7 +117,7 @@ def _problem(
     circling: Collection[QueueRef],
     flavors: Collection[tuple[Product, str]],
 ) -> Problem | None:
-    """Return the first thing that is wrong with the queue itself."""
+    """Return the first fault of the queue itself."""
     parent, ref = above[queue.ref], queue.ref
     field = _PARENT_FIELDS.get(ref.kind, "spec.parent")
     if queue.problem is not None:
@@ -132,7 +135,10 @@ def _problem(
 
 
 def _is_every_node(ref: QueueRef, flavor: str) -> bool:
-    """Return whether the flavor needs no object: Kueue's queues name none without one."""
+    """Return whether the flavor needs no object.
+
+    Queues of Kueue name only flavors that have one.
+    """
     return flavor == DEFAULT_FLAVOR and ref.product is not Product.KUEUE
 
 
@@ -248,5 +254,5 @@ def _key(ref: QueueRef) -> tuple[int, bool, str, str]:
 
 
 def trees_of(declared: QueueSet) -> Trees:
-    """Return the trees of a set of queues; made once for each set."""
+    """Return the trees of a set of queues, computed once for each set."""
     return declared.derive("trees", (), lambda: Trees(declared))

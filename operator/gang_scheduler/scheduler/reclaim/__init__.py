@@ -1,4 +1,4 @@
-"""Which running gangs a gang may evict: of its own queue, and of other queues.
+"""The running gangs that a gang may evict, in its own queue and in other queues.
 
 Open `reclaim` first.
 """

@@ -1,4 +1,4 @@
-"""Classes of eviction that are possible at all: by policies, vetoes, priorities and ages.
+"""The eviction classes that are possible at all: by policies, vetoes, priorities and ages.
 
 The required final state is not checked here.
 """
@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
-# The queue at which two queues meet in a tree, and queues that use more than they were promised.
+# The lowest common ancestor of two queues, and queues that exceed their promises.
 
 
 class Meeting(NamedTuple):
@@ -40,7 +40,7 @@ class Meeting(NamedTuple):
 
 
 def meeting(accounts: Accounts, ours: int, theirs: int) -> Meeting | None:
-    """Return where two rows meet; None in different trees, or if one is above the other."""
+    """Return how two rows meet; None in different trees, or if one is above the other."""
     ways = accounts.promises.trees.ways
     one, other = ways[ours], ways[theirs]
     shared = sum(1 for _ in _shared(one, other))
@@ -57,7 +57,7 @@ def _shared(one: Sequence[int], other: Sequence[int]) -> Iterable[int]:
 
 
 def is_within(accounts: Accounts, row: int, charge: Charge) -> bool:
-    """Return whether a queue is within its nominal quota for everything that is asked for."""
+    """Return whether a queue is within its nominal quota for everything requested."""
     used, terms = accounts.charges.used, accounts.promises.terms
     governed = accounts.promises.trees.governed[accounts.promises.trees.root(row)]
     return all(
@@ -68,7 +68,7 @@ def is_within(accounts: Accounts, row: int, charge: Charge) -> bool:
 
 
 def is_over(accounts: Accounts, row: int, keys: Iterable[FlavorResource]) -> bool:
-    """Return whether a queue uses more than it was promised, of one of the keys."""
+    """Return whether a queue uses more than its promise for one of the keys."""
     used, terms = accounts.charges.used, accounts.promises.terms
     return any(used[key][row] > terms[key].nominal[row] for key in keys)
 
@@ -150,7 +150,7 @@ def _in_tree(accounts: Accounts, ours: int, limits: Limits) -> Iterator[Eviction
 
 
 def _is_vetoed(accounts: Accounts, ours: int, theirs: tuple[int, ...]) -> bool:
-    """Return whether a queue on the other side does not let our gangs evict."""
+    """Return whether a queue on the other side protects its gangs from ours."""
     trees = accounts.promises.trees
     names = {trees.queues[row].ref.name for row in trees.ways[ours]}
     rules = (trees.queues[row].evictions for row in theirs)
@@ -162,7 +162,7 @@ def _may_come(rules: EvictionRules, names: set[str]) -> bool:
 
 
 def _is_fenced(accounts: Accounts, ours: tuple[int, ...]) -> bool:
-    """Return whether a fence is on our way, below the queue where two ways meet."""
+    """Return whether a fence is on our way, below the lowest common ancestor."""
     queues = accounts.promises.trees.queues
     return any(queues[row].evictions.fence for row in ours)
 
@@ -174,7 +174,7 @@ def allows(
     queue: Queue,
     limits: Limits,
 ) -> bool:
-    """Return whether the rules of the requesting queue allow this eviction by a class."""
+    """Return whether the rules of the requesting queue allow this eviction in a class."""
     rules, least = queue.evictions, limits.rules.preemption.min_priority_difference
     match eviction_class:
         case EvictionClass.OVERRUN:
@@ -209,13 +209,13 @@ def _is_lower(
 def is_young(
     accounts: Accounts, theirs: int, met: Meeting | None, running: RunningInQueue, limits: Limits
 ) -> bool:
-    """Return whether a gang has not yet run for the minimum time of its own or its queues."""
+    """Return whether a gang has not reached its own minimum run time, or its queues'."""
     least = max(running.known.min_runtime, min_runtime(accounts, theirs, met, limits))
     return limits.now - running.known.started_at < least
 
 
 def min_runtime(accounts: Accounts, theirs: int, met: Meeting | None, limits: Limits) -> int:
-    """Return for how long queues ask that any gang of a queue may run, in seconds."""
+    """Return the minimum run time that queues set for gangs of a queue, in seconds."""
     queues = accounts.promises.trees.queues
     # Above the leaf, the queues below the meeting count; the child where the ways meet does not.
     rows = {theirs, *(met.theirs[:-1] if met is not None else ())}

@@ -1,13 +1,13 @@
-"""Links between gangs that gave way to each other: they keep evictions from going in circles.
+"""Links between gangs that yielded to each other: they keep evictions from going in circles.
 
-An eviction leaves a link: the victim yielded to the preemptor, by the class of the eviction. A
-plan that would close a circle of links is refused if its own link is the weakest there; otherwise
-the weakest link gives way to it. So links never form a circle.
+An eviction leaves a link: the victim yielded to the preemptor, by the class of the eviction. A plan
+that would close a circle of links is refused if its own link is the weakest there; otherwise the
+weakest link of the circle is dropped. So links never form a circle, and evictions end if no gang
+comes, ends or changes.
 
-Evictions end if no gang comes, ends or changes. Links of the strongest class are only ever added;
-between two of these additions links of the next class are only added, and so on. So there are
-finitely many changes. Between two changes the links order the gangs, and every eviction puts a
-higher gang in the place of lower ones.
+The proof: links of the strongest class are only ever added. Between two of these additions, links
+of the next class are only added, and so on. So there are finitely many changes. Between two changes
+the links order the gangs, and every eviction puts a higher gang in the place of lower ones.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def returning(
 
 
 def _whole(parts: Iterable[Part]) -> Iterable[tuple[RunningInQueue, Charge]]:
-    """Return the gangs that go as a whole and may evict: surplus that waits evicts nothing."""
+    """Return the gangs that go as a whole and may evict: waiting surplus evicts nothing."""
     return (
         (part.running, part.charge if part.quorum is None else part.quorum)
         for part in parts
@@ -65,7 +65,7 @@ def _could(
     charge: Charge,
     limits: Limits,
 ) -> bool:
-    """Return whether a gang that was evicted has the right to evict the preemptor."""
+    """Return whether an evicted gang would have the right to evict the preemptor."""
     back = ReclaimRequest(
         running.ref,
         charge,
@@ -82,7 +82,7 @@ def _could(
 
 
 def _as_running(request: ReclaimRequest) -> RunningInQueue:
-    """Return the preemptor as a gang that runs, for as long as any queue asks."""
+    """Return the preemptor as a gang that has run longer than any minimum run time."""
     return RunningInQueue(
         next(iter(request.gangs), _UNKNOWN),
         request.ref,
@@ -118,9 +118,9 @@ class Memory:
     def refuses(
         self, preemptors: Collection[GangKey], victims: Mapping[GangKey, EvictionClass]
     ) -> bool:
-        """Return whether a plan must not be carried out, by the classes of its victims.
+        """Return whether a plan must not be carried out, given the classes of its victims.
 
-        `preemptors` are the gangs of the group that it is for.
+        `preemptors` are the gangs of the group that preempts.
         """
         return any(self.closes_a_circle(preemptors, *each) for each in victims.items())
 
@@ -141,7 +141,7 @@ class Memory:
     def carry_out(
         self, preemptors: Collection[GangKey], victims: Mapping[GangKey, EvictionClass], at: int
     ) -> tuple[Forgotten, ...]:
-        """Add the links of a plan that is not refused; return the ones that give way to them.
+        """Add the links of an accepted plan; return the links that are dropped for them.
 
         `at` is in seconds.
         """
@@ -155,7 +155,10 @@ class Memory:
         return tuple(forgotten)
 
     def _add(self, below: GangKey, above: GangKey, by: EvictionClass, at: int) -> None:
-        """Add a link; one between the same gangs gets the stronger class and the later time."""
+        """Add a link.
+
+        If the two gangs are linked already, the stronger class and the later time count.
+        """
         links = self._links.setdefault(below, {})
         added = _Link(-by.weight, at, below, above)
         known = links.get(above, added)
@@ -164,7 +167,7 @@ class Memory:
         )
 
     def _above(self, gangs: Iterable[GangKey], weakest: int) -> frozenset[GangKey]:
-        """Return all gangs that these yielded to, by one or more links no weaker than this."""
+        """Return all gangs to which these yielded, through links at least as strong."""
         found: set[GangKey] = set()
         ahead = [*gangs]
         while ahead:
@@ -175,7 +178,7 @@ class Memory:
         return frozenset(found)
 
     def _give_way(self, preemptors: Collection[GangKey], victim: GangKey) -> Iterable[Forgotten]:
-        """Take the weakest link out of each circle that this eviction would close."""
+        """Drop the weakest link from each circle that this eviction would close."""
         while (path := self._path(preemptors, victim)) is not None:
             weakest = min(path)
             del self._links[weakest.below][weakest.above]

@@ -42,7 +42,7 @@ class QuotaLedger(Protocol):
 
     @property
     def keeps(self) -> bool:
-        """Whether any quota is kept by its owner."""
+        """Whether any owner keeps quota for itself."""
 
     def lacking(self, ref: QueueRef, charge: Charge) -> Mapping[FlavorResource, int]:
         """Return the missing amounts of a request; empty if it fits."""
@@ -67,7 +67,10 @@ class Part(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The classes of the gangs of a set of victims; the set is legal if none is `illegal`."""
+    """The classes of the gangs of a set of victims.
+
+    The set is legal if no gang is `illegal`.
+    """
 
     classes: Mapping[GangKey, EvictionClass]
     illegal: frozenset[GangKey] = frozenset()
@@ -102,7 +105,7 @@ class Reclaim:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether the queue of the request lets it evict from other queues at all."""
+        """Whether the queue's policy lets the request evict from other queues at all."""
         row = self._trees.rows.get(self.request.ref)
         return row is not None and self._trees.queues[row].evictions.reaches_out
 
@@ -177,7 +180,7 @@ class Reclaim:
         return self._permits[row]
 
     def borrows_what_lacks(self, row: int) -> bool:
-        """Return whether a queue borrows any of the lacking resources."""
+        """Return whether a queue borrows any of the missing resources."""
         root = self._trees.root(row)
         if root not in self._keys_at:
             self._keys_at[root] = keys_at(self._accounts, row, self.short, self.resources)
@@ -186,7 +189,7 @@ class Reclaim:
         )
 
     def is_beside(self, running: RunningInQueue) -> bool:
-        """Return whether a queue below the root has both the gang and the request in it."""
+        """Return whether a queue below the root contains both the gang and the request."""
         ours, theirs = (self._trees.rows.get(each) for each in (self.request.ref, running.ref))
         if ours is None or theirs is None:
             return False
@@ -212,11 +215,11 @@ class Reclaim:
         return all(is_over(self._accounts, each, self._keys[running.key]) for each in rows)
 
     def _short_for(self, given: Permits) -> frozenset[FlavorResource]:
-        """Return the resources the queue is short of; empty for a victim of another tree."""
+        """Return the resources that the queue is short of; empty for a victim in another tree."""
         return frozenset() if given.foreign else self.short
 
     def _uses(self, running: RunningInQueue, given: Permits) -> bool:
-        """Return whether a gang uses any of the lacking resources."""
+        """Return whether a gang uses any of the missing resources."""
         by_quota = not running.keys.isdisjoint(self._short_for(given))
         return by_quota or not self.resources.isdisjoint(running.resources)
 
@@ -226,7 +229,7 @@ class Reclaim:
     # The final state.
 
     def lacking(self, parts: Iterable[Part]) -> Mapping[FlavorResource, int]:
-        """Return the remaining shortage once these gangs have gone; empty if the request fits."""
+        """Return the remaining shortage after these gangs have gone; empty if the request fits."""
         with self._gone(parts):
             return self._quota.lacking(self.request.ref, self.request.charge)
 
@@ -271,7 +274,7 @@ class Reclaim:
             if found in FROM_BORROWERS:
                 borrowed.append(part)
             elif found is not None:
-                # As it goes last, it is still there while others do.
+                # A gang that goes last is still there while others go.
                 final.put_back(part)
         illegal = {key for key, found in classes.items() if found is None}
         if not illegal:
@@ -318,7 +321,7 @@ class _Final:
         return None
 
     def put_back(self, part: Part) -> None:
-        """Let victims be there again while others go."""
+        """Count victims as present again while others go."""
         self._back.append(part)
 
     def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
@@ -340,7 +343,7 @@ class _Final:
         return left
 
     def _goes(self, part: Part, back: list[Part]) -> bool:
-        """Put victims back if their queue borrows then; return whether it does."""
+        """Put victims back if their queue then borrows; return whether it does."""
         self._quota.charge(part.running.ref, part.charge)
         if self._rights.is_beyond(part.running):
             back.append(part)
@@ -371,7 +374,7 @@ class _Final:
         return self._by_shares[key]
 
     def _judged(self, eviction_class: EvictionClass, met: Meeting) -> bool:
-        """Compare the shares of the two children where the ways meet."""
+        """Compare the shares of the two children of the lowest common ancestor."""
         ours = self._share(met.our_child)
         if policy_of(self._accounts, met.our_child).compares is Comparison.DUES:
             return ours <= _ONE and any(
@@ -382,7 +385,7 @@ class _Final:
         return any(ours < each for each in self._with_one_back(met.their_child))
 
     def _with_one_back(self, row: int) -> Iterator[Share]:
-        """Yield the share of a queue with one of its victims back that can be the last to go."""
+        """Yield the share of a queue with one victim back, for each victim that can go last."""
         for part in self._parts:
             if row in self._trees.ways[self._trees.rows[part.running.ref]]:
                 self._quota.charge(part.running.ref, part.charge)

@@ -23,10 +23,10 @@ from gang_scheduler.scheduler.reclaim.request import (
     running_in_queue_of,
 )
 
-# The queues that have gangs on nodes, as columns: they tell a request which queues it can skip. A
-# request that may evict looks for candidates queue by queue. Most queues are ruled out by facts
-# about all of their gangs: a fence or a veto on the way, the longest run time, and the lowest
-# priority. All queues are judged at once.
+# The queues with gangs on nodes, as columns that show which queues a request can skip. A request
+# that may evict searches queue by queue. Most queues are ruled out by facts about all of their
+# gangs: a fence or a veto on the way, the longest run time, and the lowest priority. All queues are
+# judged at once.
 
 
 class OccupiedQueues:
@@ -80,7 +80,7 @@ class OccupiedQueues:
     def _found_open(self, own: int) -> BoolArray:
         way, ends = self._trees.ways[own], self._trees.ends
         shared = np.sum([(row <= self.rows) & (self.rows < ends[row]) for row in way], axis=0)
-        # Nothing but the queue itself counts where it is the request's own, or above it.
+        # In the request's own queue, or in a queue above it, only the queue itself counts.
         level = np.where(shared < len(way), shared, 0)
         found: BoolArray = self._may_have_run[level, np.arange(len(self))]
         top = _top(self._trees, way)
@@ -94,30 +94,30 @@ class OccupiedQueues:
 def _column(
     by_row: Mapping[int, Sequence[RunningInQueue]], figure: Callable[[RunningInQueue], int]
 ) -> IntArray:
-    """Return the least figure of any gang, queue by queue."""
+    """Return the least value of any gang, queue by queue."""
     return np.array([min(map(figure, gangs)) for gangs in by_row.values()], dtype=np.int64)
 
 
 def _gate(trees: Trees, row: int) -> int:
-    """Return the queue that a gang must be below, too, to evict from another; NO_ROW for none.
+    """Return the queue below which a gang must be, too, to evict from another; NO_ROW for none.
 
-    It is the lowest one on the way to the root that nothing from outside may evict from.
+    It is the lowest queue on the way to the root from which no outside gang may evict.
     """
     closed = (each for each in trees.ways[row][::-1] if not trees.queues[each].evictions.may_lose)
     return next(closed, NO_ROW)
 
 
 def _top(trees: Trees, way: Sequence[int]) -> int:
-    """Return the highest queue that fences let a request look into; NO_ROW without any fence."""
+    """Return the highest queue that fences allow a request to search; NO_ROW without a fence."""
     return next((row for row in way[::-1] if trees.queues[row].evictions.fence), NO_ROW)
 
 
 def _least_run_times(trees: Trees, rows: Iterable[int], limits: Limits) -> IntArray:
-    """Return how long queues ask that gangs may run, levels by places.
+    """Return the minimum run times that queues set for gangs: levels by queues.
 
-    Indexed by how many queues are above both the request and a queue. In another tree there is
-    none: then the queue itself counts alone. Else the queues below the child count where the two
-    paths part.
+    The level is the number of queues above both the request and a queue. In another tree it is 0,
+    and only the queue itself counts. Otherwise the queues count that are below the child where the
+    two ways part.
     """
     asked = [[trees.queues[each].evictions.min_runtime for each in trees.ways[row]] for row in rows]
     levels = max(map(len, asked), default=0) + 1
@@ -143,7 +143,7 @@ class Charges(QuotaLedger, Protocol):
         """Note the quota that victims of this cycle give back."""
 
     def copy(self) -> "Charges":
-        """Return the same charges, to be changed apart."""
+        """Return an independent copy of the charges."""
 
 
 class ReclaimRequests:
@@ -158,7 +158,7 @@ class ReclaimRequests:
         self._charged = charged
         self._leaving = 0
         self._freed: dict[QueueRef, dict[FlavorResource, int]] = {}
-        """What is charged for all that leaves, queue by queue."""
+        """The charges of all leaving pods, queue by queue."""
         self._expected: list[ReclaimRequest] = []
         self._without: tuple[Hashable, Charges] | None = None
         self._borrowers: dict[Hashable, BoolArray] = {}
@@ -182,7 +182,7 @@ class ReclaimRequests:
             add_up(self._freed, *self._charge_of(each))
 
     def expect(self, request: ReclaimRequest | None) -> None:
-        """Record that a request is met and will be charged; None: all of them are charged now."""
+        """Record that a request succeeds and will be charged; None: all of them are charged now."""
         self._expected = [*self._expected, request] if request is not None else []
 
     @property
@@ -191,7 +191,7 @@ class ReclaimRequests:
         return self._charged.version, self._leaving, len(self._expected)
 
     def without_leaving(self) -> Charges:
-        """Return the charges once all leaving pods have left. Not to be changed."""
+        """Return the charges once all leaving pods have left. They must not be changed."""
         state = self.state
         if self._without is None or self._without[0] != state:
             quota = self._charged.copy()
@@ -204,7 +204,7 @@ class ReclaimRequests:
         return self._without[1]
 
     def borrows(self, request: ReclaimRequest, victims: Iterable[BoundPod]) -> bool:
-        """Return whether the queue of a request is over its own quota once victims have gone."""
+        """Return whether the queue of a request exceeds its own quota once victims have gone."""
         quota = self.without_leaving()
         charged = [self._charge_of(each) for each in victims]
         for each in charged:
@@ -217,7 +217,7 @@ class ReclaimRequests:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing that could leave."""
+        """Whether no pod could leave."""
         return not (self._bound_pods.pods or self._leaving)
 
     def may_help(self, request: ReclaimRequest) -> bool:
@@ -231,7 +231,7 @@ class ReclaimRequests:
 
     @functools.cached_property
     def has_backfilled(self) -> bool:
-        """Whether a gang on nodes was let pass by its declared end."""
+        """Whether a gang on nodes was let past others because of its declared end."""
         return bool(self._backfilled)
 
     def reclaim(self, request: ReclaimRequest, resources: Collection[str] = ()) -> Reclaim:

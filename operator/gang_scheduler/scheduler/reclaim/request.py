@@ -13,7 +13,7 @@ from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.scheduler.placement.anywhere import Placement
 
 MayTake = Callable[["ReclaimRequest", Sequence[Placement], Sequence[BoundPod]], bool]
-"""Whether members may be where they are placed once victims have gone; then they will be."""
+"""Returns whether members may use their planned places once victims have gone; then they will."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

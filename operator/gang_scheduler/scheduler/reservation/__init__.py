@@ -1,6 +1,6 @@
-"""Promised starts of large gangs, and which gangs may start before them meanwhile.
+"""Promised starts of large gangs, and which other gangs may start before them.
 
-The calculation releases running gangs by their expected ends: the first place in that sequence at
-which the gang fits is its reservation, and a later gang is admitted only if that place stays.
-Open `reservations` first.
+The calculation releases running gangs in the order of their expected ends. The first point in that
+sequence at which the gang fits is its reservation. A later gang is admitted only if the reservation
+stays possible. Open `reservations` first.
 """

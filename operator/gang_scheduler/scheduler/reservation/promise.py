@@ -58,7 +58,7 @@ class Release:
 
     @functools.cached_property
     def key(self) -> tuple[bool, bool, int, str]:
-        """The sort key, worked out once; the last one only makes the order sure."""
+        """The sort key, computed once; the last part only makes the order unique."""
         known = self.ends_at is not None
         when = self.started_at if self.ends_at is None else self.ends_at
         return self.gang is not None, not known, when, str(self.gang or "")
@@ -66,19 +66,19 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time, and how far ahead ends are believed; in seconds."""
+    """The time, and how far ahead expected ends are trusted; in seconds."""
 
     now: int
     window: int
 
     def believed(self, ends_at: int | None) -> int | None:
-        """Return an end if it counts as known: not before now."""
+        """Return an end if it is near enough to be trusted, but never a time in the past."""
         if ends_at is None or ends_at > self.now + self.window:
             return None
         return max(ends_at, self.now)
 
     def end_of(self, group: GangGroup) -> int | None:
-        """Return when a group ends that starts now; None where that is not known."""
+        """Return when a group that starts now will end; None if that is unknown."""
         durations = [gang.duration for gang in group.waiting]
         known = [each for each in durations if each is not None]
         if len(known) < len(durations):
@@ -169,10 +169,10 @@ def _start(pods: Iterable[BoundPod]) -> int:
 # free.
 
 SPENT: Final = effort.MOST_LOOKS - 1_600
-"""Counts as spent at the start of a search, so that it has 800 looks: 40 milliseconds."""
+"""These looks count as used when a search begins, so that 800 are left: 40 milliseconds."""
 
 MOST_LOOKS: Final = 4_000
-"""Looks at which no start is looked for any more: about 200 milliseconds."""
+"""Once this many looks are used, no more starts are searched: about 200 milliseconds."""
 
 Units = Callable[[FlavorAssignment], Sequence[PlacementUnit]]
 """The units of an assignment, on the nodes of their flavors."""
@@ -180,7 +180,7 @@ Units = Callable[[FlavorAssignment], Sequence[PlacementUnit]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """Where a gang would be at a later moment, and its charge there."""
+    """The places of a gang at a later moment, and its charge there."""
 
     ref: QueueRef
     assignment: FlavorAssignment
@@ -192,7 +192,7 @@ class Sum:
 
     def __init__(self, nodes: NodeTable) -> None:
         self.room: IntArray = np.zeros((len(nodes), len(nodes.resources)), dtype=np.int64)
-        """The resources, of each node, of pods that take nothing else."""
+        """For each node, the resources of pods that take nothing else."""
         self.charges: dict[QueueRef, dict[FlavorResource, int]] = {}
         self._others: dict[tuple[PodClass, bool], Counter[int]] = {}
         self._nodes = nodes
@@ -206,7 +206,7 @@ class Sum:
         self._of = wanted
 
     def shares(self) -> list[Share]:
-        """Return the room of pods that take more of a node than resources, for each class."""
+        """Return the room of pods that take more than resources, for each class."""
         return [
             Share(pod_class, np.array([*rows]), np.array([*rows.values()]), nominated)
             for (pod_class, nominated), rows in self._others.items()
@@ -238,7 +238,7 @@ class Sum:
 
 
 def _is_plain(pod_class: PodClass) -> bool:
-    """Return whether pods of a class take nothing of a node but resources."""
+    """Return whether pods of a class take nothing but resources on a node."""
     return not (pod_class.host_ports or pod_class.selected_by) and (
         pod_class.pod_affinity is None and pod_class.storage is None
     )
@@ -263,14 +263,17 @@ class FutureRoom:
         self.releases = releases
         self.place = 0
         self.looks = 0
-        """How many looks all searches have cost."""
+        """How many looks all searches have used."""
         self._profile = profile
         if ended is not None:
             self._end(ended)
             self.place = len(ended)
 
     def go_to(self, place: int) -> None:
-        """Move the snapshot to the moment when this many gangs have ended. Costs the difference."""
+        """Move the snapshot to the moment when this many gangs have ended.
+
+        Costs as much as the difference.
+        """
         low, high = sorted((self.place, place))
         some = self.releases[low:high]
         if place > self.place:
@@ -309,8 +312,8 @@ class FutureRoom:
     ) -> Fit | None:
         """Return the first assignment with quota and room; nothing is taken.
 
-        Once all looks are used up there is none: a start that was found before is later than need
-        be, if anything. A gang of several flavors may have a hundred assignments.
+        Once all looks are used up, the result is None: a start that was found before is then at
+        worst later than necessary. A gang with several flavors may have a hundred assignments.
         """
         self.trial.open_spare(replacing=request.group.replacing)
         for assignment in assignments:
@@ -351,7 +354,7 @@ class FutureRoom:
         return outcome if isinstance(outcome, dict) else None
 
     def _may_fit(self, asked: Sequence[PlacementUnit]) -> bool:
-        """Return False where it is sure, and cheap to see, that units do not fit."""
+        """Return False if it is certain, and cheap to see, that units do not fit."""
         for unit in asked:
             if len(unit.classes) == 1 and not interdependent.are(
                 unit.classes, self.trial, self._profile
@@ -392,7 +395,7 @@ class Promise:
         self.ended = ended
         self.turn = turn
         self.is_stale = False
-        """The gang has no place in its future room any more: look for another start."""
+        """The gang no longer has a place in its future room: look for another start."""
         self.last = future_room.releases[future_room.place - 1] if future_room.place else None
         """The last gang to end before the reserved gang can start."""
         self.start = None if self.last is None else self.last.ends_at
@@ -406,11 +409,11 @@ class Promise:
 
     @property
     def key(self) -> GangKey:
-        """The gang that it is named after."""
+        """The key of its first gang, which identifies it."""
         return self.request.group.waiting[0].key
 
     def shown(self, *, hides_names: bool) -> Reservation:
-        """Return the reservation as it is shown; `hides_names` of gangs of other namespaces."""
+        """Return the reservation for users; `hides_names` hides gangs of other namespaces."""
         pods = (bind.pod for each in self.fit.placements.values() for bind in each.binds)
         flavors = {pair for pod in pods for pair in self.fit.assignment.option.flavors_of(pod)}
         waiting = self.request.group.waiting
@@ -429,12 +432,12 @@ class Promise:
         return ends_at is not None and (self.start is None or ends_at <= self.start)
 
     def has_ended(self, gang: GangKey) -> bool:
-        """Return whether a gang that holds room now has ended at the start."""
+        """Return whether a gang that holds room now will have ended at the start."""
         return gang in self._ended
 
     @contextmanager
     def without(self, victims: Release) -> Iterator[None]:
-        """Let victims be gone that would be there at the start; in the end all is as before."""
+        """Within the block, count victims as gone that would be there at the start."""
         future_room, before = self.future_room, self.fit
         future_room.end([victims])
         try:
@@ -457,7 +460,7 @@ class Promise:
             )
 
     def moves_aside(self, placements: Sequence[Placement], ref: QueueRef, charge: Charge) -> bool:
-        """Return whether the gang fits elsewhere at its start, and is there from now on."""
+        """Return whether the gang fits elsewhere at its start; if so, it is there from now on."""
         future_room, before = self.future_room, self.fit
         future_room.give_back(before)
         for each in placements:
@@ -472,7 +475,7 @@ class Promise:
         return found is not None
 
     def put(self, before: Placement | None, after: Placement) -> None:
-        """Record in the future room where members are from now on."""
+        """Record the new places of members in the future room."""
         release(before or NOTHING, self.future_room.trial)
         assume_again(after, self.future_room.trial)
         free = self.future_room.trial.free

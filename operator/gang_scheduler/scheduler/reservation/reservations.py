@@ -1,4 +1,4 @@
-"""The reservations of one cycle, and which later gangs may go before them."""
+"""The reservations of one cycle, and which later gangs may start before them."""
 
 import functools
 from bisect import bisect_right
@@ -41,11 +41,11 @@ from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_TRIALS: Final = 100
-"""How often a reserved gang is placed again in a cycle so that a later gang may start."""
+"""A reserved gang is placed again at most this often in a cycle so that a later gang may start."""
 MOST_CANDIDATES: Final = 16
-"""How many gangs a start is looked for in a cycle."""
+"""At most this many gangs are searched a start in a cycle."""
 RELEASES_A_LOOK: Final = 20
-"""How many gangs that hold room are put in order in the time of a look."""
+"""Sorting this many gangs that hold room takes one look."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,14 +100,14 @@ class Reservations:
         self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
         self._candidates = self._trials = self._looks = 0
         self.backfilled: dict[GangKey, Backfilled] = {}
-        """Which groups are let pass because of their ends, by their first gangs."""
+        """The groups that are let past because of their declared ends, by their first gangs."""
 
     # Making them.
 
     def may_get_one(self, group: GangGroup, after: int | None) -> bool:
-        """Return whether a group has waited so long, in seconds, that it may be promised a start.
+        """Return whether a group has waited long enough, in seconds, to be promised a start.
 
-        None: as long as the settings say.
+        None: use the settings.
         """
         if len(self._promises) >= self._rules.reservations or self._is_tired():
             return False
@@ -117,7 +117,7 @@ class Reservations:
         return all(gang.key not in self._snapshot.resting for gang in group.gangs)
 
     def tried(self, request: Request, refused: Refused | None) -> None:
-        """Note the turn of a group; promise it a start if it waits for long and may get one."""
+        """Note the turn of a group; promise it a start if it has waited long enough."""
         key = request.group.gangs[0].key
         turn = self._turns.setdefault(key, len(self._turns))
         rules = request.queue.reservations
@@ -181,7 +181,7 @@ class Reservations:
         return future_room.find(request, assignments, self._units_of)
 
     def _with_earlier(self, future_room: FutureRoom) -> int:
-        """Let the gangs of earlier reservations be in their places; return when all of them are."""
+        """Put the gangs of earlier reservations in their places; return when all of them are."""
         starts = [0]
         for each in self._promises:
             future_room.take(each.fit)
@@ -245,7 +245,7 @@ class Reservations:
             yield Release(key, ends_at, self._clock.now, seats, tuple(charges), nominated=True)
 
     def _of_promised(self, promise: Promise, rows: Mapping[str, int]) -> Iterator[Release]:
-        """Yield the end of a gang that will start, so that the next one may come after it."""
+        """Yield the end of a promised gang, so that the next one may come after it."""
         ends_at, fit = None, promise.fit
         lasts = self._clock.end_of(promise.request.group)
         if promise.start is not None and lasts is not None:
@@ -260,7 +260,7 @@ class Reservations:
     def delayed(
         self, request: Request, assignment: FlavorAssignment, placements: Sequence[Placement]
     ) -> DelaysReserved | None:
-        """Return which reserved gang would start later if a group started there; None if none."""
+        """Return the reserved gang that would be delayed if a group started there; None if none."""
         charge, gone_before = assignment.charge, []
         within = not self._ledger.forest.borrows(request.ref, charge)
         for promise in self._kept_from(request, within=within):
@@ -312,7 +312,7 @@ class Reservations:
 
     @contextmanager
     def kept_free(self, group: GangGroup) -> Iterator[None]:
-        """Keep the room and the quota of reserved gangs for them, unless the group is gone then."""
+        """Keep the room and quota of reserved gangs free, except from groups that end in time."""
         self.refresh()
         concerned = [each for each in self._promises if not self._is_gone(each, group)]
         if not concerned:
@@ -329,7 +329,7 @@ class Reservations:
             self._ledger.promised = ()
 
     def put(self, unit: PlacementUnit, group: GangGroup, placement: Placement) -> None:
-        """Note where members of a unit are from now on."""
+        """Note the new places of members of a unit."""
         if not self._rules.reservations:
             return
         of_group = self._decided.setdefault(group.gangs[0].key, {})
@@ -355,7 +355,7 @@ class Reservations:
                 promise.charge(group.queue or NONE, before, after)
 
     def nominated(self, request: Request, assignment: FlavorAssignment) -> None:
-        """Note that room will be made for a group: reserved gangs may start later by that."""
+        """Note that room will be made for a group, which may delay reserved gangs."""
         if self._rules.reservations:
             self._nominated.update(
                 {gang.key: (request, assignment) for gang in request.group.waiting}
@@ -387,7 +387,7 @@ class Reservations:
             self.backfilled[group.gangs[0].key] = Backfilled(until, before[0].key)
 
     def _end(self, group: GangGroup) -> None:
-        """Note that a group has its place: it needs no reservation any more."""
+        """Note that a group has its place and no longer needs a reservation."""
         keys = {gang.key for gang in group.waiting}
         for promise in [each for each in self._promises if each.key in keys]:
             self._outdate(promise)
@@ -398,9 +398,9 @@ class Reservations:
             later.is_stale = True
 
     def refresh(self) -> None:
-        """Look again for promised starts that no longer hold, and for all later ones.
+        """Search again for promised starts that no longer hold, and for all later ones.
 
-        Before a group is tried: its room must not be taken yet.
+        Call it before a group is tried: its room must not be taken yet.
         """
         first = next((n for n, each in enumerate(self._promises) if each.is_stale), None)
         if first is None:
@@ -411,7 +411,7 @@ class Reservations:
 
 
 def _place_of(releases: Sequence[Release], before: Promise) -> int:
-    """Return at which place a promise is now, by the end that it came after."""
+    """Return the present place of a promise, by the end that it came after."""
     last = before.last
     return 0 if last is None else bisect_right(releases, last.key, key=attrgetter("key"))
 

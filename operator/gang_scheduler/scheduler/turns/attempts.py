@@ -35,11 +35,12 @@ Unfit = tuple[PlacementUnit, Misfit]
 
 @dataclass(eq=False)
 class Attempt:
-    """One try of a group: its assignments without room, why, and the outcomes of evictions.
+    """One attempt to place a group.
 
-    `delaying` are the gangs that were promised a start and would be delayed, way by way. `unpaid`
-    are the assignments without quota, where evictions may free some. `since` is how much work the
-    cycle had done before; `cut_off`: there was no time for all assignments.
+    It has the assignments without room, the reasons, and the outcomes of evictions. `delaying` are
+    reserved gangs that would be delayed, one for each assignment. `unpaid` are the assignments
+    without quota, if evictions may free some. `since` is how much work the cycle had done before;
+    `cut_off`: there was no time for all assignments.
     """
 
     request: Request
@@ -84,7 +85,7 @@ class Attempts:
             self._decided.refused.update(whys)
 
     def ask_for_nodes(self, trying: Attempt) -> None:
-        """Ask for nodes for a group that has quota and lacks room, and charge it for them."""
+        """Request nodes for a group that has quota and lacks room, and charge it for them."""
         request, group = trying.request, trying.request.group
         asking = self._placing.asking
         if not (asking.may_ask(group, request.queue) and self._placing.may_ask(group)):
@@ -161,7 +162,7 @@ class Attempts:
     def _find(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> bool:
         """Take the best assignment by the rules of the queue; return whether there is one.
 
-        The assignments that are `paid` have quota; evictions may free it for the others.
+        The `paid` assignments have quota; for the others, evictions may free it.
         """
         request = trying.request
         rules = request.queue.fungibility
@@ -177,7 +178,7 @@ class Attempts:
             judged.append(assignment)
             borrows = self._quota.forest.borrows(request.ref, assignment.charge)
             if borrows and not (over or rules.stop_when_borrowing or rules.stop_when_evicting):
-                # Whether there is room is seen where the way is taken.
+                # Whether there is room is checked when the assignment is taken.
                 later.append(assignment)
             elif borrows and (over or not rules.stop_when_borrowing):
                 later += [assignment] * self._has_room(trying, assignment)
@@ -205,7 +206,7 @@ class Attempts:
     def _is_last(
         self, rules: Fungibility, trying: Attempt, assignment: FlavorAssignment, *, borrows: bool
     ) -> bool:
-        """Return whether no further flavor is looked at after this one."""
+        """Return whether no further flavor is tried after this one."""
         if borrows:
             return rules.stop_when_borrowing
         return rules.stop_when_evicting and bool(
@@ -213,7 +214,7 @@ class Attempts:
         )
 
     def _unpaid(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> list[FlavorAssignment]:
-        """Return the assignments without quota, as long as evictions may free some."""
+        """Return the assignments without quota, if evictions may free some."""
         if not trying.evicting:
             return []
         options = {assignment.option for assignment in paid}
@@ -250,7 +251,8 @@ class Attempts:
         if isinstance(outcome, dict) and not self._ledger.fits(
             ref, self._charge(assignment, outcome)
         ):
-            # Other members than the first in rank ask for more: only these were judged.
+            # Other members than the first in rank request more: quota was checked only for the
+            # first.
             for placement in outcome.values():
                 release(placement, self._trial)
             outcome = self._placing.quorums.as_preemptors(units)
@@ -275,7 +277,7 @@ class Attempts:
         assignment: FlavorAssignment,
         best: Mapping[PlacementUnit, Placement],
     ) -> dict[PlacementUnit, Placement] | None:
-        """Place the quorums where they delay no gang that was promised a start; None if nowhere.
+        """Place the quorums where they delay no reserved gang; None if that is impossible.
 
         `best` is their place if they might delay others; it is released here.
         """
@@ -303,7 +305,7 @@ class Attempts:
     def _find_place(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome:
-        """Take room for the quorums, unless equal ones of no less priority are known not to fit."""
+        """Take room for the quorums, unless equal ones of at least this priority did not fit."""
         if group.priority > self._failed_at and self._evaluator.displaceable(group):
             self._known_misfits.clear()
             self._failed_at = group.priority
@@ -317,7 +319,7 @@ class Attempts:
     ) -> bool:
         """Reserve the room and quota of leaving pods or victims, if any assignment fits then.
 
-        If several fit, the one with victims of the lower class is taken. Unless `borrowing`, the
+        If several fit, the one with victims of the lowest class is taken. Unless `borrowing`, the
         queue must stay within its promise.
         """
         left = self._short_of(trying, assignments)
@@ -361,7 +363,7 @@ class Attempts:
         return [assignment for _, assignment in sorted(found, key=itemgetter(0))]
 
     def _leave_unsearched(self, trying: Attempt) -> None:
-        """Note that room or victims may be found for a group in another cycle."""
+        """Note that another cycle may find room or victims for a group."""
         self._quota.unsearched.update(gang.key for gang in trying.request.group.waiting)
 
     def _evicts_in(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
@@ -426,7 +428,7 @@ class Attempts:
         return (None,) if trying.cut_off else self._quota.units_of_assignments(trying.request.group)
 
     def _suits(self, assignment: FlavorAssignment, nominations: Sequence[Nominated]) -> bool:
-        """Return whether all nominated nodes are of the flavors."""
+        """Return whether all nominated nodes belong to the flavors."""
         return all(
             self._quota.requests.is_of(assignment.option, each.pod, each.pod.nominated)
             for each in nominations
@@ -440,7 +442,7 @@ def _told(trying: Attempt, unfit: Unfit) -> Unfit:
 
 
 def _labels_of(assignment: FlavorAssignment) -> Labels:
-    """Return the labels that the nodes of members must have by their flavors."""
+    """Return the labels that nodes of members must have because of their flavors."""
     chosen = (
         (pod.uid, assignment.option.choices.get(podset_of(pod)))
         for u in assignment.units

@@ -30,10 +30,10 @@ from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
-"""Reasons that pass with time: only behind these does a queue that keeps its order wait."""
+"""Reasons that end with time: only behind these does a queue that keeps its order wait."""
 A_TURN: Final = 20
 AN_ASSIGNMENT: Final = 3
-"""Looks that a turn costs, and each assignment of its group, in addition to searches."""
+"""Looks for a turn, and for each assignment of its group, in addition to searches."""
 
 
 def by_turns(
@@ -42,12 +42,12 @@ def by_turns(
     """Decide the groups of all queues in the order of turns, except groups that failed before."""
     decided, attempts = placing.decided, Attempts(placing, quota, progress)
     turns = TurnTaking(placing, quota, progress, attempts)
-    # 1. Line the groups of each queue up.
+    # 1. Put the groups of each queue in line.
     failed = {each.group.name for each in failures}
     turns.line_up(each for each in placing.snapshot.groups if each.name not in failed)
     # 2. Queues take turns, by the fairness of their tree.
     turns.take_all()
-    # 3. Once all quorums are decided, the surplus, within quota and where room is left.
+    # 3. Once all quorums are decided, place surplus that has quota and room.
     placed = [each.group for each in quota.tried.values()]
     for group in decided.each(placed):
         if (decided.untried or turns.is_done()) and decided.has_surplus(group):
@@ -60,15 +60,15 @@ def by_turns(
         attempts.place_again(group)
     if decided.moved:
         placing.refresh_surplus(waiting, attempts.place_again, quota.place_surplus)
-    # 5. Members that a started gang lacks may take the room of lower priorities.
+    # 5. Started gangs may take the room of lower priorities for missing members.
     for group in decided.each([each for each in placed if each.gangs[0].key in decided.in_part]):
         quota.make_room(group)
-    # 6. Give the decisions, with a reason for every gang that waits.
+    # 6. Return the decisions, with a reason for every gang that waits.
     return quota.charged(placing.plan(failures))
 
 
 class TurnTaking:
-    """The lines of gangs of all queues, and the turns that queues take until none has a head."""
+    """The lines of all queues. Queues take turns until no queue has a head."""
 
     def __init__(
         self, placing: Placing, quota: Quota, progress: Progress, attempts: Attempts
@@ -83,7 +83,7 @@ class TurnTaking:
         self._lines: dict[QueueRef, QueueLine] = {}
         self._heads: dict[QueueRef, Request] = {}
         self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
-        """For each key the heads with several assignments, by the spending that outgrows them."""
+        """For each key, the heads with several assignments, by the charge that outgrows them."""
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.asking.standing()))
@@ -145,9 +145,9 @@ class TurnTaking:
         self._leave_rest()
 
     def is_done(self) -> bool:
-        """Return whether no further turn is taken: once there was one, and all work is done.
+        """Return whether no further turn is taken: there was one, and the cycle's work is done.
 
-        Where only no search has looks left, others have their turns: most gangs evict none.
+        If only searches have used up their looks, others get turns: most gangs need no evictions.
         """
         return bool(self._quota.tried) and self._progress.is_done()
 
@@ -217,7 +217,7 @@ class TurnTaking:
         return Head(assignment.charge, effective, group.created_at, request.nominated)
 
     def _assignment_now(self, request: Request) -> FlavorAssignment:
-        """Return the first assignment with quota, or the first with quota that does not borrow.
+        """Return the first assignment with quota that does not borrow, else the first with quota.
 
         The answer changes when quota is charged or given back.
         """
@@ -290,7 +290,7 @@ class TurnTaking:
             line.behind = group.gangs[0].key
 
     def _could_never_fit(self, group: GangGroup, queue: Queue, refused: Refused) -> bool:
-        """Return whether a group has no room even in the empty cluster, and no nodes are bought."""
+        """Return whether a group cannot fit even the empty cluster, and no nodes are requested."""
         if self._placing.asking.may_ask(group, queue):
             return False
         found = refused.if_empty
@@ -303,7 +303,7 @@ class TurnTaking:
     # Trees without quota.
 
     def _may_fit(self, line: QueueLine, group: GangGroup) -> bool:
-        """Return whether a group may gain anything by its turn, if it has not had its turn yet."""
+        """Return whether a turn may help a group that has had none yet."""
         key = group.waiting[0].key
         if key in self._decided.refused or key in self._decided.gangs:
             return False
@@ -317,7 +317,7 @@ class TurnTaking:
         return may_fit or self._quota.may_be_promised(group, line.queue)
 
     def _refuse_tree(self, ref: QueueRef) -> None:
-        """Refuse all that is left of a tree without quota: one queue after the other will do."""
+        """Refuse all remaining groups of a tree without quota, one queue after the other."""
         for line in self._trees.lines(ref):
             line.is_over, own = True, line.queue.ref
             while own in self._heads or self._next_head(own) is not None:
@@ -330,7 +330,7 @@ class TurnTaking:
                     self._take_turn(request)
 
     def _is_refused_at_once(self, line: QueueLine, group: GangGroup) -> bool:
-        """Refuse a group for quota, if its turn would do no more than that."""
+        """Refuse a group for quota, if a turn would do nothing else."""
         queue = line.queue
         if queue.strategy is Strategy.STRICT_FIFO or self._quota.may_be_promised(group, queue):
             return False
@@ -349,7 +349,7 @@ class TurnTaking:
 
 
 class KnownFailures:
-    """Groups that failed in this cycle: a group that is like one of them is refused alike."""
+    """Groups that failed in this cycle: similar groups are refused without a turn."""
 
     def __init__(self, placing: Placing, quota: Quota) -> None:
         self._placing = placing
@@ -360,14 +360,14 @@ class KnownFailures:
     def _likeness(
         self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]
     ) -> Hashable:
-        """Return a key shared by groups that fail alike; None for a group like no other."""
+        """Return a key shared by groups that fail in the same way; None for a unique group."""
         if len(group.waiting) > 1 or any(unit.gains for unit in units):
             return None
         alike = prospects(group, units, self._placing.evaluator.pools.own(group))
         return alike and (self._placing.known_misfits.generation, ref, alike)
 
     def refuses(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
-        """Refuse a group that is like one which did not fit; return whether it is."""
+        """Refuse a group that is similar to one that did not fit; return whether it is."""
         if not self._alike or self._placing.asking.may_ask(group, self._quota.forest.queue(ref)):
             return False
         known = self._alike.get(self._likeness(group, ref, units))
@@ -378,14 +378,14 @@ class KnownFailures:
         return True
 
     def record(self, request: Request) -> None:
-        """Record that a group failed, for groups like it."""
+        """Record that a group failed, for similar groups."""
         group, key = request.group, request.group.waiting[0].key
         if request.holds or key in self._decided.gangs or self._quota.has_reserved_room(group):
             return
         if isinstance(self._decided.refused[key].cause, DelaysReserved):
             return  # Another one may end sooner.
         if self._placing.asking.may_ask(group, request.queue):
-            return  # Each asks for nodes of its own.
+            return  # Each group makes its own request for nodes.
         alike = self._likeness(group, request.ref, request.units)
         if alike is not None:
             self._alike[alike] = self._decided.refused[key]

@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.filters import node_affinity, taints
 
 Labels = tuple[tuple[str, str], ...]
 UNCOVERED: Final = ""
-"""The flavor of a resource that a ClusterQueue does not cover: there is none."""
+"""Stands for the flavor of a resource that a ClusterQueue does not cover."""
 PODS: Final = "pods"
 
 
@@ -33,8 +33,8 @@ PODS: Final = "pods"
 class Choice:
     """The flavors of members of one class, as pairs of a resource and its flavor, by resource.
 
-    Members go to nodes with all of `labels`, and get the `tolerations`. `topology` names the tree
-    that a topology request of theirs must be in, if any.
+    Members are placed on nodes with all of `labels`, and get the `tolerations`. `topology` names
+    the tree that their topology request must use, if they have one.
     """
 
     flavors: tuple[tuple[str, str], ...] = ()
@@ -44,7 +44,7 @@ class Choice:
 
     @property
     def is_anywhere(self) -> bool:
-        """Whether the flavors leave members where they could be without."""
+        """Whether the flavors do not limit the nodes of members."""
         return not (self.labels or self.topology or self.tolerations)
 
 
@@ -57,7 +57,7 @@ class FlavorChoices:
         self._by_name = {each.name: each for each in reversed(declared.flavors)}
 
     def flavor(self, product: Product, name: str) -> Flavor | None:
-        """Return the flavor of that name: the product's own, else another's."""
+        """Return the flavor of that name: the product's own, else another product's."""
         found = self._flavors.get((product, name)) or self._by_name.get(name)
         if found is None and name == DEFAULT_FLAVOR and product is not Product.KUEUE:
             return Flavor(product, name)
@@ -74,7 +74,7 @@ class FlavorChoices:
     ) -> tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]:
         """Return the choices in the order of the queue, and the flavors that do not suit.
 
-        `kept` are the flavors that other members of the gang have, by resource: no others will do.
+        `kept` are the flavors of other members of the gang, by resource: no others are allowed.
         `edited`: members get the tolerations of their flavors.
         """
         asked = self._declared.charged(pod_class.requests)
@@ -137,7 +137,7 @@ def groups_of(
 
 
 def uncovered(queue: Queue, asked: Mapping[str, int]) -> Iterator[str]:
-    """Yield the resources that can never be had in a ClusterQueue, since it does not cover them."""
+    """Yield the resources that a ClusterQueue does not cover, so that it can never provide them."""
     if queue.ref.product is Product.KUEUE:
         covered = {name for group in queue.resource_groups for name in group.resources}
         yield from (name for name in asked if name not in covered and name not in (PODS, GPU))
@@ -212,7 +212,7 @@ def _is_selected(flavor: Flavor, pod_class: PodClass, keys: Collection[str]) -> 
     terms = pod_class.affinity
     if terms is not None:
         about = [tuple(r for r in term if r.key in keys and not r.on_field) for term in terms]
-        # A term that asks for nothing of this kind can be met in any flavor.
+        # A term without a requirement of this kind can be met in any flavor.
         terms = tuple(about) if all(about) else None
     selector = tuple(pair for pair in pod_class.node_selector if pair[0] in keys)
     alone = NodeTable([Node("", labels=dict(flavor.node_labels))])

@@ -23,7 +23,7 @@ class Ledger:
         """How many groups of each queue hold quota."""
         self._enforced = enforced
         self.gone: Counter[QueueRef] = Counter()
-        """How many groups of each queue are victims of this cycle: they have yet to end."""
+        """How many groups of each queue are victims of this cycle and have yet to end."""
         self.spent: Counter[FlavorResource] = Counter()
         """The sum of all charges and kept quota in this cycle, in any tree.
 
@@ -44,7 +44,10 @@ class Ledger:
 
     @property
     def ahead(self) -> Forest:
-        """The trees once the victims of this cycle have gone. Turns are decided by them."""
+        """The trees as they will be once the victims of this cycle have gone.
+
+        Turns are decided by them.
+        """
         return self.forest if self._ahead is None else self._ahead
 
     def leave(self, ref: QueueRef, charge: Charge) -> None:
@@ -58,7 +61,7 @@ class Ledger:
         self.given_back += 1
 
     def enforces(self, ref: QueueRef) -> bool:
-        """Return whether the quota of a queue is ours to enforce."""
+        """Return whether this scheduler enforces the quota of a queue."""
         return ref.product in self._enforced
 
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
@@ -79,9 +82,9 @@ class Ledger:
         return self._fits(self.ahead, ref, charge)
 
     def left_beside(self, ref: QueueRef, key: FlavorResource, asked: int) -> int:
-        """Return how much more may be charged of a key before a request for it fits no more.
+        """Return how much more of a key may be charged before a request for it no longer fits.
 
-        As if no gang were promised anything.
+        Promised starts are ignored.
         """
         known = [self.ahead] if self._lending is None else [self.ahead, self._lending]
         return min(each.available(ref, key) for each in known) - asked
@@ -105,7 +108,7 @@ class Ledger:
         return {**short, **self._lending.lacking(ref, charge)}
 
     def copy(self) -> "Ledger":
-        """Return the same charges, to be changed apart."""
+        """Return an independent copy of the charges."""
         copied = Ledger(self.forest.copy(), self.running, self._enforced)
         if self._lending is not None:
             copied._lending = self._lending.copy()
@@ -113,7 +116,7 @@ class Ledger:
 
     @property
     def keeps(self) -> bool:
-        """Whether any quota is kept by its owner."""
+        """Whether any owner keeps quota for itself."""
         return self._lending is not None
 
     def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
@@ -150,7 +153,7 @@ class Ledger:
     def kept(self, queue: Queue, charges: Iterable[Charge]) -> Charge:
         """Return the quota that the owner would keep; empty if none of it is free.
 
-        A queue that may reclaim from all lends, and takes back later.
+        A queue that may reclaim from all others lends instead, and takes it back later.
         """
         if queue.evictions.reclaim is EvictionPolicy.ANY:
             return {}

@@ -1,7 +1,7 @@
-"""The gangs of each queue in order: effective priority, then gangs that are half done, then age.
+"""The order of gangs in each queue: effective priority, then half-done gangs, then age.
 
 Waiting raises the effective priority. It changes the order and gives no other right. In a queue
-that shares by past use, gangs of the LocalQueue that used least of late come before all others.
+that shares by past use, gangs of the LocalQueue with the least recent usage come before all others.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -21,8 +21,8 @@ _HOUR: Final = 3600
 class QueueLine:
     """The groups of one queue that were not tried yet, the first at the end.
 
-    `behind` is the gang that ends the turns of a queue that keeps its order. `is_over`: there is
-    quota for no group of its tree.
+    `behind` is the gang that ends the turns of a queue that keeps its order. `is_over`: there is no
+    quota for any group of its tree.
     """
 
     queue: Queue
@@ -51,7 +51,7 @@ def key(
 ) -> tuple[Share, int, bool, float, str, str]:
     """Return a sort key inside one queue. Smaller sorts first."""
     used = _local_share(accounts, group)
-    # The last keys are the uid and the name: equal groups must always sort the same way.
+    # The last keys are the uid and the name, so that equal groups always sort the same way.
     return (used, -effective, not group.half_done, group.created_at, group.uid, group.name)
 
 
@@ -95,9 +95,10 @@ class _Tree:
 
 
 class OpenTrees:
-    """The lines by tree. `may_fit` says whether there may be quota for a group, when it is asked.
+    """The lines by tree.
 
-    `root` gives the root of a queue's tree; `reserved` are the gangs that room is reserved for.
+    `may_fit` returns whether there may be quota for a group. `root` returns the root of a queue's
+    tree; `reserved` are the gangs with reserved room.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class OpenTrees:
         yield from self._trees[self._root(ref)].lines
 
     def is_reserved(self, group: GangGroup) -> bool:
-        """Return whether room is reserved for a group: it has its turn before all others."""
+        """Return whether a group has reserved room: its turn comes before all others."""
         reserved, waiting = self._reserved, group.waiting
         if not reserved or len(waiting) == 1:
             return bool(reserved) and waiting[0].key in reserved
@@ -143,8 +144,8 @@ class OpenTrees:
     def is_open(self, ref: QueueRef) -> bool:
         """Return whether there may be quota for a group of a queue's tree.
 
-        So it is while quota that is reserved may be given back. All calls together look once at
-        each group that there is no quota for.
+        This is so while reserved quota may be given back. All calls together look only once at each
+        group without quota.
         """
         tree = self._trees[self._root(ref)]
         if tree.reserved:

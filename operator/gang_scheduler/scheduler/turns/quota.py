@@ -37,7 +37,7 @@ from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 
 MEMBERS_A_LOOK: Final = 6
-"""So many members are confined to the nodes of a flavor for one look."""
+"""Restricting this many members to the nodes of a flavor takes one look."""
 
 
 class Quota:
@@ -85,9 +85,8 @@ class Quota:
     def plain_request(self, group: GangGroup, queue: Queue) -> Request | None:
         """Return the request of a group; None if more must be known before its turn.
 
-        A request without assignments gets no turn.
-
-        Worked out once for a group while neither queues nor nodes change.
+        A request without assignments gets no turn. Computed once for a group until queues or nodes
+        change.
         """
         if self._evaluator.departures.without(group) is not group or self._asking.stands(group):
             return None
@@ -126,7 +125,7 @@ class Quota:
         return problem if problem or holds else shortages.denied(queue, group, self.declared)
 
     def may_be_promised(self, group: GangGroup, queue: Queue) -> bool:
-        """Return whether a group has waited so long that it may be promised a start."""
+        """Return whether a group has waited long enough to be promised a start."""
         return self.reservations.may_get_one(group, queue.reservations.after_seconds)
 
     def with_quota(self, request: Request) -> list[FlavorAssignment]:
@@ -145,7 +144,7 @@ class Quota:
     def _part_with_quota(
         self, request: Request, assignment: FlavorAssignment
     ) -> FlavorAssignment | None:
-        """Return the assignment for as much of the quorum as has quota; None for no member."""
+        """Return the assignment for the part of the quorum that has quota; None if no part has."""
         if self.ledger.fits(request.ref, assignment.charge):
             return assignment
         required = [
@@ -181,7 +180,7 @@ class Quota:
     def unchecked(
         self, request: Request, assignments: Sequence[FlavorAssignment]
     ) -> Sequence[FlavorAssignment]:
-        """Return the assignments without an open admission check."""
+        """Return the assignments without an unanswered admission check."""
         if request.holds or request.ref.product not in self.declared.enforced:
             return assignments
         return [
@@ -193,7 +192,10 @@ class Quota:
     # Charges of groups.
 
     def set_aside(self, group: GangGroup, problem: Problem) -> None:
-        """Note why a group is not tried: by the same refusals as before for the same problem."""
+        """Note why a group is not tried.
+
+        The same problem gives the same refusal objects as before.
+        """
         refusals = group.derive(
             "set_aside", (problem,), functools.partial(_refusals, group.waiting, problem)
         )
@@ -206,7 +208,7 @@ class Quota:
         return refused is not None and refused.reason is Reason.WAITING_FOR_VICTIMS
 
     def released(self, request: Request) -> Sequence[Nominated]:
-        """Release the room and the quota that are reserved for a group, to be found again."""
+        """Release the reserved room and quota of a group; it will be searched again."""
         keys = [gang.key for gang in request.group.gangs]
         nominations = self._evaluator.nominated_room.release(keys)
         if nominations:
@@ -217,7 +219,7 @@ class Quota:
         return nominations
 
     def choose(self, request: Request, assignment: FlavorAssignment) -> None:
-        """Record the assignment that a group is charged by."""
+        """Record the assignment by which a group is charged."""
         key = request.group.gangs[0].key
         self.options[key] = assignment.option
         self._members.update((pod.uid, pod) for unit in request.units for pod in unit.members)
@@ -276,7 +278,7 @@ class Quota:
         return some, charge
 
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
-        """Place the surplus that there is quota and room for, and note why the rest waits."""
+        """Place the surplus that has quota and room, and note why the rest waits."""
         key, ref = group.gangs[0].key, group.queue or NONE
         for unit in self._decided.units[key]:
             placed = self._decided.placements.get(unit)
@@ -310,7 +312,7 @@ class Quota:
         self._decided.refused.leave_over(unit.only({pod.uid for pod in unpaid}), why)
 
     def make_room(self, group: GangGroup) -> None:
-        """Nominate the members that a quorum still lacks, if there is quota for them or will be."""
+        """Nominate the missing members of a quorum, if there is or will be quota for them."""
         key, ref = group.gangs[0].key, group.queue or NONE
         lacking = self._placing.lacking(group)
         pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
@@ -361,7 +363,7 @@ class Quota:
         return lambda pods: assignment.option.charge_of(as_they_are[pod.uid] for pod in pods)
 
     def charged(self, plan: Plan) -> Plan:
-        """Return a plan with the pods as they are, and the flavors that they are charged in."""
+        """Return a plan with its original pods, and with the flavors in which they are charged."""
         return replace(
             plan,
             reservations=self.reservations.made(),

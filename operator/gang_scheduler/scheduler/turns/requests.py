@@ -1,4 +1,4 @@
-"""The request of a group to its queue: flavor assignments that could do, or why none ever can."""
+"""The request of a group to its queue: possible flavor assignments, or why there is none."""
 
 import functools
 import itertools
@@ -33,11 +33,11 @@ from gang_scheduler.scheduler.turns.flavors import Choice, FlavorChoices, Labels
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey, in_trees
 
-# Flavor assignments for all members of a group, and the charge of each. Members of one
-# class and controller are a podset, which gets one flavor for each resource group of the queue.
+# Flavor assignments for all members of a group, and the charge of each. Members of one class and
+# controller are a podset, which gets one flavor for each resource group of the queue.
 
 MOST_OPTIONS: Final = 64
-"""How many combinations of flavors are judged for one group."""
+"""At most this many combinations of flavors are judged for one group."""
 
 Amounts = dict[FlavorResource, int]
 
@@ -48,7 +48,7 @@ def podset_of(pod: Pod) -> PodSetKey:
 
 
 def podsets_of(units: Sequence[PlacementUnit]) -> Mapping[PodSetKey, int]:
-    """Return how many members of the quorums are of each podset."""
+    """Return how many members of the quorums belong to each podset."""
     if len(units) == 1:
         return units[0].podsets
     counts: Counter[PodSetKey] = Counter()
@@ -58,9 +58,9 @@ def podsets_of(units: Sequence[PlacementUnit]) -> Mapping[PodSetKey, int]:
 
 
 def podsets_by_number(group: GangGroup) -> Mapping[PodSetKey, int] | None:
-    """Return the podsets of a suspended gang that starts whole, without making its members.
+    """Return the podsets of a suspended gang that starts whole, without creating its members.
 
-    None for any other group, and where members ask to be placed together.
+    None for any other group, and if members request to be placed together.
     """
     if len(group.gangs) > 1 or group.topology_request is not None:
         return None
@@ -109,8 +109,8 @@ class FlavorOption:
     ) -> tuple[PlacementUnit, ...] | Problem:
         """Return the units with members that must be on nodes of their flavors.
 
-        The same objects where flavors change nothing. A problem: the topology request of a unit is
-        about another topology than the one of its flavors.
+        The objects stay the same if flavors change nothing. The result is a problem if the topology
+        request of a unit is about another topology than its flavors.
         """
         if all(choice.is_anywhere for choice in self.choices.values()):
             return tuple(units)
@@ -168,18 +168,18 @@ def options(
 
 
 def _name(tree: str) -> str:
-    """Return the name of the object that a tree is from: trees are called by kind and name."""
+    """Return the name of the object that declares a tree: trees are named by kind and name."""
     return tree.rpartition(" ")[2]
 
 
 MOST_KINDS: Final = 16_384
-"""How many kinds of requests are known again."""
+"""At most this many kinds of requests are remembered."""
 
 _Found = tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]
 
 
 class _Groups(NamedTuple):
-    """The resource groups of queues, and a number that stands for them."""
+    """The resource groups of queues, and a number that identifies them."""
 
     number: int
     groups: tuple[ResourceGroup, ...]
@@ -256,7 +256,7 @@ class Requests:
     ) -> Request | Problem:
         """Return the request of a group, or why it can never be met.
 
-        Worked out once for a group while neither its units nor queues and nodes change.
+        Computed once for a group until its units, the queues or the nodes change.
         """
         basis = (units, self._declared, self._snapshot.nodes, self._snapshot.tree_specs)
         singly = all(unit.singly for unit in units)
@@ -267,9 +267,9 @@ class Requests:
         return Request(group, queue, units, assignments, holds, nominated, singly)
 
     def without_members(self, group: GangGroup, queue: Queue) -> Request | Problem | None:
-        """Return the request of a suspended group without making its members, or why it never fits.
+        """Return the request of a suspended group without creating its members, or its problem.
 
-        None where its members must be known.
+        None if its members must be known.
         """
         podsets = podsets_by_number(group)
         if podsets is None:
@@ -305,7 +305,7 @@ class Requests:
             if self._is_in_topology(option, units)
         ]
         if not (assignments or enforced):
-            # The controller that judges them has let the members pass.
+            # The controller that is responsible for them has let the members pass.
             assignments = [FlavorAssignment(FlavorOption({}, self._declared), {}, units)]
         if not assignments:
             return _unsuitable(group, queue, _elsewhere(choices))
@@ -317,7 +317,7 @@ class Requests:
     def empty_flavors(
         self, request: Request, assignment: FlavorAssignment
     ) -> tuple[EmptyFlavor, ...]:
-        """Return the flavors of an assignment that have no node."""
+        """Return the flavors of an assignment that no node has."""
         product = request.ref.product
         found = (self._choices.flavor(product, name) for name in sorted(assignment.option.names))
         return tuple(
@@ -341,7 +341,7 @@ class Requests:
         return charge
 
     def is_of(self, option: FlavorOption, pod: Pod, node: str) -> bool:
-        """Return whether a node is of the flavors that an option has for a member."""
+        """Return whether a node belongs to the flavors that an option has for a member."""
         row = self._snapshot.nodes.rows.get(node)
         choice = option.choices.get(podset_of(pod))
         if row is None or choice is None:
@@ -368,9 +368,9 @@ class Requests:
         return self._found[known]
 
     def _groups_of(self, queue: Queue) -> _Groups:
-        """Return the resource groups of a queue: the same object for queues that have equal ones.
+        """Return the resource groups of a queue, as one object for queues with equal groups.
 
-        Most queues of a cluster differ in their quota only.
+        Most queues of a cluster differ only in their quota.
         """
         known = self._groups.get(queue.ref)
         if known is None:
@@ -387,7 +387,7 @@ class Requests:
         podsets: Mapping[PodSetKey, int],
         found: Mapping[PodSetKey, _Found],
     ) -> Problem | None:
-        """Return why a podset of the quorums can have no flavor, if so."""
+        """Return why no flavor is possible for a podset of the quorums, if so."""
         needed = [key for key, number in podsets.items() if number]
         for key in needed:
             choices, unsuitable = found[key]

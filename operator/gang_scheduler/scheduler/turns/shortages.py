@@ -1,4 +1,4 @@
-"""Quota that requests lack: computed once for equal requests, until something is charged."""
+"""The missing quota of requests: computed once for equal requests, until something is charged."""
 
 import functools
 import itertools
@@ -27,7 +27,7 @@ from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Amounts, Request
 
 MOST_KEPT: Final = 8192
-"""How many shortages of queues are kept from cycle to cycle."""
+"""At most this many shortages of queues are kept from cycle to cycle."""
 
 
 class Shortages:
@@ -43,12 +43,12 @@ class Shortages:
     def for_good(self, request: Request) -> Problem | None:
         """Return the shortage of a request in all assignments; None if evictions may free quota.
 
-        Worked out once for requests alike, until anything is charged: cheap.
+        Computed once for similar requests until anything is charged, so it is cheap.
         """
         state = self._reclaim_requests.state
         if self._judged_at != state:
             self._judged_at, self._for_good = state, {}
-        # Some gangs on nodes may have been let pass by certain gangs only.
+        # Certain gangs were let past others, so only those others may evict them.
         kind = (
             (request.kind, request.group.name)
             if self._reclaim_requests.has_backfilled
@@ -71,7 +71,10 @@ class Shortages:
         return self.problem_of(request)
 
     def problem_of(self, request: Request) -> Problem:
-        """Return the shortage: the same object for equal requests, until anything is charged."""
+        """Return the shortage as a problem.
+
+        Equal requests share one object until anything is charged.
+        """
         known = self._known_short(request)
         if known is not None:
             return known
@@ -109,7 +112,7 @@ class Shortages:
 
 @functools.lru_cache(MOST_KEPT)
 def _problem_of(ref: QueueRef, short: Shortage) -> Problem:
-    # The same object for equal ones: a gang that waits on with the same words is no news.
+    # Equal problems share one object: a waiting gang with the same text is not reported again.
     return Problem(Reason.WAITING_FOR_QUOTA, cause_of(ref, short))
 
 
@@ -134,7 +137,7 @@ def stopped(queue: Queue) -> Problem | None:
 
 
 def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None:
-    """Return why a queue does not admit a group that holds no quota yet, if it does not."""
+    """Return why a queue does not admit a gang that holds no quota yet, if it does not."""
     limits, name = queue.limits, queue.ref.name
     missed = None
     if limits.gpus_per_job is not None:
@@ -169,7 +172,7 @@ def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _gpus(group: GangGroup, declared: QueueSet) -> int:
-    """Return the GPUs of all members that there can be, surplus included."""
+    """Return the GPUs of all possible members, surplus included."""
     present = ((pod.pod_class, 1) for gang in group.waiting for pod in gang.pending)
     absent = (each for gang in group.waiting for each in gang.absent)
     members = itertools.chain(present, absent)
@@ -182,9 +185,9 @@ def _gpus(group: GangGroup, declared: QueueSet) -> int:
 def charge_of(
     forest: Forest, declared: QueueSet, ref: QueueRef, needed: Requests
 ) -> Charge | Problem:
-    """Return the charge of a need now, of each resource in the first flavor with quota.
+    """Return the present charge of a need, with the first flavor with quota for each resource.
 
-    Or why it does not admit it. Which nodes the pods could use is not looked at.
+    Or return why the queue does not admit it. The nodes that the pods could use are ignored.
     """
     wrong = forest.problem(ref) or stopped(forest.queue(ref))
     if wrong is not None:
@@ -205,7 +208,7 @@ def charge_of(
 
 
 def _lacking(forest: Forest, ref: QueueRef, by_flavor: Sequence[Amounts]) -> Problem:
-    """Return the shortage in the first flavor that could ever do, else why none ever can."""
+    """Return the shortage in the first flavor that could ever be enough, else why none can."""
     above = [forest.exceeds_potential(ref, each) for each in by_flavor]
     for charge, never in zip(by_flavor, above, strict=True):
         short = None if never else forest.shortage(ref, charge)

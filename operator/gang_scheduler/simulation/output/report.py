@@ -65,7 +65,7 @@ def _pod_set(each: AskedPodSet) -> Json:
 # The fields of a gang that exist only with queues.
 
 MAIN: Final = "main"
-"""The name of a podset that has none, as in Kueue."""
+"""The name of a podset without one, as in Kueue."""
 PODSET_LABELS: Final = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL)
 
 Flavors = tuple[tuple[str, str], ...]
@@ -91,7 +91,7 @@ class Queued:
         )
 
     def row(self, info: GangInfo) -> dict[str, Any]:
-        """Return the fields of a gang that are about its queue."""
+        """Return the queue fields of a gang."""
         ref = self.queue_of(info.key)
         return {
             "queue": ref.name if ref else None,
@@ -101,7 +101,7 @@ class Queued:
         }
 
     def _by_podset(self, info: GangInfo) -> dict[str, dict[str, str]]:
-        """Return the flavors that members are charged to; podsets with equal flavors are one."""
+        """Return the flavors in which members are charged; podsets with equal ones are merged."""
         found: dict[str, dict[str, str]] = {}
         for pod in info.observed.living:
             flavors = dict(self.flavors.get(pod.uid) or _written(pod))
@@ -128,7 +128,7 @@ def _podset_of(pod: Pod) -> str:
 
 
 def queue_rows(figures: Sequence[QueueFigures]) -> list[Json]:
-    """Return the queues that are declared, and the implied ones that something uses."""
+    """Return the declared queues, and implied ones that are used."""
     return [_queue(each) for each in figures if status.is_worth_a_line(each)]
 
 
@@ -188,7 +188,7 @@ class _Names:
         self._shared = {name for name, number in numbers.items() if number > 1}
 
     def of(self, key: GangKey) -> Json:
-        """Return the fields of a row that say which gang it is of."""
+        """Return the fields that identify the gang of a row."""
         source = {"source": key.source} if key.called in self._shared else {}
         return {"gang": str(key), **source}
 

@@ -13,7 +13,7 @@ from gang_scheduler.state.gangs import retries
 
 
 class Waiting:
-    """The gangs that wait after the cycles so far, and the nominations of their members."""
+    """The gangs that wait after the cycles up to now, and the nominations of their members."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -58,14 +58,17 @@ class Waiting:
         if refused is None:
             yield retries.untold(gang, waiting)
         elif len(waiting) < len(gang.pending):
-            # The quorum is nominated: members that wait without a nomination are surplus.
+            # The quorum is nominated, so waiting members without a nomination are surplus.
             yield replace(refused, pods=waiting, left_over=True)
         else:
             yield from _beside_the_limit(gang, refused, waiting)
 
 
 def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) -> Iterator[Refused]:
-    """Yield why members wait. Members above the maximum of an elastic gang do not wait for room."""
+    """Yield why members wait.
+
+    Members above the maximum of an elastic gang do not wait for room.
+    """
     spoken_of = {pod.uid for pod in refused.pods}
     others = tuple(pod for pod in waiting if pod.uid not in spoken_of)
     told = retries.untold(gang, others) if refused.left_over and others else None

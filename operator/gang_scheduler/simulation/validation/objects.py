@@ -25,7 +25,7 @@ Body = Mapping[str, Any]
 
 
 def workload_faults(body: Body) -> Iterator[InvalidField]:
-    """Yield the faults of an object whose types fit its schema."""
+    """Yield the faults of an object whose types match its schema."""
     check = CHECKS.get((body["apiVersion"], body["kind"]))
     if check is not None:
         yield from check(body)
@@ -188,5 +188,5 @@ def unknown_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def without_limits(pod: Mapping[str, Any]) -> set[str]:
-    """Return the resources of a pod that an API server refuses unless something sets a limit."""
+    """Return the resources for which an API server refuses a pod unless a limit is set."""
     return pods.without_limits(pod.get("spec", {}))

@@ -32,7 +32,7 @@ def faults(
 ) -> Iterator[InvalidField]:
     """Yield the faults of the `resources` of a container.
 
-    `limits_may_come`: a LimitRange may set limits, as it does for pods and not for templates.
+    `limits_may_come`: a LimitRange may set limits, which it does for pods and not for templates.
     """
     limits: Asked = given.get("limits", {})
     requests: Asked = given.get("requests", {})
