@@ -1,7 +1,8 @@
-"""How parts of the operator run: at an interval, as workers of a queue, and until told to end.
+"""How parts of the operator run: at an interval, as workers of a queue, and until cancelled.
 
-A task group of anyio takes a task that has returned for done, and one that a stray cancellation
-has ended for no reason to raise. A replica would lead on without its binder, or without a source.
+For a task group of anyio, a task that has returned is done, and a task that a stray cancellation
+has ended is no reason to raise. A replica would then keep leading without its binder, or without a
+source.
 """
 
 import asyncio
@@ -18,11 +19,11 @@ T = TypeVar("T")
 
 
 class EndedError(Exception):
-    """Work has ended by itself that must not."""
+    """Work ended by itself that must never end."""
 
 
 async def never_ending(name: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Do work until its scope is cancelled. Raises EndedError when it ends before that."""
+    """Do work until its scope is cancelled. Raises EndedError if it ends before that."""
     try:
         await work()
     except asyncio.CancelledError:
@@ -51,10 +52,10 @@ async def every(
     at_once: bool = False,
     when: Callable[[], bool] = _always,
 ) -> None:
-    """Look every this many seconds, until cancelled; `at_once`: also now.
+    """Call a function every this many seconds, until cancelled; `at_once`: also now.
 
-    A look that fails is noted as an error of `step` on `about`. A look that is due while `when()`
-    returns False is left out.
+    A failed call is noted as an error of `step` on `about`. A call that is due while `when()`
+    returns False is skipped.
     """
     if not at_once:
         await asyncio.sleep(seconds)

@@ -1,7 +1,7 @@
-"""Lets the Jobs of Volcano that are ours have their pods created: writes the phase `Inqueue`.
+"""Lets Volcano create the pods of its Jobs that are ours: writes the phase `Inqueue`.
 
-The controller of these Jobs creates pods only then. It is written when the queue would admit the
-gang, over no other phase than `Pending`.
+The controller of these Jobs creates pods only in that phase. It is written when the queue would
+admit the gang, and only over the phase `Pending`.
 """
 
 import time
@@ -29,7 +29,7 @@ from gang_scheduler.workloads.volcano import VOLCANO_JOB, Job
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 30.0
-"""After a failure, and until a phase that was written should have been seen."""
+"""The pause after a failure, and until a written phase should have been seen."""
 PENDING: Final = frozenset({"", "Pending"})
 IN_QUEUE: Final = "Inqueue"
 
@@ -70,7 +70,7 @@ class VolcanoJobs:
         await every(LOOK_SECONDS, self.look, "write", "phases of Volcano", when=when)
 
     async def look(self) -> None:
-        """Let the Jobs continue that their queues would admit, the oldest first."""
+        """Let Jobs continue that their queues would admit, the oldest first."""
         now = self._clock()
         found = {each.uid: each for each in self._pod_groups()}
         self._forget_others(found)
@@ -105,7 +105,7 @@ class VolcanoJobs:
         return is_pending and now >= self._not_before.get(spec.uid, 0)
 
     async def _is_ours(self, spec: GangSpec) -> bool:
-        """Return whether the Job of a PodGroup is for this scheduler: only the Job says it."""
+        """Return whether the Job of a PodGroup is for this scheduler: only the Job shows that."""
         known = self._ours.get(spec.uid)
         if known is not None or spec.made_for is None:
             return bool(known)
@@ -123,7 +123,7 @@ class VolcanoJobs:
     # Quota.
 
     def _quota(self, specs: Iterable[GangSpec], now: int) -> _Quota | None:
-        """Return the quota that is left after Jobs that were let continue and have no pods yet."""
+        """Return the quota that is left after Jobs that may continue and have no pods yet."""
         state = self._cache.queue_state(now)
         if state is None:
             return None
@@ -174,7 +174,7 @@ class VolcanoJobs:
 
 
 def _charge(quota: _Quota, ref: QueueRef, spec: GangSpec) -> Problem | None:
-    """Charge a queue for all that a gang needs, unless it would not admit that."""
+    """Charge a queue for the whole gang, unless it would not admit that."""
     found = shortages.charge_of(quota.forest, quota.declared, ref, spec.min_resources)
     if isinstance(found, Problem):
         return found

@@ -28,9 +28,9 @@ HELD_SECONDS: Final = 2.0
 """A loop that does nothing else for this long is held up."""
 LOOK_SECONDS: Final = 0.1
 MOST_A_LOOK: Final = 2 * LOOK_SECONDS
-"""A check that comes later was held up itself, as by a stop of the process: it proves no work."""
+"""A check that comes later was delayed itself, as by a stopped process: it proves nothing."""
 MOST_FRAMES: Final = 40
-"""How many frames of the stack are reported, the innermost ones."""
+"""At most this many frames of the stack are reported, the innermost ones."""
 CUT_SIGNAL: Final = signal.SIGURG
 """A signal without effect on a process without a handler. It is not even sent: only its handler
 runs."""
@@ -82,7 +82,7 @@ class Watchdog:
 
     async def run(self) -> None:
         """Check repeatedly, until cancelled."""
-        # An error of the watchdog must not end the loop that it watches.
+        # An error of the watchdog must not end its loop.
         await every(LOOK_SECONDS, self.look, "watch over", "the event loop")
 
     def look(self) -> None:
@@ -97,19 +97,19 @@ class Watchdog:
         if not self._asked:
             self._goes_round()
             return
-        # A C function that keeps the interpreter keeps us from looking, too, and is work.
+        # A C function that holds the interpreter delays this check as well, and is work.
         self._held += max(min(late, MOST_A_LOOK), busy)
         self._busy += busy
         if self._held >= HELD_SECONDS and self._work is None:
             self._tell_of_the_hold(taking)
 
     def _goes_round(self) -> None:
-        """Ask the loop for its next turn. It has had the last requested one."""
+        """Request the loop's next turn. It has had the last requested one."""
         if self._work is not None:
             log.warning("loop_free", work=self._work, seconds=round(self._held, 1))
         self._held, self._busy, self._work = 0.0, 0.0, None
         self._asked = True
-        # A loop that is closed will not go round any more: the process ends.
+        # A closed loop has no more turns: the process ends.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._answer)
 

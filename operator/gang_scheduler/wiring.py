@@ -1,4 +1,4 @@
-"""The parts of the operator, built from its settings and joined; `app` keeps and runs them."""
+"""Builds the parts of the operator from its settings and joins them; `app` runs them."""
 
 import functools
 from collections.abc import Callable, Collection, Iterator
@@ -126,15 +126,15 @@ def shared_by_all(settings: Settings, api: KubernetesApi, writes: Writes) -> Sha
 
 
 def eviction_texts(shared: Shared) -> EvictionTexts:
-    """Return the words for the gangs that others are evicted for."""
+    """Return the texts about evictions, for gangs that are evicted for others."""
     return EvictionTexts(shared.cache, shared.naming)
 
 
-# Parts that carry decisions out: they bind, evict, start, suspend and ask for nodes.
+# Parts that carry out decisions: they bind, evict, start, suspend and request nodes.
 
 
 def build_binder(shared: Shared) -> Binder:
-    """Return the part that binds gangs, and claims before their pods."""
+    """Return the part that binds gangs, and their claims before the pods."""
     volume_binder = VolumeBinder(
         *(shared.api, shared.cache, shared.settings.bind_concurrency),
         outcomes=shared.outcomes,
@@ -162,7 +162,7 @@ def build_admitter(shared: Shared) -> Admitter:
 
 
 def build_suspender(shared: Shared) -> Suspender:
-    """Return the part that suspends them again."""
+    """Return the part that suspends started workloads again."""
     return Suspender(shared.api, outcomes=shared.outcomes, writes=shared.writes)
 
 
@@ -187,7 +187,7 @@ def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
 
 
 def _saving(shared: Shared, writer: StepWriter) -> Saving:
-    """Return the part that asks gangs to save their work, in the modes that the settings allow."""
+    """Return the part that asks gangs to save their work, in the modes that settings allow."""
     settings, cache = shared.settings, shared.cache
     ways = Ways(
         Annotating(shared.api, cache.checkpoints, writer),
@@ -261,7 +261,7 @@ def _counted(cache: Cache) -> Collection[str]:
 
 
 def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
-    """Yield all that writes and takes no part in bindings."""
+    """Yield all parts that write, except those for bindings."""
     victim_seconds = shared.settings.rules.preemption.victim_timeout_seconds
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
     yield StuckMembers(

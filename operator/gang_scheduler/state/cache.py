@@ -55,7 +55,7 @@ from gang_scheduler.state.volumes.volume_cache import VolumeCache
 class Victims:
     """Counts victims as leaving, and as staying again when they are spared.
 
-    `cycle` is set when gangs must plan again that were to have that room.
+    `cycle` is set when gangs that were going to have that room must plan again.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Victims:
         self._evictable_pods.decided(uids)
 
     def spared(self, uids: Collection[str]) -> None:
-        """Count pods as staying after all, unless they terminate already."""
+        """Count pods as staying after all, unless they are terminating already."""
         nodes = self._evictable_pods.spared(uids)
         waiting = {gang for node in nodes for gang in self._nominator.gangs_on(node)}
         if waiting:
@@ -185,33 +185,33 @@ class Cache:
         )
 
     def upsert(self, store: Store[T], noun: T) -> None:
-        """Add or replace an object of a kind, and let gangs be tried again that this may help."""
+        """Add or replace an object of a kind; gangs that this may help are tried again."""
         self._note(store.upsert(noun))
         if self.suspended.holds and isinstance(noun, Pod):
             self.suspended.came(noun)
 
     def delete(self, store: Store[T], uid: str) -> None:
-        """Forget an object of a kind, and let gangs be tried again that this may help."""
+        """Forget an object of a kind; gangs that this may help are tried again."""
         self._note(store.delete(uid))
 
     def enforce_quota(self, product: Product, *, enforced: bool) -> None:
-        """Note whether the quotas of a product are ours to enforce."""
+        """Note whether this scheduler enforces the quotas of a product."""
         if self.queues.enforce(product, enforced=enforced):
             self._note(Change.QUEUES_CHANGED)
 
     def serve_queues(self, product: Product, *, served: bool) -> None:
-        """Note whether there may be queues of a product: whether its CRDs are installed."""
+        """Note whether a product may have queues: whether its CRDs are installed."""
         if self.queues.serve(product, served=served):
             self._note(Change.QUEUES_CHANGED)
 
     def serve_provisioning(self, *, served: bool) -> None:
-        """Note whether nodes can be asked for: whether the CRD is installed."""
+        """Note whether nodes can be requested: whether the CRD is installed."""
         if self.provisioning.serve(served=served):
             self.queues.outdated()
             self._note(Change.QUEUES_CHANGED)
 
     def upsert_request(self, request: ProvisioningRequest) -> None:
-        """Take in a request for nodes as the API server answers that it is."""
+        """Take in a request for nodes as the API server answered it."""
         self._note_request(changed=self.provisioning.upsert(request))
 
     def take_in_asking(self, plan: Plan, now: int) -> None:
@@ -234,7 +234,7 @@ class Cache:
         self._note(self.pod_store.assume(bind))
 
     def forget(self, uid: str) -> None:
-        """Take an assumed bind back: it did not happen."""
+        """Undo an assumed binding: it did not happen."""
         self._note(self.pod_store.forget(uid))
 
     def nominate(self, binds: Iterable[Bind]) -> None:
@@ -243,7 +243,7 @@ class Cache:
             self._note(self.pod_store.nominate(bind.pod.uid, bind.node, bind.flavors))
 
     def clear_nominations(self, uids: Iterable[str]) -> None:
-        """Keep no more room for pods, whether that was ever written or not."""
+        """Stop keeping room for pods, whether or not their nominations were written."""
         for uid in uids:
             self._note(self.pod_store.nominate(uid, ""))
             self.suspended.displaced(uid)
@@ -257,32 +257,32 @@ class Cache:
             self.gang_queue.changed |= gangs
 
     def find_gone_nodes(self) -> None:
-        """Find nodes that were gone before this process began: nothing tells of these."""
+        """Find nodes that were gone before this process began: no event reports these."""
         for name in self.node_usage.without_node():
             if not self.failed_nodes.is_suspect(name):
                 self.failed_nodes.gone(name)
                 self.degraded.failing(name, self.pod_store.gangs_on(name))
 
     def snapshot(self, now: int, *, whole: bool = True) -> Snapshot:
-        """Return the cluster with the gangs that are worth a try. `now` is in seconds.
+        """Return the cluster with the gangs that should be tried. `now` is in seconds.
 
-        Not `whole`: where very many gangs have changed, some are left to the next cycle.
+        If very many gangs have changed and it is not `whole`, some are left to the next cycle.
         """
         return self.with_bound_pods(self.snapshot_to_place(now, whole=whole))
 
     def with_bound_pods(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot with the bound pods that its groups ask for. Linear in gangs on nodes.
+        """Return a snapshot with the bound pods that its groups need. Linear in gangs on nodes.
 
-        Only right while nothing has changed since the snapshot was taken.
+        It is only right while nothing has changed since the snapshot was taken.
         """
         bound_pods = self._bound_pods(snapshot.groups, snapshot.taken_at, snapshot.queues)
         return replace(snapshot, bound_pods=bound_pods)
 
     def snapshot_to_place(self, now: int, *, whole: bool = True) -> Snapshot:
-        """Return the snapshot without bound pods: enough where all groups find free room.
+        """Return the snapshot without bound pods: enough if all groups find free room.
 
-        A plan of it that has nothing but placed groups is also the plan of the whole snapshot:
-        a group looks for victims, or gets a promise, only once it finds no free room.
+        If a plan of it only places groups, it is also the plan of the whole snapshot: a group looks
+        for victims, or gets a promise, only if it finds no free room.
         """
         self._take_in(now)
         queues = self.queue_state(now)
@@ -402,24 +402,25 @@ class Cache:
         return None if state is None else self.recent_usages.added(state, now)
 
     def next_retry(self) -> int | None:
-        """Return when gangs are to be tried though nothing changes, in seconds since the epoch."""
+        """Return when gangs must be tried even if nothing changes, in seconds since the epoch."""
         ends = (self.queue_usage.next_end(), self.refused_shapes.next_end())
         moments = (self.gang_queue.next_retry(), *ends)
         return min((each for each in moments if each is not None), default=None)
 
     def next_known_retry(self, now: int) -> int | None:
-        """Return when something passes that a gang waits for; leave out when gangs are looked at.
+        """Return when a time passes that a gang is known to wait for. Backoffs do not count.
 
-        In seconds since the epoch. Linear in gangs that wait.
+        In seconds since the epoch. Linear in waiting gangs.
         """
         ends = (self.queue_usage.next_end(), self.refused_shapes.next_end())
         moments = (self.gang_queue.retries.next_known(now), *ends)
         return min((each for each in moments if each is not None), default=None)
 
     def queue_of(self, key: GangKey) -> QueueRef | None:
-        """Return the queue that a gang is in, None where it cannot be told.
+        """Return the queue that a gang is in, None if it is unclear.
 
-        A gang that runs is then in the queue that its pods are charged to: its own may be gone.
+        For a running gang, it is the queue to which its pods are charged, since its own may be
+        gone.
         """
         resolved, info = self.gang_queue.queues.of(key), self.gang_queue.infos.get(key)
         if resolved is None or resolved.ref is not None or info is None:
@@ -434,14 +435,15 @@ class Cache:
     def domain_of(
         self, nodes: Iterable[str], asked: TopologyRequest | None = None
     ) -> Domain | None:
-        """Return the lowest domain of these nodes, in the tree that was asked for or the first.
+        """Return the lowest domain of these nodes, in the requested tree or else in the first.
 
-        None is the whole cluster, or that no tree has them. Nothing is built before nodes change.
+        None is the whole cluster, or means that no tree has them. Nothing is built again until
+        nodes change.
         """
         return self.topologies.domain_of(nodes, self.node_usage.table(), asked)
 
     def pod(self, uid: str) -> Pod | None:
-        """Return a pod with the node it is counted on."""
+        """Return a pod with the node on which it is counted."""
         return self.pod_store.get(uid)
 
     def pods(self) -> Iterable[Pod]:
@@ -453,7 +455,7 @@ class Cache:
         self._note(Change.GANGS_TOUCHED if changed else Change.NOTHING)
 
     def _checks_answered(self) -> Mapping[str, ProvisioningRules]:
-        """Return the admission checks that are answered by buying nodes."""
+        """Return the admission checks that are answered by requesting nodes."""
         return self.kueue_objects.provisioning() if self.provisioning.is_on else {}
 
     def _note(self, change: Change) -> None:
@@ -473,7 +475,8 @@ class Cache:
     ) -> BoundPods | None:
         """Return the pods on nodes with their queues, if a group may evict some of them.
 
-        Or if one may be promised a start: then with the expected ends of gangs.
+        They are also returned if a group may be promised a start: then with the expected ends of
+        gangs.
         """
         evictable, infos = self.evictable_pods, self.gang_queue.infos
         ranked = self.gang_queue.ranked()
@@ -500,7 +503,7 @@ class Cache:
         return self._running_gangs.put_in(bound_pods, charged, ends_as_of, enforcing=enforcing)
 
     def _with_saves(self, bound_pods: BoundPods) -> BoundPods:
-        """Return bound pods with when their gangs last saved their work."""
+        """Return bound pods with the times at which their gangs last saved their work."""
         saved_at = self.checkpoints.all_saved_at()
         return replace(bound_pods, saved_at=saved_at) if saved_at else bound_pods
 
@@ -515,7 +518,7 @@ class Cache:
         return self.node_usage.affinity_counts(waiting | {each.pod.pod_class for each in nominated})
 
     def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
-        """Return the volumes, if any pod that is to be placed asks for some."""
+        """Return the volumes, if any pod to be placed uses some."""
         if not self.volumes.in_use:
             return NO_VOLUMES
         gangs = (gang for each in groups for gang in each.gangs)

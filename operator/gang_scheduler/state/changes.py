@@ -10,11 +10,11 @@ class Change(Enum):
 
     NOTHING = auto()
     GANGS_TOUCHED = auto()
-    """Gangs were noted as changed already: a cycle may be worth it."""
+    """Gangs were already noted as changed: a cycle may be needed."""
     ROOM_FREED = auto()
     """Gangs that are short of room may find some now."""
     TREES_CHANGED = auto()
-    """Gangs may find layers now, and may be in other domains."""
+    """Gangs may find layers now, or may be in other domains."""
     QUEUES_CHANGED = auto()
     """Queues or objects they refer to have changed: gangs may find their queue, or quota."""
 
@@ -32,21 +32,21 @@ class MovedPods:
         self.news.set()
 
     def take_all(self) -> set[str]:
-        """Return the pods that were added since the last time."""
+        """Return the pods that were added since the last call."""
         taken, self.uids = self.uids, set()
         self.news.clear()
         return taken
 
 
 class Changes:
-    """Set by the cache, waited for and cleared by the parts that act on it.
+    """Signals that the cache sets, and that other parts wait for and clear.
 
     Plain, so that the cache can be used without an event loop.
     """
 
     def __init__(self) -> None:
         self.cycle = asyncio.Event()
-        """For the loop: a cycle may be worth it."""
+        """For the loop: a cycle may be needed."""
         self.topologies = asyncio.Event()
         """For the writer of topology statuses: a status may have changed."""
         self.queues = asyncio.Event()
@@ -54,4 +54,4 @@ class Changes:
         self.provisioning = asyncio.Event()
         """For the writer of requests for nodes: some may have to be created or deleted."""
         self.waits_for_claims: dict[str, MovedPods] = {}
-        """For the volume binder: assumed pods that wait for claims, with their nodes, by uid."""
+        """For the volume binder: by uid, assumed pods that wait for claims, with their nodes."""

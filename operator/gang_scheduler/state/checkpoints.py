@@ -27,8 +27,8 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
-# Reports of pods and objects until they are taken in. Of a source that is gone, only the report
-# that can still count is kept.
+# Reports of pods and objects until they are taken in. For a deleted source, only the report that
+# can still count is kept.
 
 
 class Report(NamedTuple):
@@ -60,7 +60,7 @@ class Reports:
         report = self._reports.pop(uid, None)
         if report is None:
             return
-        # The last gang to lose a source is the last one: the oldest are forgotten first.
+        # Order of losing a source: the oldest gangs are forgotten first.
         left = self.left.pop(report.key, {}) | {uid: report}
         self.left[report.key] = _newest(left, self._most) if len(left) > self._most else left
 
@@ -74,12 +74,12 @@ class Reports:
 
 
 def _newest(reports: dict[str, Report], most: int) -> dict[str, Report]:
-    """Return the newest reports of a gang: one for each save, as several members tell of it."""
+    """Return the newest reports of a gang: one for each save, as several members report it."""
     kept: list[tuple[str, Report]] = []
     for uid, report in sorted(reports.items(), key=_when):
         before = kept[-1][1].save if kept else None
         again = before.again(report.save) if before is not None else None
-        # One that answers a request stays: it is not known here whether that stands.
+        # A report that answers a request is kept: here it is unknown whether the request is open.
         if before is not None and again is not None and again.request_id == before.request_id:
             kept[-1] = uid, report._replace(save=again)
         else:
@@ -94,7 +94,7 @@ def _when(reported: tuple[str, Report]) -> tuple[int, str]:
 
 
 SKEW_SECONDS: Final = 60
-"""By how much the clock of a gang may be ahead; a report from later than that is none."""
+"""The clock of a gang may be ahead by this much; a report from later does not count."""
 MOST_NEWS: Final = 1000
 MOST_GONE: Final = 1000
 MOST_WITHDRAWN: Final = 1000
@@ -126,7 +126,7 @@ class CheckpointRecords:
         self._changed = changed
         self._most = most
         self._records: dict[GangKey, _Record] = {}
-        # The last request before the one that stands.
+        # The last request before the open one.
         self._before: dict[GangKey, Requested | None] = {}
         self._remembered: set[GangKey] = set()
         # Reports by the uid of their source: the ones to take in, and the ones taken in last.
@@ -135,7 +135,7 @@ class CheckpointRecords:
         # By the uid of a pod: the unreadable report that was already logged.
         self._unreadable: dict[str, str] = {}
         self._resumed: dict[GangKey, int] = {}
-        # Requests that this process withdrew: the pods in the cache may be older than that.
+        # Requests that this process withdrew: pods in the cache may still show them.
         self._withdrawn: deque[str] = deque(maxlen=MOST_WITHDRAWN)
 
     # Events.
@@ -172,7 +172,7 @@ class CheckpointRecords:
         self._reports.leave(uid)
 
     def forget(self, key: GangKey) -> None:
-        """Note that nothing is known of a gang any more: it may come back under its name."""
+        """Note that nothing is known of a gang any more. A new one may get its name."""
         self._remembered.discard(key)
         self.unwritten.discard(key)
         self._before.pop(key, None)
@@ -204,7 +204,7 @@ class CheckpointRecords:
         if written is None:
             return NO_CHECKPOINTS
         stands = written.requested is not None and written.requested.outcome is None
-        # Only pods say that a request stands.
+        # Only pods show that a request is open.
         return replace(written, requested=None) if stands else written
 
     def saved_at(self, key: GangKey) -> int:
@@ -213,13 +213,13 @@ class CheckpointRecords:
         return last.done_at if last is not None else 0
 
     def all_saved_at(self) -> dict[GangKey, int]:
-        """Return when gangs last saved their work. Linear in the gangs that did."""
+        """Return when gangs last saved their work. Linear in gangs that did."""
         keys = self._records.keys() | self._remembered
         found = ((key, self.saved_at(key)) for key in keys & self._infos.keys())
         return {key: at for key, at in found if at}
 
     def policy_of(self, key: GangKey) -> CheckpointPolicy:
-        """Return how a gang saves its work: its object says it, or else its oldest member."""
+        """Return the checkpoint policy of a gang: from its object, or else its oldest member."""
         info = self._infos.get(key)
         if info is None:
             return BY_SIGNAL
@@ -231,7 +231,7 @@ class CheckpointRecords:
         return next((each for each in said if each is not None), BY_SIGNAL)
 
     def standing(self, key: GangKey) -> Request | None:
-        """Return the request that a gang has time to answer: one of this process, or of pods."""
+        """Return the request that a gang can still answer: one of this process, or on pods."""
         requested = self.of(key).requested
         if requested is not None and requested.outcome is None:
             return requested.request
@@ -241,12 +241,12 @@ class CheckpointRecords:
         return max(found, key=lambda each: (each.at, each.id), default=None)
 
     def standing_on(self, pod: Pod) -> Request | None:
-        """Return the request that stands on a pod, unless this process has withdrawn it."""
+        """Return the open request on a pod, unless this process has withdrawn it."""
         request = pod.checkpoint.request if pod.checkpoint is not None else None
         return None if request is None or request.id in self._withdrawn else request
 
     def outcome_of(self, key: GangKey, request_id: str) -> CheckpointOutcome | None:
-        """Return the outcome of a request; None while it stands, and once it is withdrawn."""
+        """Return the outcome of a request; None while it is open, and after it was withdrawn."""
         requested = self.of(key).requested
         is_it = requested is not None and requested.request.id == request_id
         return requested.outcome if requested is not None and is_it else None
@@ -254,7 +254,7 @@ class CheckpointRecords:
     # Requests and their outcomes.
 
     def ask(self, key: GangKey, request: Request, news: News) -> None:
-        """Note that a gang is asked now, or by an earlier process: then that is no news."""
+        """Note a request to a gang. If an earlier process made it, it is not reported again."""
         found = self.of(key)
         known = found.requested
         if known is not None and known.request.id == request.id:
@@ -282,7 +282,7 @@ class CheckpointRecords:
     def gave_up(
         self, key: GangKey, request_id: str, outcome: CheckpointOutcome, why: str = ""
     ) -> None:
-        """Note that no answer is waited for any more, if one still was."""
+        """Note that no answer is expected any more, if one still was."""
         requested = self.of(key).requested
         stands = requested is not None and requested.outcome is None
         if requested is not None and stands and requested.request.id == request_id:
@@ -290,7 +290,10 @@ class CheckpointRecords:
             self.news.append((key, News(outcome, why=why)))
 
     def _report(self, report: Report, now: int) -> None:
-        """Note a save. One of later than now counts as of now, if it answers or is little later."""
+        """Record a save.
+
+        A time in the future counts as now, if the save answers a request or the time is near.
+        """
         key, save = report.key, report.save
         requested = self.of(key).requested
         is_answer = (
@@ -352,7 +355,7 @@ class CheckpointRecords:
             self._put(key, replace(found, requested=Requested(found.requested.request, outcome)))
 
     def _put(self, key: GangKey, found: Checkpoints) -> None:
-        # The last one changed is the last one: of gangs that are gone the oldest are forgotten.
+        # Order of changes: the oldest records of deleted gangs are forgotten first.
         self._records.pop(key, None)
         self._records[key] = _Record(_uid(self._infos.get(key)), found)
         self._changed.add(key)
@@ -360,7 +363,7 @@ class CheckpointRecords:
             self.unwritten.add(key)
 
     def _forget_oldest(self, by_gang: dict[GangKey, T]) -> None:
-        """Forget the oldest of too many gangs that are gone."""
+        """Forget the oldest records, if there are too many of deleted gangs."""
         if len(by_gang) <= MOST_GONE:
             return
         gone = [each for each in by_gang if each not in self._infos]
@@ -369,7 +372,7 @@ class CheckpointRecords:
 
 
 def _uid(info: GangInfo | None) -> str:
-    """Return the uid of the object that describes a gang, "" of one that members describe."""
+    """Return the uid of the object that describes a gang, "" if members describe it."""
     spec = info.observed.spec if info is not None else None
     return spec.uid if spec is not None and spec.gvr is not None else ""
 
@@ -397,7 +400,7 @@ def annotations_of(records: CheckpointRecords, info: GangInfo | None) -> Mapping
 
 
 def _count(found: Checkpoints, info: GangInfo) -> int:
-    """Return how often the gang has gone on from a checkpoint, this time included."""
+    """Return how often the gang has continued from a checkpoint, this time included."""
     there = max(map(_told_by, info.observed.with_node()), default=0)
     return there or found.resume_count + 1
 

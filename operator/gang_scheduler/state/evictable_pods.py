@@ -83,14 +83,14 @@ def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:
 # steps.
 
 Steps = tuple[tuple[str, ...], ...]
-"""Uids of pods, the step that goes first before the others."""
+"""Uids of pods, grouped by steps in the order of eviction."""
 NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
 
 
 def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
-    """Return whether a gang has changed its size so lately that its surplus stays.
+    """Return whether a gang has changed its size so recently that its surplus is protected.
 
-    For `most` seconds at most. The gang stays as a whole then: it is evicted for no step more.
+    For `most` seconds at most. Then only the gang as a whole can be evicted.
     """
     changed_at = info.scaling.changed_at
     if changed_at is None or len(info.scaling.workers()) <= elastic.min_workers:
@@ -145,7 +145,7 @@ def _are_numbered(pods: Sequence[Pod]) -> bool:
 
 
 def _spare(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> int:
-    """Return how many workers the gang can lose and be whole, by its quorum."""
+    """Return how many workers the gang can lose and still have its quorum."""
     spec = info.observed.spec
     by_role = spec is not None and bool(spec.roles)
     bound = Counter(each.pod.role if by_role else "" for each in members)
@@ -153,7 +153,7 @@ def _spare(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> int
 
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
-"""The least priority of system-cluster-critical and system-node-critical."""
+"""The lower of the priorities of system-cluster-critical and system-node-critical."""
 
 NONE_RANKED: Mapping[GangKey, int] = {}
 
@@ -190,7 +190,7 @@ class EvictablePods:
         self.budgets = Budgets()
         self.leaving = Leaving(rules)
         self.unprotected_jobs: dict[str, JobFailures] = {}
-        """The Jobs that fail for good if all of their pods are evicted once, by uid."""
+        """By uid, the Jobs that fail for good if each of their pods is evicted once."""
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._of_jobs: dict[str, set[str]] = {}
         self._changed: dict[str, None] = {}
@@ -202,7 +202,7 @@ class EvictablePods:
         self._priorities: Counter[int] = Counter()
         self._kept: frozenset[GangKey] = frozenset()
         self._bound: dict[GangKey, Counter[str]] = {}
-        """How many pods of gangs are on nodes, by role. A pod without a gang protects none."""
+        """How many pods of gangs are on nodes, by role. A pod without a gang protects no other."""
         self._gangs: dict[GangKey, _Protection] = {}
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
@@ -217,13 +217,13 @@ class EvictablePods:
             self.leaving.upsert(pod, gang)
 
     def delete(self, uid: str) -> None:
-        """Forget a pod that is on no node any more."""
+        """Forget a pod that is no longer on a node."""
         self._leave(uid)
         self.leaving.delete(uid)
         if uid in self._bound_pods:
             self._changed[uid] = None
         else:
-            # A pod that came and went between two evaluations was never counted.
+            # A pod that came and left between two evaluations was never counted.
             self._changed.pop(uid, None)
 
     def upsert_budget(self, declared: DeclaredBudget) -> bool:
@@ -265,7 +265,7 @@ class EvictablePods:
             self._changed[uid] = None
 
     def spared(self, uids: Collection[str]) -> set[str]:
-        """Count pods that are no victims any more as staying; return the nodes of these pods."""
+        """Count pods that are no longer victims as staying; return their nodes."""
         staying = [pod for pod in map(self.leaving.spared, uids) if pod is not None]
         self._changed.update((pod.uid, None) for pod in staying)
         return {pod.node for pod in staying}
@@ -288,7 +288,7 @@ class EvictablePods:
         """Return the pods that may make room for one of the groups; None if there are none.
 
         `ranked` are the priorities of gangs with members of other priorities; `now` is in seconds.
-        Pods that leave make room for every group. The other pods are evaluated only if a group
+        Leaving pods make room for every group. The other pods are evaluated only if a group
         outranks some of them.
         """
         priorities = {group.priority for group in groups}
@@ -299,7 +299,7 @@ class EvictablePods:
         return self.leaving_for(priorities, now)
 
     def leaving_for(self, waiting: Collection[object], now: int) -> BoundPods | None:
-        """Return the pods that leave if anything waits for them; None if there are none."""
+        """Return the leaving pods if a group waits for any; None if there are none."""
         going = self.leaving.bound_pods(now) if waiting else ()
         return BoundPods(leaving=going) if going else None
 
@@ -310,7 +310,10 @@ class EvictablePods:
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
     ) -> BoundPods:
-        """Return all bound pods, leaving ones apart. Linear in pods on nodes; `now` in seconds."""
+        """Return all bound pods, leaving ones separately.
+
+        Linear in pods on nodes; `now` is in seconds.
+        """
         self._refresh()
         self._put_in_order()
         bound_pods = self._with_lingering(now)
@@ -346,7 +349,7 @@ class EvictablePods:
     def _elastic(
         self, bound_pods: tuple[BoundPod, ...], gangs: Sequence[tuple[GangInfo, Elastic]], now: int
     ) -> tuple[tuple[BoundPod, ...], Mapping[GangKey, Steps]]:
-        """Return the bound pods without the surplus that stays now, and the steps of the rest."""
+        """Return the bound pods except surplus that is protected now, and the steps of the rest."""
         most = self.rules.max_min_runtime_seconds
         if not gangs:
             return bound_pods, {}
@@ -389,7 +392,7 @@ class EvictablePods:
         return (*budgets, ENDS_LATE) if ends_late and not self.rules.use_eviction_api else budgets
 
     def _leave(self, uid: str) -> None:
-        """Take a pod off its node, if it was on one."""
+        """Remove a pod from its node, if it was on one."""
         before, _ = self._pods.pop(uid, (None, None))
         if before is not None:
             _add(self._present, before.priority, -1)
@@ -403,7 +406,7 @@ class EvictablePods:
             del self._of_jobs[pod.job_uid]
 
     def _refresh(self) -> None:
-        """Evaluate the pods that have changed since the last time."""
+        """Evaluate the pods that have changed since the last call."""
         for uid in self._changed:
             before = self._bound_pods.get(uid)
             if before is not None:
@@ -456,7 +459,7 @@ class EvictablePods:
         # This runs for every pod on a node, so it skips all checks that cannot matter.
         found: Sparing | None = None
         if pod.assumed:
-            # A binding that is under way must be finished first.
+            # A binding in progress must be finished first.
             found = Sparing.BINDING
         elif pod.priority >= SYSTEM_PRIORITY:
             found = Sparing.SYSTEM
@@ -471,21 +474,25 @@ class EvictablePods:
         return found
 
     def _is_protected(self, pod: Pod) -> bool:
-        """Return whether a label protects the pod, in a namespace where labels do."""
+        """Return whether a label protects the pod.
+
+        Labels protect pods only in some namespaces.
+        """
         if not self._may_protect(pod.namespace):
             return False
         disabled = pod.labels.get(annotations.DISABLE_PREEMPTIBLE) == "true"
         return disabled or pod.labels.get(annotations.QUOTA_PREEMPTIBLE) == "false"
 
     def _may_protect(self, namespace: str) -> bool:
-        """Return whether users of a namespace may protect their pods themselves."""
+        """Return whether users of a namespace may protect their pods by labels."""
         where = self.rules.protection_label_namespaces
         return not where or namespace in where
 
     def _protections(self, infos: Infos) -> list[tuple[GangKey, _Protection]]:
-        """Return the gangs on nodes that protect some of their pods, each with how.
+        """Return the gangs on nodes that protect some of their pods, and how.
 
-        Found once for each version of a gang: asked in every cycle, of gangs that hardly change.
+        Computed once for each version of a gang, because every cycle needs it and gangs hardly
+        change.
         """
         known, found = self._gangs, []
         for key, by_role in self._bound.items():
@@ -534,7 +541,10 @@ class EvictablePods:
         return bound_pod if now - began >= least else self._spare(bound_pod)
 
     def _spare(self, bound_pod: BoundPod) -> BoundPod:
-        """Return the bound pod as not evictable; the same object each time."""
+        """Return the bound pod as not evictable.
+
+        The result is the same object each time.
+        """
         uid = bound_pod.pod.uid
         if uid not in self._spared:
             self._spared[uid] = replace(bound_pod, evictable=False)

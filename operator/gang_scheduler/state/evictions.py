@@ -28,7 +28,7 @@ _SEPARATOR: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The evictions of the gang that an object of this uid describes; `before` the last one."""
+    """The evictions of a gang, the uid of its object, and the evictions `before` the last one."""
 
     uid: str
     evictions: Evictions
@@ -87,7 +87,7 @@ class EvictionRecords:
         return frozenset(yielding)
 
     def take_back(self, preemption: Preemption) -> None:
-        """Note that a preemption was given up: gangs that have all their members did not yield."""
+        """Note that a preemption was given up: gangs that still have all members did not yield."""
         for key in preemption.classes:
             record, info = self._records.get(key), self._gang_queue.infos.get(key)
             if record is None or info is None:
@@ -118,7 +118,7 @@ class EvictionRecords:
         preemption: Preemption,
         now: int,
     ) -> tuple[YieldedTo, ...]:
-        """Return the links of a gang that still count, and one for each gang of this preemption."""
+        """Return the remembered links of a gang, and one for each gang of this preemption."""
         known = {each.gang: each for each in self._counting(key, links, now)}
         for gang in preemption.gangs:
             before = known.pop(gang.key, None)
@@ -138,7 +138,7 @@ class EvictionRecords:
         self._put(key, replace(before, yielded=left), replace(before, yielded=left))
 
     def _counting(self, key: GangKey, links: Iterable[YieldedTo], now: int) -> Iterator[YieldedTo]:
-        """Yield the links of a gang that still count, with the full keys of the other gangs."""
+        """Yield the remembered links of a gang, with the full keys of the other gangs."""
         if _has_ended(self._gang_queue.infos.get(key)):
             return
         for each in links:
@@ -149,7 +149,7 @@ class EvictionRecords:
                 yield replace(each, gang=to)
 
     def _resolved(self, link: YieldedTo) -> GangKey | None:
-        """Return the gang of a link; None if it has ended, or is not known."""
+        """Return the gang of a link; None if it has ended or is unknown."""
         for key in self._candidates(link):
             info = self._gang_queue.infos.get(key)
             if (not link.uid or _uid(info) == link.uid) and not _has_ended(info):
@@ -157,7 +157,7 @@ class EvictionRecords:
         return None
 
     def _candidates(self, link: YieldedTo) -> Iterator[GangKey]:
-        """Yield the gangs that a link may mean: a status has no source, and may have no name."""
+        """Yield the gangs that a link may mean: a status lacks the source, and maybe the name."""
         source, namespace, name = link.gang
         if source:
             yield link.gang
@@ -196,7 +196,7 @@ class EvictionRecords:
         return (info.observed.priority if priority is None else priority, *path)
 
     def _goes_on(self, key: GangKey, victims: set[str]) -> bool:
-        """Return whether a gang that loses these pods still has all that it needs."""
+        """Return whether a gang that loses these pods still has its quorum."""
         info = self._gang_queue.infos.get(key)
         if info is None:
             return False
@@ -217,20 +217,20 @@ class EvictionRecords:
 
 
 def _uid(info: GangInfo | None) -> str:
-    """Return the uid of the object that describes a gang, "" of one that members describe."""
+    """Return the uid of the object that describes a gang, "" if members describe it."""
     spec = info.observed.spec if info is not None else None
     return spec.uid if spec is not None and spec.gvr is not None else ""
 
 
 def _has_ended(info: GangInfo | None) -> bool:
-    """Return whether nothing more of a gang will run; of one without an object that is unknown."""
+    """Return whether no more of a gang will run; for one without an object that is unknown."""
     if info is None:
         return False
     return info.jobs_failed or (not info.observed.living and info.attempt.succeeded_wholly())
 
 
 def _asked(info: GangInfo) -> tuple[object, ...]:
-    """Return the demands of a PodGroup; none of a Job: they change as its pods succeed."""
+    """Return the demands of a PodGroup; none for a Job, whose demands change as pods succeed."""
     spec = info.observed.spec
     if spec is None or info.key.source not in _POD_GROUPS:
         return ()

@@ -20,7 +20,7 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.nodes import NodeUsage
 from gang_scheduler.state.topologies import Topologies
 
-# Nodes that count as failed, and nodes that will if they stay as they are.
+# Nodes that count as failed, and nodes that soon will if nothing changes.
 
 MOST_GONE = 100
 
@@ -48,7 +48,7 @@ class FailedNodes:
             self._heal(node.name)
             return
         _, since = self._suspects.get(node.name, (node, None))
-        # From False to Unknown its condition changes, and it is no more ready than before.
+        # If its condition changes from False to Unknown, it is still not ready.
         said = node.not_ready_since or None
         known = [each for each in (since, said) if each is not None]
         self._suspects[node.name] = (node, min(known, default=None))
@@ -59,7 +59,7 @@ class FailedNodes:
         self._gone.add(name)
 
     def forget_empty(self, has_pods: Callable[[str], bool]) -> None:
-        """Forget nodes that are gone, and their last pods with them, once they are many."""
+        """Forget nodes that are gone and have no pods left, once there are many."""
         if len(self._gone) > self._most:
             self._forget_empty(has_pods)
             self._most = 2 * len(self._gone) + MOST_GONE
@@ -69,7 +69,7 @@ class FailedNodes:
         self._suspects.pop(name, None)
 
     def is_suspect(self, name: str) -> bool:
-        """Return whether a node has failed, or will have if it stays as it is."""
+        """Return whether a node has failed, or soon will if nothing changes."""
         return name in self._suspects or name in self._gone
 
     def get(self, name: str) -> FailedNode | None:
@@ -77,7 +77,7 @@ class FailedNodes:
         return self._found.get(name)
 
     def settle(self, now: int, has_pods: Callable[[str], bool]) -> set[str]:
-        """Return the names of the nodes that count as failed now or no longer, unlike before.
+        """Return the names of nodes that have newly failed or recovered.
 
         A node that is gone is forgotten with its last pod. `now` is in seconds since the epoch.
         """
@@ -99,7 +99,7 @@ class FailedNodes:
         return changed
 
     def _heal(self, name: str) -> None:
-        """Count a node as healthy at once: members may be bound there from now on."""
+        """Count a node as healthy immediately: members may be bound there from now on."""
         if self._found.pop(name, None) is not None:
             self.names = frozenset(self._found)
 
@@ -135,15 +135,18 @@ class DegradedGangs:
         self._concerned: set[GangKey] = set()
 
     def failing(self, node: str, keys: Iterable[GangKey]) -> None:
-        """Note which gangs have members on a node that is failing, or gone."""
-        # A replica that does not lead asks for none of them, so nothing else forgets these.
+        """Note which gangs have members on a node that is failing or gone."""
+        # In a replica that does not lead, no other code asks for these, or forgets them.
         self._concerned = self._concerned & self._gang_queue.infos.keys()
         for key in self._gang_queue.infos.keys() & set(keys):
             self._gang_queue.infos[key].losses.note([node])
             self._concerned.add(key)
 
     def refused(self, refused: Iterable[Refused], now: int) -> None:
-        """Note which gangs find no room for members that replace lost ones. `now` in seconds."""
+        """Note the gangs that find no room for replacements of lost members.
+
+        `now` is in seconds.
+        """
         for each in refused:
             info = self._gang_queue.infos.get(each.gang.key)
             if info is not None and each.gang.replacing and _lacks_room(each):
@@ -153,7 +156,7 @@ class DegradedGangs:
     def of(self, key: GangKey, now: int) -> Degraded | None:
         """Return how a gang is degraded; None if it is whole and healthy, or has not started."""
         info = self._gang_queue.infos.get(key)
-        # Asked of every gang that changes: nearly all are of no concern.
+        # This runs for every gang that changes, and nearly all are healthy.
         return None if info is None or key not in self._concerned else self._of(info, now)
 
     def all(self, now: int) -> Iterator[tuple[GangInfo, Degraded]]:
@@ -167,7 +170,7 @@ class DegradedGangs:
                 self._concerned.discard(key)
 
     def leaving(self, key: GangKey) -> tuple[Pod, ...]:
-        """Return the members of a gang that were deleted, and are still there on failed nodes."""
+        """Return the deleted members of a gang that are still there on failed nodes."""
         info, failed = self._gang_queue.infos.get(key), self._failed_nodes.names
         if info is None or not failed:
             return ()
@@ -176,7 +179,7 @@ class DegradedGangs:
         return tuple(info.observed.in_rank_order(gone))
 
     def stuck(self, now: int) -> Iterator[Pod]:
-        """Yield the pods of all gangs on failed nodes that were deleted, and should be gone."""
+        """Yield the deleted pods of all gangs on failed nodes that should be gone."""
         for name in sorted(self._failed_nodes.names):
             pods = map(self._pod, sorted(self._node_usage.uids_on(name)))
             members = (pod for pod in pods if pod is not None and self._is_ours(pod))
@@ -236,12 +239,12 @@ class DegradedGangs:
         )
 
     def _gone(self, name: str, now: int) -> FailedNode | None:
-        """Return how a node has failed that no pods are left on: it is gone, or not ready yet."""
+        """Return how a node without pods has failed: it is gone, or not ready yet."""
         there = self._node_usage.has_node(name)
         return None if there else FailedNode(name, NodeFailure.GONE, now)
 
     def _is_lost(self, name: str) -> bool:
-        """Return whether a node is not healthy, or gone."""
+        """Return whether a node is gone or not healthy."""
         return self._failed_nodes.is_suspect(name) or not self._node_usage.has_node(name)
 
     def _domain_of(self, info: GangInfo, members: list[Pod]) -> Domain | None:
@@ -250,15 +253,15 @@ class DegradedGangs:
 
 
 def _is_of_ones(info: GangInfo) -> bool:
-    """Return whether each member is a gang of one: then none lacks the others."""
+    """Return whether each member is a gang of one, so that none lacks the others."""
     spec = info.observed.spec
     return info.key.source == refs.SINGLE.name or (spec is not None and spec.apart)
 
 
 def _told_since(info: GangInfo) -> int | None:
-    """Return since when all members that wait say that they lack room, in seconds; None if not.
+    """Return since when all waiting members have reported missing room, in seconds; or None.
 
-    Then an earlier process has found it: in this one it is found before any pod is told.
+    An earlier process wrote that report; in this process the state is known before.
     """
     waiting = [pod for pod in info.observed.living if not pod.node]
     told = [pod.unscheduled_at for pod in waiting if _says_no_room(pod)]
@@ -270,12 +273,12 @@ def _says_no_room(pod: Pod) -> bool:
 
 
 def _lacks_room(refused: Refused) -> bool:
-    """Return whether members of a quorum were looked for room for, and there was none."""
+    """Return whether room was searched for members of a quorum, and not found."""
     return refused.reason is Reason.UNSCHEDULABLE and not refused.left_over
 
 
 def _is_stuck(pod: Pod, now: int) -> bool:
-    """Return whether a pod was deleted, and is there after its grace period."""
+    """Return whether a deleted pod is still there after its grace period."""
     return pod.deleting and not pod.terminal and now >= pod.gone_by
 
 
@@ -284,23 +287,23 @@ def _is_stuck(pod: Pod, now: int) -> bool:
 # knows. The controller then creates another pod, which would be bound there again.
 
 REFUSED_SECONDS: Final = 600
-"""How long a node gets no pod of a shape that it has refused, unless a pod leaves it before."""
+"""How long a node gets no pods like one that it refused, unless a pod leaves the node earlier."""
 
 MOST_NEWS: Final = 100
 """The most refusals that are reported at once: a replica that does not lead reports none."""
 
 
 class Refusal(NamedTuple):
-    """A pod that a kubelet has not taken, and its gang."""
+    """A pod that a kubelet has rejected, and its gang."""
 
     pod: Pod
     gang: GangKey
 
 
 class RefusedShapes:
-    """The requests that nodes have refused lately. Costs nothing where none has.
+    """The requests that nodes have refused recently. Costs nothing if there are none.
 
-    `news` are the refusals that were not told of yet.
+    `news` are the refusals that were not reported yet.
     """
 
     def __init__(self) -> None:
@@ -310,7 +313,7 @@ class RefusedShapes:
 
     def note(self, pod: Pod, node: str, gang: GangKey | None) -> None:
         """Note that the kubelet of a node has refused a pod."""
-        # Without a time in its status it is counted from when it is seen.
+        # If its status has no time, the time when it is seen counts.
         at = pod.started_at or pod.scheduled_at
         until = at + REFUSED_SECONDS if at else 0
         shapes = self._until.get(node, {})
@@ -321,7 +324,7 @@ class RefusedShapes:
             self.news.append(Refusal(pod, gang))
 
     def left(self, node: str) -> None:
-        """Note that a pod has left a node: there is another room now."""
+        """Note that a pod has left a node, which changes the free room."""
         if self._until and self._until.pop(node, None) is not None:
             self._changed.add(node)
 
@@ -342,7 +345,7 @@ class RefusedShapes:
         return changed
 
     def next_end(self) -> int | None:
-        """Return when the first refusal ends, in seconds; None without any."""
+        """Return when the first refusal ends, in seconds; None if there are none."""
         return min((until for until, _ in self._all()), default=None)
 
     def on(self, node: Node) -> Node:

@@ -52,7 +52,10 @@ KEEP: Final = Unreadable.KEEP
 
 
 class Kind(NamedTuple):
-    """A row of the table. `known` returns an object as it is known, for kinds that need that."""
+    """A row of the table.
+
+    `known` returns the present state of an object, for kinds that need it.
+    """
 
     reader: Reader[Any]
     store: Callable[[Cache], Store[Any]]
@@ -66,7 +69,7 @@ def _unknown(_: Cache, __: str) -> None:
 def _kind(
     reader: Reader[T], store: Callable[[Cache], Store[T]], known: Known[T] = _unknown
 ) -> Kind:
-    """Return a row. Reader and store are of the same noun."""
+    """Return a row. The reader and the store must be for the same type."""
     return Kind(reader, store, known)
 
 
@@ -145,7 +148,7 @@ def _volumes(reader: Reader[V]) -> Kind:
 def _queues(
     kind: QueueKind, name: str, versions: tuple[GVR, ...], read: Callable[[Object], DeclaredQueue]
 ) -> Kind:
-    # All versions say the same: whichever comes last is right.
+    # All versions have the same content, so the last one is as good as any.
     return _kind(
         Reader(
             kind=name,
@@ -254,7 +257,7 @@ KINDS: Final = (
             read=cluster.read_budget,
             if_unreadable=KEEP,
         ),
-        # Where more pods may go than before, there is more room.
+        # If more pods may be evicted than before, there may be more room.
         lambda cache: PartStore(
             Change.ROOM_FREED,
             cache.evictable_pods.upsert_budget,
@@ -271,7 +274,7 @@ KINDS: Final = (
             if_unreadable=KEEP,
         )
     ),
-    # All versions say the same: whichever comes last is right.
+    # All versions have the same content, so the last one is as good as any.
     _trees(
         Reader(
             kind="Topology",
@@ -317,7 +320,7 @@ KINDS: Final = (
         ),
         lambda cache: cache.kueue_objects.provisioning_configs,
     ),
-    # All versions say the same: whichever comes last is right.
+    # All versions have the same content, so the last one is as good as any.
     _kind(
         Reader(
             kind="ProvisioningRequest",
@@ -418,16 +421,16 @@ def of(gvr: GVR) -> Kind:
 
 
 def rows(membership: Membership) -> tuple[Kind, ...]:
-    """Return the table where pods are in gangs by these rules."""
+    """Return the table, given the rules that find the gangs of pods."""
     return tuple(_pods(membership) if each.reader.gvr == kinds.PODS else each for each in KINDS)
 
 
 def sinks(
     cache: Cache, membership: Membership = table.MEMBERSHIP
 ) -> list[tuple[Reader[Any], Sink[Any]]]:
-    """Return how each kind is read, and where in this cache it goes.
+    """Return how each kind is read, and its store in this cache.
 
-    Kinds that are read only to be managed are left out where they are not.
+    Kinds that are read only to be managed are left out if they are not managed.
     """
     unused = frozenset(table.OWNERS).difference(cache.suspended.rules.manage_jobs)
     return [
@@ -438,7 +441,7 @@ def sinks(
 
 
 class _CacheSink(Generic[T]):
-    """Where one kind goes in a cache."""
+    """The store of one kind in a cache."""
 
     def __init__(self, cache: Cache, store: Store[T], known: Known[T]) -> None:
         self._cache = cache
@@ -455,5 +458,5 @@ class _CacheSink(Generic[T]):
         self._cache.delete(self._store, uid)
 
     def known(self, uid: str) -> T | None:
-        """Return an object as it is known."""
+        """Return the present state of an object."""
         return self._known(self._cache, uid)

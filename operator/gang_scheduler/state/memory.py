@@ -19,7 +19,7 @@ def pruned(records: dict[K, V], there: Collection[K]) -> dict[K, V]:
 
 
 class Told(Generic[K, V]):
-    """The words that each subject was told last, so that it is not told the same again."""
+    """The last words for each subject, so that the same is not reported again."""
 
     def __init__(self) -> None:
         self._words: dict[K, V] = {}
@@ -43,5 +43,5 @@ class Told(Generic[K, V]):
         self._words = {key: words for key, words in self._words.items() if key in there}
 
     def prune(self, there: Collection[K]) -> None:
-        """Forget the subjects that are gone, once they are more than the others."""
+        """Forget deleted subjects once they outnumber the others."""
         self._words = pruned(self._words, there)

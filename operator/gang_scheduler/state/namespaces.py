@@ -28,16 +28,16 @@ class Namespaces:
         return {NAME_LABEL: name} if found is None else found.labels
 
     def default_queue_of(self, name: str) -> str:
-        """Return the queue of gangs in a namespace that name none, "" for none."""
+        """Return the queue of a namespace for gangs that name none, "" for none."""
         found = self._known.get(name)
         return "" if found is None else found.default_queue
 
     def says_else(self, declared: DeclaredNamespace) -> bool:
-        """Return whether a namespace says something else than the last time."""
+        """Return whether a namespace differs from its last state."""
         return self.labels_of(declared.name) != declared.labels or self.names_another(declared)
 
     def names_another(self, declared: DeclaredNamespace) -> bool:
-        """Return whether a namespace names another queue than the last time."""
+        """Return whether a namespace names another queue than before."""
         return self.default_queue_of(declared.name) != declared.default_queue
 
     def upsert(self, declared: DeclaredNamespace) -> bool:

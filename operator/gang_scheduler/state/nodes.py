@@ -25,15 +25,15 @@ class _Use(NamedTuple):
 
 
 class NodeUsage:
-    """Usage by node, kept up to date pod by pod. Reading it costs one copy of a matrix.
+    """Usage by node, kept up to date pod by pod.
 
-    The node table is rebuilt when a node changed in a way that matters to scheduling, which is
-    linear in nodes; pods are not counted again for that.
+    Reading it costs one copy of a matrix. The node table is rebuilt when a node changes in a way
+    that matters to scheduling. That is linear in nodes; pods are not counted again.
     """
 
     def __init__(self) -> None:
         self.uids: dict[str, str] = {}
-        """The names of all nodes by uid. Kept, since every node of a list is looked up here."""
+        """The names of all nodes by uid, kept because every node of a list is looked up here."""
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, dict[str, _Use]] = {}
         self._classes: Counter[_Use] = Counter()
@@ -59,7 +59,7 @@ class NodeUsage:
         return True
 
     def delete_node(self, name: str) -> None:
-        """Forget a node. Pods on it are remembered: it may come back before they are gone."""
+        """Forget a node, but not its pods: it may come back before they are gone."""
         node = self._nodes.pop(name, None)
         if node is not None:
             self.uids.pop(node.uid, None)
@@ -72,20 +72,20 @@ class NodeUsage:
             self._stale = True
 
     def labels_of(self, node: str) -> Mapping[str, str]:
-        """Return the labels of a node; none of one that is gone."""
+        """Return the labels of a node; none if it is gone."""
         found = self._nodes.get(node)
         return found.labels if found is not None else {}
 
     def node(self, name: str) -> Node | None:
-        """Return a node; None for one that is gone."""
+        """Return a node; None if it is gone."""
         return self._nodes.get(name)
 
     def has_node(self, name: str) -> bool:
-        """Return whether there is a node of a name."""
+        """Return whether the node exists."""
         return name in self._nodes
 
     def without_node(self) -> set[str]:
-        """Return the names of nodes that have pods and are not there. Linear in nodes."""
+        """Return the names of missing nodes that have pods. Linear in nodes."""
         return self._pods.keys() - self._nodes.keys()
 
     def uids_on(self, node: str) -> Collection[str]:
@@ -101,7 +101,7 @@ class NodeUsage:
         self._pin(pod.uid, (pod.pod_class, node) if pod.pinned else None)
 
     def reclassify(self, pod: Pod, node: str) -> None:
-        """Note which selectors select a pod now; its requests are the same as before."""
+        """Note which selectors select a pod now; its requests have not changed."""
         before = self._pods[node][pod.uid]
         after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)
         self._counts.meant_anew(node, before.pod_class, after.pod_class)
@@ -122,13 +122,13 @@ class NodeUsage:
         return self._table
 
     def free(self) -> IntArray:
-        """Return allocatable less used, nodes by resources, as an immutable copy."""
+        """Return the unused allocatable amounts, nodes by resources, as an immutable copy."""
         free: IntArray = self.table().allocatable - self._used
         free.flags.writeable = False
         return free
 
     def host_ports(self) -> Mapping[int, Collection[HostPort]]:
-        """Return the taken ports of each row that has any, with how many pods take each."""
+        """Return the taken ports of each row that has any, with the number of pods for each."""
         rows = self.table().rows
         return {rows[node]: Counter(p) for node, p in self._ports.items() if node in rows}
 
@@ -145,7 +145,7 @@ class NodeUsage:
     def held(self) -> dict[int, IntArray]:
         """Return the resources that pods of each priority use on all nodes.
 
-        Linear in classes of pods, in nodes, and in pods on nodes that are gone.
+        Linear in classes of pods, in nodes, and in pods on missing nodes.
         """
         table, there = self.table(), self._classes.copy()
         for node, pods in self._pods.items():
@@ -158,7 +158,7 @@ class NodeUsage:
         return held
 
     def _pin(self, uid: str, pinned: tuple[PodClass, str] | None) -> None:
-        """Note where a pinned pod is, None for a pod that is not pinned, or gone."""
+        """Note the node of a pinned pod; None if the pod is not pinned, or gone."""
         if self._pinned.get(uid) == pinned:
             return
         self._pinned_pods = None
@@ -215,7 +215,7 @@ class NodeUsage:
 
 
 class _Kept(NamedTuple):
-    """A pod with its gang, and its place among all: with each change, thousands are sorted."""
+    """A pod with its gang and its sort key: each change sorts thousands of these."""
 
     pod: Pod
     gang: GangKey
@@ -228,7 +228,7 @@ class Nominator:
     def __init__(self) -> None:
         self._assumed: dict[str, str] = {}
         self._pods: dict[str, _Kept] = {}
-        # All of them in order, as long as they and these priorities are the same.
+        # All of them in order, reused while they and these priorities stay the same.
         self._ordered: tuple[Nominated, ...] | None = None
         self._priorities: dict[GangKey, int] = {}
 
@@ -237,7 +237,7 @@ class Nominator:
         self._assumed[uid] = node
 
     def forget(self, uid: str) -> None:
-        """Assume nothing of a pod any more."""
+        """Drop all assumptions about a pod."""
         self._assumed.pop(uid, None)
 
     def seen(self, pod: Pod) -> Pod:
@@ -254,7 +254,7 @@ class Nominator:
     def note(self, uid: str, pod: Pod | None, gang: GangKey | None) -> bool:
         """Note the present state of a pod; None if it is gone.
 
-        Return whether this frees room that was reserved for the pod and that the pod does not take.
+        Return whether reserved room becomes free without being taken by the pod.
         """
         known = self._pods.pop(uid, None)
         if pod is not None and gang is not None and pod.nominated and pod.living and not pod.node:
@@ -270,11 +270,11 @@ class Nominator:
         return pod is None or not pod.living or (pod.node or pod.nominated) != known.pod.nominated
 
     def gangs_on(self, node: str) -> Iterator[GangKey]:
-        """Yield the gangs that room is reserved for on a node."""
+        """Yield the gangs with reserved room on a node."""
         return (each.gang for each in self._pods.values() if each.pod.nominated == node)
 
     def uids_on(self, node: str) -> Iterator[str]:
-        """Yield the uids of the pods that room is reserved for on a node."""
+        """Yield the uids of the pods with reserved room on a node."""
         return (uid for uid, each in self._pods.items() if each.pod.nominated == node)
 
     def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:

@@ -18,8 +18,7 @@ from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.state.namespaces import Namespaces
 
-# For each selector and node: the number of pods that it selects, and of pods that keep others
-# away.
+# For each selector and node: how many pods it selects, and how many keep other pods away.
 
 K = TypeVar("K", bound=Hashable)
 NodeCounts = Counter[str]
@@ -27,7 +26,10 @@ NodeCounts = Counter[str]
 
 
 class SelectorCounts:
-    """Counts kept pod by pod. Reading costs by the selectors asked for; nothing without any."""
+    """Counts kept pod by pod.
+
+    Reading costs as many steps as selectors are read; nothing without any.
+    """
 
     def __init__(self) -> None:
         self._present: dict[PodSelector, NodeCounts] = {}
@@ -44,7 +46,7 @@ class SelectorCounts:
                 del self._avoiding[term.selector]
 
     def meant_anew(self, node: str, before: PodClass, after: PodClass) -> None:
-        """Count a pod that other selectors select now; its own terms are the same."""
+        """Count a pod that other selectors select now; its own terms have not changed."""
         for selector in after.selected_by - before.selected_by:
             _add(self._present, selector, node, 1)
         for selector in before.selected_by - after.selected_by:
@@ -95,7 +97,7 @@ def _column(heads: NodeCounts, rows: Mapping[str, int]) -> IntArray:
 NO_LABEL: Final = ""
 ANYWHERE: Final = ""
 FEW: Final = 8
-"""Up to this many selectors in one place count as none: no better place is needed."""
+"""A place with at most this many selectors is good enough: no better one is searched."""
 
 Place = tuple[str, str]
 """A namespace, or ANYWHERE, and the value of a label."""
@@ -310,7 +312,7 @@ class SelectorMatches:
         return bool(helpful)
 
     def take_helped(self) -> set[GangKey]:
-        """Return the waiting gangs that may be helped by pods that came since the last call."""
+        """Return the waiting gangs that pods may help which came since the last call."""
         came, self._came = self._came, set()
         return {gang for each in came for gang in self._hopeful.get(each, ())}
 
@@ -392,7 +394,7 @@ class SelectorMatches:
         return True
 
     def _clear_away(self) -> None:
-        """Remove selectors that no pod carries any more from all pods that they selected."""
+        """Remove selectors that no pod carries any more from the pods that they selected."""
         for uid, selectors in list(self._meant_by.items()):
             if not selectors.isdisjoint(self._left_behind):
                 self._mean(uid, selectors - self._left_behind)

@@ -25,18 +25,18 @@ from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
 from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
-# Gangs with members of another scheduler. Their statuses are left to that scheduler.
+# Gangs with members of another scheduler, which also writes their statuses.
 
 
 class ForeignMembers:
-    """Knows the members of other schedulers by gang."""
+    """The members of other schedulers, by gang."""
 
     def __init__(self) -> None:
         self._gangs: dict[str, GangKey] = {}
         self._members: dict[GangKey, dict[str, Pod]] = {}
 
     def note(self, pod: Pod, gang: GangKey) -> bool:
-        """Note the gang of another scheduler's pod; return whether that is news."""
+        """Note the gang of another scheduler's pod; return whether it is new."""
         is_news = self._gangs.get(pod.uid) != gang
         if is_news:
             self.forget(pod.uid)
@@ -45,7 +45,7 @@ class ForeignMembers:
         return is_news
 
     def forget(self, uid: str) -> None:
-        """Note that a pod is gone, or one of ours."""
+        """Note that a pod is gone, or belongs to this scheduler."""
         before = self._gangs.pop(uid, None)
         if before is not None:
             del self._members[before][uid]
@@ -63,7 +63,7 @@ class ForeignMembers:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A pod and where it is counted: its gang (None for other schedulers') and its node."""
+    """A pod, its gang (None for other schedulers' pods) and the node on which it counts."""
 
     pod: Pod
     gang: GangKey | None
@@ -133,7 +133,7 @@ class PodStore:
         return self._replace(uid, None)
 
     def settle(self, uids: Iterable[str]) -> Change:
-        """Put pods into their gangs again, now that their JobSet is known."""
+        """Assign pods to their gangs again, now that their JobSet is known."""
         changes = set()
         for uid in uids:
             entry = self._entries[uid]
@@ -149,7 +149,7 @@ class PodStore:
         return [*self._entries, *self._virtual_pods.uids()]
 
     def get(self, uid: str) -> Pod | None:
-        """Return a pod with the node it is counted on."""
+        """Return a pod with the node on which it is counted."""
         entry = self._entries.get(uid)
         return entry.pod if entry else None
 
@@ -180,7 +180,7 @@ class PodStore:
         return self._replace(bind.pod.uid, revised(bind.pod, node=bind.node, assumed=True))
 
     def forget(self, uid: str) -> Change:
-        """Take an assumed bind back: it did not happen."""
+        """Undo an assumed binding: it did not happen."""
         entry = self._entries.get(uid)
         if self._assumed.pop(uid, None) is None or entry is None:
             return Change.NOTHING
@@ -189,7 +189,7 @@ class PodStore:
         return self._replace(uid, revised(entry.pod, node="", assumed=False))
 
     def nominate(self, uid: str, node: str, flavors: Flavors = ()) -> Change:
-        """Keep room for a pod before the API server has confirmed it; "": keep none any more."""
+        """Keep room for a pod before the API server confirms it; "" stops keeping it."""
         entry = self._entries.get(uid)
         if entry is None or (entry.pod.node and not entry.pod.assumed):
             return Change.NOTHING
@@ -271,7 +271,7 @@ class PodStore:
         return pod if pod_class is pod.pod_class else revised(pod, pod_class=pod_class)
 
     def _house(self, uid: str, after: _Entry | None) -> bool:
-        """Keep account of pods on nodes, and of kept room; return whether some is free now."""
+        """Update pods on nodes and kept room; return whether any room becomes free."""
         if after is not None and after.node:
             self._evictable_pods.upsert(after.pod, after.gang)
         else:
@@ -292,7 +292,7 @@ class PodStore:
         elif before and after and after.node and after.pod.pod_class != before.pod.pod_class:
             self._node_usage.add(after.pod, after.node)
             freed = True
-        # From its deletion on a gang may wait for its room.
+        # From its deletion on, a gang may wait for its room.
         return freed or (self._evictable_pods.rules.preemption and _begins_to_leave(before, after))
 
     def _helps(self, before: _Entry | None, after: _Entry | None) -> bool:

@@ -41,7 +41,7 @@ class Holds:
         self._members[asking.gang.key] = uids
 
     def end(self, key: GangKey) -> bool:
-        """Charge a gang no more; return whether it was charged."""
+        """Stop charging a gang; return whether it was charged."""
         uids = self._members.pop(key, None)
         self._release(uids or frozenset())
         return uids is not None
@@ -66,7 +66,7 @@ Name = tuple[str, str]
 """Namespace and name."""
 NEWS: Final = ("came", "message", "deleting")
 MOST_NEWS: Final = 1000
-"""More than a writer leaves behind: where none writes, none are taken."""
+"""At most this many requests with news are kept: more than a writer ever leaves."""
 
 
 @dataclass(slots=True, eq=False)
@@ -110,7 +110,7 @@ class Requests:
         return {*self._names, *self._foreign}
 
     def upsert(self, request: ProvisioningRequest) -> bool:
-        """Take in a request as the API server shows it; return whether that is news of a gang."""
+        """Take in a request as the API server shows it; return whether that changes anything."""
         if request.gang == NO_GANG:
             forgotten = self.delete(request.uid)
             self._foreign.add(request.uid)
@@ -118,7 +118,7 @@ class Requests:
         name = (request.namespace, request.name)
         before = self._known.get(name)
         if before is not None and before.uid:
-            # The deletion of an earlier one of this name may have been missed.
+            # The deletion of an earlier request with this name may have been missed.
             self._names.pop(before.uid, None)
         self.decided.pop(name, None)
         self._put(name, request)
@@ -142,7 +142,7 @@ class Requests:
         return True
 
     def decide(self, asking: Asking) -> None:
-        """Note a request that is to be created."""
+        """Note a request that must be created."""
         request = asking.request
         if request is not None:
             name = (request.namespace, request.name)
@@ -150,7 +150,7 @@ class Requests:
             self._put(name, request)
 
     def refused(self, request: ProvisioningRequest, message: str, now: int) -> None:
-        """Note that the API server does not take a request: it came to nothing."""
+        """Note that the API server refused a request, which counts as failed."""
         name = (request.namespace, request.name)
         if self.decided.pop(name, None) is not None:
             refused = replace(request, came=Came.REFUSED, message=message, since=now)
@@ -168,7 +168,7 @@ class Requests:
             self._known[name] = replace(known, deleting=True)
 
     def _tell(self, request: ProvisioningRequest) -> None:
-        """Add a request to the news. If these are too many, keep the last of each known request."""
+        """Add a request to the news. If there are too many, keep the last of each known request."""
         self.news.append(request)
         if len(self.news) > 2 * len(self._known) + MOST_NEWS:
             last = {(each.namespace, each.name): each for each in self.news}
@@ -190,7 +190,7 @@ class Requests:
 
 
 UNWANTED_SECONDS: Final = 10
-"""How long a request stands that no cycle wants any more: a member may only be created again."""
+"""How long an unneeded request is kept: a missing member may just be created again."""
 
 
 class ProvisioningState:
@@ -218,7 +218,7 @@ class ProvisioningState:
         return self.rules.provisioning_requests and self.served
 
     def serve(self, *, served: bool) -> bool:
-        """Note whether the kind is installed; return whether that matters."""
+        """Note whether the kind is installed; return whether that changes anything."""
         before, self.served = self.is_on, served
         self._gang_queue.queues.provisions = self.is_on
         return before != self.is_on
@@ -226,7 +226,7 @@ class ProvisioningState:
     # For the cycle, and from it.
 
     def snapshot(self) -> Provisioning | None:
-        """Return the provisioning for a cycle, once usage is settled; None if none is on."""
+        """Return the provisioning for a cycle, after usage is settled; None if it is off."""
         if not self.is_on:
             return None
         return Provisioning(
@@ -274,7 +274,7 @@ class ProvisioningState:
         self._unwanted_since = pruned(self._unwanted_since, infos)
 
     def _outstanding(self) -> Iterator[tuple[QueueRef, str]]:
-        """Yield queue and namespace of each request that stands, of gangs that wait for it."""
+        """Yield queue and namespace of each open request whose gang waits."""
         for request in self.requests.all():
             info = self._gang_queue.infos.get(request.gang)
             if request.stands and info is not None and not info.attempt.is_confirmed():
@@ -283,16 +283,16 @@ class ProvisioningState:
     # Events.
 
     def upsert(self, request: ProvisioningRequest) -> bool:
-        """Take in a request as the API server shows it; return whether gangs are to be tried."""
+        """Take in a request as the API server shows it; return whether gangs must be tried."""
         return self._news(request.gang) if self.requests.upsert(request) else False
 
     def delete(self, uid: str) -> bool:
-        """Forget a request that is gone; return whether gangs are to be tried."""
+        """Forget a request that is gone; return whether gangs must be tried."""
         gang = next((each.gang for each in self.requests.all() if each.uid == uid), None)
         return self.requests.delete(uid) and gang is not None and self._news(gang)
 
     def refused(self, request: ProvisioningRequest, message: str, now: int) -> None:
-        """Note that the API server does not take a request. `now` is in seconds."""
+        """Note that the API server refused a request. `now` is in seconds."""
         self.requests.refused(request, message, now)
         self._news(request.gang)
 
@@ -316,7 +316,7 @@ class ProvisioningState:
         return next((e for e in found if e.came is Came.PROVISIONED and not e.deleting), None)
 
     def unwanted(self, now: int) -> list[ProvisioningRequest]:
-        """Return the requests that are to be deleted. `now` is in seconds."""
+        """Return the requests that must be deleted. `now` is in seconds."""
         if not self.is_on:
             return []
         return [
@@ -340,9 +340,10 @@ class ProvisioningState:
         return now - self._unwanted_since.setdefault(key, now) >= UNWANTED_SECONDS
 
     def _is_superseded(self, request: ProvisioningRequest) -> bool:
-        """Return whether there is a later attempt: the last one tells how many there were.
+        """Return whether there is a later attempt, which also shows how many there were.
 
-        Not before that was created: a process that ends in between must know how many there were.
+        It does not count before it was created: if this process ends, the next one must know the
+        number.
         """
         same = (each for each in self.requests.of(request.gang) if each.digest == request.digest)
         return any(each.attempt > request.attempt and each.uid for each in same)

@@ -1,6 +1,6 @@
-"""Stores of kinds, as the table of kinds needs them: put in, forget, list.
+"""Stores of kinds, in the form that the table of kinds needs: put in, forget, list.
 
-Each method that changes something returns the effect of the change on gangs.
+Each method that changes something returns the effect on gangs.
 """
 
 from collections.abc import Callable, Collection
@@ -36,7 +36,7 @@ class Store(Protocol[T_contra]):
         """Add or replace an object."""
 
     def delete(self, uid: str, /) -> Change:
-        """Forget an object; one that is not known changes nothing."""
+        """Forget an object; an unknown one changes nothing."""
 
     def uids(self) -> Collection[str]:
         """Return the uids of all objects."""
@@ -45,7 +45,8 @@ class Store(Protocol[T_contra]):
 class PartStore(Generic[T]):
     """The objects of a kind that one part of the cache keeps.
 
-    `upsert` and `delete` of the part return whether gangs may be concerned: that is `change` then.
+    The `upsert` and `delete` of that part return whether gangs may be affected: then the effect is
+    `change`.
     """
 
     def __init__(
@@ -120,13 +121,13 @@ class NodeStore:
         return Change.ROOM_FREED if Change.ROOM_FREED in changes else Change.NOTHING
 
     def delete(self, uid: str) -> Change:
-        """Forget a node. Of the next one of its name this says nothing."""
+        """Forget a node. A later node of its name is not affected."""
         name = self._node_usage.uids.get(uid)
         if name is None:
             return Change.NOTHING
         self._node_usage.delete_node(name)
         if self._node_usage.uids_on(name):
-            # A replica that does not lead settles nothing, and nodes come and go there, too.
+            # A replica that does not lead settles nothing, but nodes come and go there, too.
             self._failed_nodes.forget_empty(lambda node: bool(self._node_usage.uids_on(node)))
             self._failed_nodes.gone(name)
             self._degraded.failing(name, self._pod_store.gangs_on(name))
@@ -137,7 +138,7 @@ class NodeStore:
         lost = tuple(self._nominator.gangs_on(name))
         self._gang_queue.nominations_lost(lost)
         if self._selector_matches:
-            # A domain may be gone that nothing could use, and that held a spread up.
+            # An unused domain may have disappeared that had made a spread constraint fail.
             return Change.ROOM_FREED
         return Change.GANGS_TOUCHED if lost else Change.NOTHING
 
@@ -146,7 +147,7 @@ class NodeStore:
         return self._node_usage.uids.keys()
 
     def _touch_charged_on(self, node: str) -> None:
-        """Charge pods on a node again by its labels, including pods with room reserved there."""
+        """Charge pods on a node again by its labels, including pods with reserved room there."""
         there, reserved = self._node_usage.uids_on(node), self._nominator.uids_on(node)
         self._queue_usage.touch_all(chain(there, reserved))
 
@@ -187,12 +188,12 @@ class GangStore:
         return Change.GANGS_TOUCHED
 
     def uids(self) -> Collection[str]:
-        """Return the uids of all objects, whether they describe a gang or none."""
+        """Return the uids of all objects, whether or not they describe a gang."""
         return self._gang_queue.objects(self._kind).keys()
 
 
 class QueueNamerStore(GangStore):
-    """Objects that say nothing but the queue of their pods. Most of them say nothing at all."""
+    """Objects that only name the queue of their pods. Most of them name none."""
 
     def __init__(self, gang_queue: GangQueue, kind: str) -> None:
         super().__init__(gang_queue, kind)
@@ -235,7 +236,7 @@ class JobSetStore(GangStore):
 
 
 class JobStore(GangStore):
-    """Jobs, which describe gangs, and may fail for good when their pods are evicted."""
+    """Jobs, which describe gangs, and may fail for good if their pods are evicted."""
 
     def __init__(
         self,
@@ -269,7 +270,7 @@ class JobStore(GangStore):
 
 
 class NamespaceStore:
-    """Namespaces. With other labels, selectors of pods and of queues may mean others."""
+    """Namespaces. If their labels change, selectors of pods and queues may match others."""
 
     def __init__(self, selector_matches: SelectorMatches, gang_queue: GangQueue) -> None:
         self._selector_matches = selector_matches
@@ -297,7 +298,7 @@ class NamespaceStore:
 
 
 class PriorityClassStore:
-    """PriorityClasses: pods have their priority from the API server, suspended workloads do not."""
+    """PriorityClasses: pods get their priority from the API server, suspended workloads do not."""
 
     def __init__(self, suspended: SuspendedWorkloads) -> None:
         self._suspended = suspended
@@ -324,7 +325,7 @@ def _freed(more: bool) -> Change:  # noqa: FBT001 - the answer of a part.
 
 
 class DeviceClassStore:
-    """The classes. Of several for one resource the youngest counts, then the one first by name."""
+    """DeviceClasses. If several have one resource, the youngest counts, then the first by name."""
 
     def __init__(self, node_usage: NodeUsage, classes: dict[str, DeviceClass]) -> None:
         self._node_usage = node_usage

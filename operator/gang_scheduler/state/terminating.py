@@ -1,8 +1,8 @@
-"""The pods that leave their nodes in any case: pods that terminate, and victims.
+"""The pods that leave their nodes in any case: terminating pods, and victims.
 
-A victim counts as leaving from the decision on, before the API server shows it: its room is planned
-with, and no other pod is evicted for the same purpose. A pod itself says how long it may take to
-end: one that leaves later than is waited for stays, for all that is planned.
+A victim counts as leaving from the decision on, before the API server shows it. Plans then use its
+room, and no other pod is evicted for the same purpose. A pod's spec says how long it may take to
+end. If it takes longer than gangs wait for, plans count it as staying.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,18 +15,18 @@ from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 
 PATIENCE_SECONDS: Final = 30
-"""How long after its grace period a terminating pod still counts as leaving."""
+"""A terminating pod still counts as leaving for this long after its grace period."""
 REPORTING_SECONDS: Final = 10
-"""How much longer than its timeout a victim counts as leaving, so that it is reported first."""
+"""A victim counts as leaving for this much longer than its timeout, so it is reported first."""
 
 
-# How long a pod may take to end once it is deleted. A pod that takes longer than
-# `max_termination_seconds` stays. Victims get that at most, or `max_grace_period_seconds` if their
-# queue gives them more.
+# The time that a deleted pod may take to end. A pod that takes longer than
+# `max_termination_seconds` counts as staying. Victims get at most that long, or
+# `max_grace_period_seconds` if their queue gives them more.
 
 
 def stays(pod: Pod, now: int, rules: PreemptionRules, *, is_victim: bool) -> bool:
-    """Return whether a pod that is being deleted leaves later than is waited for."""
+    """Return whether a pod that is being deleted takes longer to end than gangs wait for."""
     longest = _longest(rules, is_victim=is_victim)
     return pod.deleting and pod.gone_by > now + longest + PATIENCE_SECONDS
 
@@ -44,7 +44,7 @@ def charged_until(pod: Pod, rules: PreemptionRules) -> int:
 
 
 def is_late(pod: Pod, rules: PreemptionRules) -> bool:
-    """Return whether a pod asks for more time to end than a victim gets."""
+    """Return whether a pod requests more time to end than a victim gets."""
     return pod.grace_seconds > rules.max_termination_seconds
 
 
@@ -54,9 +54,9 @@ def _longest(rules: PreemptionRules, *, is_victim: bool) -> int:
 
 
 class Leaving:
-    """The pods that leave. Our victims are late after their timeout.
+    """The leaving pods. Our victims are late after their timeout.
 
-    `now` is in seconds since the epoch everywhere here.
+    Every `now` is in seconds since the epoch.
     """
 
     def __init__(self, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
@@ -82,14 +82,14 @@ class Leaving:
             self._chosen[pod.uid] = pod.node
 
     def delete(self, uid: str) -> None:
-        """Forget a pod that is on no node any more."""
+        """Forget a pod that is no longer on a node."""
         self._pods.pop(uid, None)
         self._chosen.pop(uid, None)
         self._decided.discard(uid)
         self._asked_to_hurry.pop(uid, None)
 
     def decided(self, pod: Pod, gang: GangKey | None) -> None:
-        """Note that a pod is a victim; one that terminates will be gone sooner."""
+        """Note that a pod is a victim; a terminating one will be gone sooner."""
         self._decided.add(pod.uid)
         if pod.deleting:
             self._asked_to_hurry[pod.uid] = pod.gone_by
@@ -97,7 +97,7 @@ class Leaving:
         self._pods[pod.uid] = (pod, gang)
 
     def spared(self, uid: str) -> Pod | None:
-        """Note that a pod is no victim any more; return the pod if it stays on its node."""
+        """Note that a pod is no longer a victim; return the pod if it stays on its node."""
         self._decided.discard(uid)
         self._asked_to_hurry.pop(uid, None)
         pod, _ = self._pods.get(uid, (None, None))
@@ -108,21 +108,21 @@ class Leaving:
         return pod
 
     def is_awaited(self, uid: str, now: int) -> bool:
-        """Return whether a pod leaves, and is not stuck: gangs may wait for its room."""
+        """Return whether a pod is leaving, and is not stuck: gangs may wait for its room."""
         pod, _ = self._pods.get(uid, (None, None))
         return pod is not None and self._leaves(pod, now)
 
     def on(self, nodes: Collection[str], now: int) -> Iterator[Pod]:
-        """Yield the pods on some nodes that leave and are not stuck."""
+        """Yield the pods on some nodes that are leaving and not stuck."""
         there = (pod for pod, _ in self._pods.values() if pod.node in nodes)
         return (pod for pod in there if self._leaves(pod, now))
 
     def is_interrupted_on(self, nodes: Collection[str]) -> bool:
-        """Return whether pods on some nodes were chosen before a restart and not evicted yet."""
+        """Return whether pods on some nodes are victims of an earlier process, not evicted yet."""
         return any(node in nodes for node in self._chosen.values())
 
     def bound_pods(self, now: int) -> tuple[BoundPod, ...]:
-        """Return the pods that leave and are not stuck, in natural order of their names."""
+        """Return the pods that are leaving and not stuck, in natural order of their names."""
         awaited = (each for each in self._pods.values() if self._leaves(each[0], now))
         return tuple(bound_pod(*each) for each in sorted(awaited, key=_order))
 
@@ -136,7 +136,7 @@ class Leaving:
         return pod is not None and self._stays(pod, now)
 
     def staying(self, now: int) -> Iterator[tuple[Pod, GangKey | None]]:
-        """Yield the pods that are being deleted, and leave later than is waited for."""
+        """Yield the pods that are being deleted, but take longer than gangs wait for."""
         return (each for each in self._pods.values() if self._stays(each[0], now))
 
     def _leaves(self, pod: Pod, now: int) -> bool:
@@ -156,12 +156,12 @@ class Leaving:
 
 
 def bound_pod(pod: Pod, gang: GangKey | None) -> BoundPod:
-    """Return a bound pod that is not evictable; without a gang the pod is a gang of one."""
+    """Return a bound pod that is not evictable; a pod without a gang is a gang of one."""
     return BoundPod(pod, gang or alone(pod), evictable=False)
 
 
 def alone(pod: Pod) -> GangKey:
-    """Return the gang of one that a pod of another scheduler is."""
+    """Return the gang of one for a pod of another scheduler."""
     return GangKey(refs.SINGLE.name, pod.namespace, pod.name)
 
 

@@ -1,7 +1,7 @@
 """The objects that declare topology trees, and the trees in force.
 
-Plain synchronous code, a part of the cache. Lazy: a tree is built when it is first needed, and then
-once while neither the nodes nor the layers change.
+Plain synchronous code, a part of the cache. Lazy: a tree is built when it is first needed, and kept
+until the nodes or the layers change.
 """
 
 import asyncio
@@ -76,10 +76,10 @@ class Topologies:
     def domain_of(
         self, names: Iterable[str], nodes: NodeTable, asked: TopologyRequest | None = None
     ) -> Domain | None:
-        """Return the lowest domain of these nodes, in the first tree that has all of them inside.
+        """Return the lowest domain of these nodes, in the first tree that contains all of them.
 
-        The tree of the topology request `asked` comes first, also a tree of a label key alone. None
-        is the whole cluster, or that no tree has all nodes.
+        The tree of the topology request `asked` comes first, even if it has only a label key. None
+        is the whole cluster, or means that no tree has all nodes.
         """
         rows = [nodes.rows.get(name, ABSENT) for name in set(names)]
         if ABSENT in rows:
@@ -128,7 +128,7 @@ class Topologies:
         return self._tree_specs != before
 
     def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
-        # Another uid of the same name: the deletion of the earlier object was missed.
+        # The same name has another uid: the deletion of the earlier object was missed.
         called = [each for each in self.declared.values() if each.order == declared.order]
         for each in called:
             if each.uid != declared.uid:
@@ -140,6 +140,6 @@ class Topologies:
 
 
 def _layers(tree_specs: Iterable[TreeSpec]) -> frozenset[str]:
-    """Return the names of all layers; without any tree, of the nodes alone."""
+    """Return the names of all layers; without a tree, only the layer of nodes."""
     used = tuple(tree_specs) or (NODES_ALONE,)
     return frozenset(layer.name for each in used for layer in each.layers)

@@ -77,7 +77,7 @@ async def _get(api: KubernetesApi, gvr: GVR, namespace: str, name: str) -> Mappi
     try:
         return await api.get(gvr, namespace, name)
     except ApiError as error:
-        # Kinds of others need no right of their own until one is asked for.
+        # Rights for other kinds are needed only when one is requested.
         if error.kind in (Kind.GONE, Kind.DENIED):
             return None
         raise

@@ -14,14 +14,15 @@ from gang_scheduler.submit.training_job import JobType, TrainingJob
 from gang_scheduler.watch import live as lists
 
 ABSENT: Final = (Kind.GONE, Kind.REFUSED, Kind.DENIED)
-"""Answers that say that a kind cannot be listed, and not that the server fails."""
+"""Answers which mean that a kind cannot be listed, not that the server fails."""
 Bodies = list[dict[str, Any]]
 
 
 async def read(server: Server, job: TrainingJob) -> Facts:
     """Return the facts that a job depends on. Raises ApiError if the server does not answer.
 
-    Lists no nodes unless the job names a type of GPU, and no other kind that it does not name.
+    Lists nodes only if the job names a type of GPU, and other kinds only if the job names an object
+    of the kind.
     """
     operator = await live.read_profiles(server)
     names_priority = job.priority is not None or job.priority_class or job.preemption_policy
@@ -52,7 +53,7 @@ async def _listed(server: Server, gvr: GVR) -> Bodies | None:
 
 
 async def _served(server: Server, kind: JobType) -> frozenset[str] | None:
-    """Return the kind if the cluster serves it; None if that is not known."""
+    """Return the kind if the cluster serves it; None if that is unknown."""
     gvr = RESOURCES[kind]
     if kind is JobType.JOB:
         return frozenset({kind.value})

@@ -1,8 +1,8 @@
-"""Creates the objects of a job so that a client that is killed leaves nothing that runs or stays.
+"""Creates the objects of a job so that nothing is left over if the client is killed.
 
-A Job is created without members and with a deadline: the API server removes it, and all that it
-owns, unless the last write gives it its members and takes the deadline away. A kind without a
-deadline is owned by an empty Job that has one, until the last write takes that owner away.
+A Job is created without members and with a deadline. The API server removes it, and all that it
+owns, unless the last write adds the members and removes the deadline. A kind without a deadline is
+owned by an empty Job that has one, until the last write removes that owner.
 """
 
 import copy
@@ -21,10 +21,10 @@ from gang_scheduler.submit.objects import Planned
 from gang_scheduler.submit.refusals import Refused
 
 SETUP_SECONDS: Final = 120
-"""After this time a job that was created in part is removed."""
+"""A job that was created only in part is removed after this time."""
 FIELD_MANAGER: Final = "py-gang-scheduler-submit"
 WRITE_SECONDS: Final = 15.0
-"""How long a write may take: all of them together take less than SETUP_SECONDS."""
+"""The time limit of a write: all of them together take less than SETUP_SECONDS."""
 
 
 class CreatedInPart(Refused):
@@ -98,13 +98,13 @@ async def _create_by_anchor(
         }
         started = await api.patch(job.gvr, namespace, job.name, release)
     finally:
-        # Without the last write, the job goes with its owner.
+        # If the last write is missing, the job is deleted with its owner.
         await _give_up(api, JOBS, namespace, str(anchor["metadata"]["name"]), uid)
     return dict(started)
 
 
 def _anchor(job: Planned, seconds: int) -> Planned:
-    """Return an empty Job that is removed after a time, to own another object until then."""
+    """Return an empty Job that is removed after a time, and owns another object until then."""
     name = f"{job.name}-setup"
     pod = {"restartPolicy": "Never", "containers": [{"name": "none", "image": "none"}]}
     body: Body = {

@@ -1,4 +1,4 @@
-"""How far a gang is, and its members by rank, as one namespace tells: no more rights are needed."""
+"""The phase of a gang, and its members by rank, read with rights in one namespace only."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ REACHED: Final[Mapping[Phase, frozenset[Phase]]] = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a gang is; `reason` and `summary` say why it waits. `members` are in rank order."""
+    """The phase of a gang; `reason` and `summary` say why it waits. Members are in rank order."""
 
     phase: Phase
     reason: str = ""
@@ -54,9 +54,10 @@ class NoSuchGang(Refused):
 
 
 async def state_of(server: Server, name: str, namespace: str) -> State:
-    """Return the state of a gang. Raises NoSuchGang, Refused if several have the name, ApiError.
+    """Return the state of a gang. Raises NoSuchGang, ApiError.
 
-    Lists the pods and gangs of the namespace once.
+    Also raises Refused if several gangs have the name. Lists the pods and gangs of the namespace
+    once.
     """
     wanted = names.wanted(name, namespace)
     operator = await live.read_profiles(server)
@@ -106,9 +107,9 @@ def _conditions(job: Mapping[str, Any]) -> set[str]:
 async def waited(
     read: Callable[[], Awaitable[State]], goal: Phase, timeout_seconds: float | None
 ) -> tuple[bool, State]:
-    """Return whether a gang got as far as it should, and its last state.
+    """Return whether a gang reached the phase, and its last state.
 
-    Returns at once if it has ended otherwise, and after the timeout; None waits for ever.
+    Returns immediately if it has ended otherwise, and after the timeout; None waits for ever.
     """
     began = anyio.current_time()
     while True:

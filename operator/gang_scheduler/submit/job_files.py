@@ -68,7 +68,7 @@ def read(text: str, file: str) -> dict[str, Any]:
 
 
 def job_of(fields: Mapping[str, Any], place: str = "") -> TrainingJob:
-    """Return the job of fields. Raises Faults with the names that files have for them."""
+    """Return the job of fields. Raises Faults with the field names used in files."""
     try:
         return TrainingJob.model_validate(fields)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The logs of members, one by rank or all, also of members that are created again."""
+"""The logs of members: of one rank or of all, also after a member was created again."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -24,7 +24,7 @@ Read = Callable[[], Awaitable[State]]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the log of the member of a rank."""
+    """A line of a member's log, with the member's rank."""
 
     rank: int
     text: str
@@ -87,7 +87,7 @@ async def _follow(
 
 
 async def _sent(server: Server, pod: Pod, rank: int, send: MemoryObjectSendStream[Line]) -> bool:
-    """Send the log of a pod to its end; return whether there was one."""
+    """Send the log of a pod to its end; return whether it had a log."""
     try:
         async with aclosing(_of_pod(server, pod, follow=True)) as found:
             async for text in found:

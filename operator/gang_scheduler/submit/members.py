@@ -54,7 +54,10 @@ def _part(job: TrainingJob, role: Role) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Rendezvous:
-    """Where members find each other: their host names by rank. Empty: their controller says it."""
+    """How members find each other: their host names by rank.
+
+    Empty if their controller provides it.
+    """
 
     hosts: tuple[str, ...] = ()
     indexed: bool = True
@@ -74,7 +77,7 @@ def template(
     metadata: Body = {"labels": {**common_labels(job), **(labels or {})}}
     notes = marks(job)
     if labels:
-        # A PodGroup says the rest for all of its members.
+        # Other annotations are on the PodGroup, for all of its members.
         notes = {key: each for key, each in notes.items() if key in annotations.PODSET_KEYS}
     if notes:
         metadata["annotations"] = notes
@@ -134,7 +137,7 @@ def marks(job: TrainingJob) -> dict[str, str]:
 
 
 def elastic_mark(job: TrainingJob, role: str = "") -> dict[str, str]:
-    """Return the annotation of an elastic job; none for another."""
+    """Return the annotation of an elastic job; {} for any other."""
     if not job.is_elastic:
         return {}
     least, most = job.bounds
@@ -146,7 +149,7 @@ def elastic_mark(job: TrainingJob, role: str = "") -> dict[str, str]:
 
 
 def priority_class(job: TrainingJob, facts: Facts) -> str:
-    """Return the PriorityClass of a job, "" for none. Raises Refused if none is as it asks."""
+    """Return the PriorityClass of a job, "" for none. Raises Refused if none suits it."""
     known = facts.priority_classes
     if known is None:
         if job.priority is not None:

@@ -141,7 +141,7 @@ def _job(job: TrainingJob, facts: Facts) -> list[Planned]:
         "template": template,
     }
     if job.is_elastic:
-        # Else members without a node would start when the others have done the work.
+        # Otherwise members without a node would start after the others have done the work.
         spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
     if is_managed(job, facts):
         spec["suspend"] = True
@@ -203,7 +203,7 @@ def _pod_group(
     return Planned(POD_GROUPS, body, ", ".join(words))
 
 
-# A JobSet: a PodGroup for each role, all of one group.
+# A JobSet: a PodGroup for each role, all of them in one group.
 
 
 def _job_set(job: TrainingJob, facts: Facts) -> list[Planned]:
@@ -240,14 +240,14 @@ def _replicated(job: TrainingJob, part: Part, facts: Facts, group: str) -> Body:
     return {"name": part.name, "replicas": 1, "template": {"spec": spec}}
 
 
-# Training jobs of Kubeflow: one object, and its operator says where members find each other.
+# Training jobs of Kubeflow: one object, whose operator tells members how to find each other.
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """A kind of Kubeflow: the field of its roles, the name of its container, and its roles.
 
-    The `first` role has one member, and the last one the others.
+    The `first` role has one member, and the last one has the others.
     """
 
     field: str
@@ -313,7 +313,7 @@ def _roles(job: TrainingJob, kind: _Kind, facts: Facts) -> Iterable[tuple[str, P
 
 
 def _split(job: TrainingJob, kind: _Kind, part: Part) -> Iterable[tuple[str, Part]]:
-    """Yield the roles of a part: a job without roles has the usual ones of its kind."""
+    """Yield the roles of a part: a job without roles gets the usual ones of its kind."""
     if part.name:
         return [(part.name, part)]
     last = kind.roles[-1] if job.job_type is not JobType.TF_JOB else "Worker"

@@ -1,4 +1,4 @@
-"""The options that an sbatch script gives itself, as fields of a job, or refused by line."""
+"""The options in an sbatch script, as fields of a job, or refused by line."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ _NODES: Final = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class Option(NamedTuple):
-    """An option as it stands in a script. Lines count from 1."""
+    """An option as it is written in a script. Lines count from 1."""
 
     line: int
     name: str
@@ -46,13 +46,13 @@ class Option(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The option as it could be written."""
+        """The option in one possible spelling."""
         return f"--{self.name}" + ("" if self.value is None else f"={self.value}")
 
 
 @dataclass(frozen=True, slots=True)
 class Honoured:
-    """The fields of a job that a script gives, with the resources of each member."""
+    """The fields of a job that a script sets, with the resources of each member."""
 
     fields: Mapping[str, Any]
     resources: Mapping[str, Any]
@@ -229,7 +229,7 @@ def _requeue(text: str) -> Mapping[str, Any]:
 
 
 def _name(text: str) -> Mapping[str, Any]:
-    """Return the name as Kubernetes takes it: lower case, and dashes for other characters."""
+    """Return the name in Kubernetes form: lower case, and dashes for other characters."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     if not name or not name[0].isalpha():
         raise _Wrong("must begin with a letter")

@@ -16,7 +16,7 @@ from gang_scheduler.submit.verdict import Prediction
 class Submission:
     """A job in its namespace, its objects in the order of their creation, and a prediction.
 
-    `prediction` None: it was not asked for.
+    `prediction` is None if it was not requested.
     """
 
     job: TrainingJob
@@ -31,7 +31,10 @@ class Submission:
 
 
 def without_cluster(job: TrainingJob) -> Submission:
-    """Return the objects of a job as far as they do not depend on a cluster. Raises Refused."""
+    """Return the objects of a job as far as they do not depend on a cluster.
+
+    Raises Refused.
+    """
     placed = job if job.namespace else job.model_copy(update={"namespace": "default"})
     return Submission(placed, objects.planned(placed, UNKNOWN))
 

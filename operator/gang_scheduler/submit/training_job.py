@@ -1,6 +1,6 @@
-"""TrainingJob: what `submit` and the SDK are given. It is never an object in the cluster.
+"""TrainingJob: the input of `submit` and of the SDK. It is never an object in the cluster.
 
-Little but pydantic is imported here, so that scripts and notebooks start at once.
+Little but pydantic is imported here, so that scripts and notebooks start quickly.
 """
 
 import enum
@@ -62,7 +62,7 @@ class Resources(Part):
 
 
 class ScalePolicy(Part):
-    """At which pace an elastic job grows and shrinks."""
+    """The pace at which an elastic job grows and shrinks."""
 
     scale_up_cooldown: str | None = None
     scale_down_cooldown: str | None = None
@@ -113,7 +113,7 @@ class Volume(Part):
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The sources that are given, by their names in a pod."""
+        """The sources that are set, by their names in a pod."""
         of_mount = {"name", "mountPath", "subPath", "readOnly"}
         found = self.model_dump(by_alias=True, exclude_none=True)
         return {key: each for key, each in found.items() if key not in of_mount}
@@ -152,7 +152,7 @@ class Script(Part):
 
 
 class TrainingJob(Part):
-    """A training job: what it runs, how many members of what size, and how it is scheduled.
+    """A training job: its program, how many members of what size, and how it is scheduled.
 
     `nodes` is a number, or "2:8" for an elastic job with 2 to 8 members. `must` and `prefer` are
     layers of the network, or keys of node labels. Durations are like "90s", "12h" or "1h30m".
@@ -260,7 +260,7 @@ _COMMAND: Final = "script: leave out command and args"
 
 
 def duration(text: str | None) -> str | None:
-    """Return a Go duration as it is. Raises ValueError for another text."""
+    """Return a Go duration unchanged. Raises ValueError for any other text."""
     if text is not None:
         seconds_of(text)
     return text
@@ -277,7 +277,7 @@ def seconds_of(text: str) -> int:
 
 
 def quantity(value: str | int) -> str | int:
-    """Return a quantity as it is. Raises ValueError for another text."""
+    """Return a quantity unchanged. Raises ValueError for any other text."""
     from gang_scheduler.model.resources import parse_quantity  # noqa: PLC0415 - as `seconds_of`.
 
     try:

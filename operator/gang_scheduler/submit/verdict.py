@@ -30,7 +30,7 @@ UNKNOWN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A sentence on when the job starts, and the document of `explain`; None where not known."""
+    """A sentence on when the job starts, and the document of `explain`; None if unknown."""
 
     sentence: str
     document: Document | None = None

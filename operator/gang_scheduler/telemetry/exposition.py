@@ -16,14 +16,14 @@ Key = tuple[str, ...]
 
 
 class Exposition:
-    """The metrics of a registry as text. Series that are gone are not kept."""
+    """The metrics of a registry as text. Removed series are not kept."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self._registry = registry
         self._series: dict[Key, str] = {}
 
     def text(self) -> bytes:
-        """Return all series with their values now."""
+        """Return all series with their present values."""
         before, self._series = self._series, {}
         return "".join(self._lines(before)).encode()
 
@@ -32,7 +32,7 @@ class Exposition:
         for metric in self._registry.collect():
             yield _header(metric)
             for sample in metric.samples:
-                # A name has the same labels in each of its samples, in the same order.
+                # All samples of a metric have the same labels, in the same order.
                 key = (sample.name, *sample.labels.values())
                 begins = series[key] = before.get(key) or _series(sample)
                 value = floatToGoString(sample.value)  # type: ignore[no-untyped-call] # no types.

@@ -28,7 +28,7 @@ class Bound(Protocol):
 
     @property
     def most(self) -> int:
-        """How many values there are at most, `other` not among them."""
+        """The largest number of values, `other` not counted."""
 
     @property
     def other(self) -> str:
@@ -51,20 +51,20 @@ class Closed:
         return len(self.values)
 
     def shown(self, value: str) -> str:
-        """Return the value, if it is of the list."""
+        """Return the value if it is in the list, else `other`."""
         return value if value in self.values else self.other
 
 
 @dataclass(slots=True, eq=False)
 class Limited:
-    """The first `most` values in use. A value that is dropped makes room for another."""
+    """The first `most` values in use. A dropped value makes room for another."""
 
     most: int
     other: str = OTHER
     values: set[str] = field(default_factory=set)
 
     def shown(self, value: str) -> str:
-        """Return the value, if it is one of the first."""
+        """Return the value if it is one of the first, else `other`."""
         if value in self.values:
             return value
         if len(self.values) >= self.most:
@@ -73,7 +73,7 @@ class Limited:
         return value
 
     def keep(self, values: Collection[str]) -> set[str]:
-        """Drop all values but these; return the dropped ones."""
+        """Drop all values except these; return the dropped ones."""
         gone = self.values.difference(values)
         self.values -= gone
         return gone
@@ -98,9 +98,9 @@ class Label:
 
 
 MOST_LABEL_SETS: Final = 2000
-"""How many label sets a metric has at most."""
+"""A metric has at most this many label sets."""
 MOST_OF_HISTOGRAM: Final = 250
-"""How many label sets a histogram has at most: each is as many series as there are buckets."""
+"""A histogram has at most this many label sets: each has a series for every bucket."""
 
 Values = tuple[str, ...]
 Series = Iterable[tuple[Values, float]]
@@ -110,7 +110,7 @@ P = TypeVar(
 
 
 class _Unkept:
-    """Series of a process that exports no metrics: it counts nothing."""
+    """Series of a process that exports no metrics: nothing is counted."""
 
     def __getattr__(self, _: str) -> Callable[..., Any]:
         return lambda *_: self
@@ -118,7 +118,7 @@ class _Unkept:
 
 _UNKEPT: Final = _Unkept()
 _keeps: list[bool] = [True]
-"""Whether values are counted: the last one says."""
+"""Whether values are counted; the last entry decides."""
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def keeping_nothing() -> Iterator[None]:
 
 
 def _without_times() -> None:
-    """Have no series come twice, the second time with the time when it began."""
+    """Remove the second series that shows when each series began."""
     import prometheus_client  # noqa: PLC0415 - as in `_make`.
 
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
@@ -187,18 +187,18 @@ class Family(abc.ABC, Generic[P]):
         return self._kept
 
     def expose(self, registry: "CollectorRegistry") -> None:
-        """Have a registry show the metric from now on."""
+        """Make a registry show the metric from now on."""
         if not self._is_exposed:
             registry.register(self._made)
         self._is_exposed = True
 
     def labels(self, *values: str) -> P:
-        """Return the series of these label values, or the series that they are folded into."""
+        """Return the series of these label values, or the series into which they are merged."""
         found = self._children.get(values)
         return found if found is not None else self._new(values)
 
     def bounded(self, values: Values) -> Values:
-        """Return the label values after applying the bounds. May add a label set."""
+        """Return the label values after applying the bounds. This may add a label set."""
         if values in self._shown:
             return values
         pairs = zip(self.labels_declared, values, strict=True)
@@ -230,7 +230,7 @@ class Family(abc.ABC, Generic[P]):
         self._made.remove(*values)
 
     def drop(self, label: str, gone: Collection[str]) -> None:
-        """Show no label set any more that has one of these values. A step for each label set."""
+        """Remove all label sets that have one of these values. Costs a step for each label set."""
         places = [at for at, name in enumerate(self.label_names) if name == label]
         for values in [each for each in self._shown if any(each[at] in gone for at in places)]:
             self.remove(values)
@@ -268,7 +268,7 @@ class Gauge(Family["prometheus_client.Gauge"]):
         return prometheus_client.Gauge(self.name, self.about, self.label_names, registry=None)
 
     def set(self, value: float) -> None:
-        """Say how much there is, where there are no labels."""
+        """Set the value of a gauge without labels."""
         self._made.set(value)
 
     def show(
@@ -279,8 +279,8 @@ class Gauge(Family["prometheus_client.Gauge"]):
     ) -> None:
         """Set the value of each given label set, and remove all other sets.
 
-        Values folded into one series are merged. `of` names one part of the gauge: the other parts
-        keep the values that they showed last.
+        Values merged into one series are combined. `of` names one part of the gauge: the other
+        parts keep the values that they showed last.
         """
         self._parts[of] = tuple(series)
         series = [each for part in self._parts.values() for each in part]
@@ -297,7 +297,7 @@ class Gauge(Family["prometheus_client.Gauge"]):
 
 
 class Histogram(Family["prometheus_client.Histogram"]):
-    """Counts how often values were as large as each bucket, or smaller."""
+    """Counts values by bucket: how many were at most as large as each bound."""
 
     type = "histogram"
     most = MOST_OF_HISTOGRAM
@@ -310,7 +310,7 @@ class Histogram(Family["prometheus_client.Histogram"]):
         )
 
     def observe(self, value: float) -> None:
-        """Count a value, where there are no labels."""
+        """Observe a value in a histogram without labels."""
         self._made.observe(value)
 
 

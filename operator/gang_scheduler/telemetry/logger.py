@@ -1,4 +1,4 @@
-"""Loggers that import structlog with their first line: read-only commands write no line.
+"""Loggers that import structlog with their first line: read-only commands log nothing.
 
 Importing structlog takes longer than reading a small cluster.
 """
@@ -33,7 +33,7 @@ def is_debugging() -> bool:
 
 
 def be_quiet() -> None:
-    """Send only errors to stderr: of commands that print an answer, and keep no log."""
+    """Send only errors to stderr, for commands that print an answer, and keep no log."""
     if "structlog" in sys.modules:
         _send_errors_only()
     else:

@@ -63,7 +63,7 @@ def _route_standard_logging(
 
 
 def _is_no_repetition(record: logging.LogRecord) -> bool:
-    """Drop Kopf's lines about absent CRDs, repeated at each start: one line of ours says it."""
+    """Drop Kopf's lines about missing CRDs, which it repeats at each start: we log one line."""
     return not str(record.msg).startswith(KINDS_NOT_SERVED)
 
 
@@ -71,7 +71,7 @@ def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
     """Drop uvloop's lines about a connection that broke or was given up during the TLS handshake.
 
     uvloop continues the handshake and finds its own transport closed, or it sees the end twice and
-    reports it again. The attempt already ended with an error of its own, which is logged.
+    reports it again. The attempt already ended with its own error, which is logged.
     """
     error = record.exc_info[1] if record.exc_info else None
     is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
@@ -86,7 +86,8 @@ def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
 def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:
     """Drop asyncio's lines about a Kopf watch that was closed because the process ends.
 
-    Kopf's generators continue after they were told to end if a connection breaks at that moment.
+    If a connection breaks at that moment, Kopf's generators continue although they were told to
+    end.
     """
     error = record.exc_info[1] if record.exc_info else None
     went_on = isinstance(error, RuntimeError) and "didn't stop after athrow()" in str(error)
@@ -96,9 +97,9 @@ def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:
 def _warn_of_retries(
     _logger: object, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """Make a warning of a request that Kopf repeats: Kopf logs an error.
+    """Turn Kopf's error about a request that it repeats into a warning.
 
-    An API server answers 429 for a moment to every request for a kind that was just installed.
+    For a moment, an API server answers 429 to every request for a newly installed kind.
     """
     if "failed; will retry" in str(event.get("event")):
         event["level"] = "warning"

@@ -46,7 +46,7 @@ def _one_of(*values: str) -> Bound:
 
 QUEUE = Label("queue", QUEUES)
 JOB_TYPE = Label("job_type", Limited(64))
-"""The kind of object that describes a gang. `workloads.table` has all that there are."""
+"""The kind of object that describes a gang, as listed in `workloads.table`."""
 REASON = Label("reason", Closed(tuple(each.value for each in Reason)))
 RESOURCES: Final = Limited(16)
 LAYER = Label("layer", Limited(32))
@@ -457,7 +457,7 @@ def _expose(shown: Iterable[MetricOf]) -> None:
 
 
 def most_queues(number: int) -> None:
-    """Let at most this many queues have series of their own."""
+    """Allow at most this many queues to have series of their own."""
     QUEUES.most = number
 
 

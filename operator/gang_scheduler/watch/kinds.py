@@ -1,4 +1,4 @@
-"""Kinds with special rules: always needed, optional, or counted for a moment after a deletion."""
+"""Kinds with special rules: always needed, optional, or counted briefly after a deletion."""
 
 import asyncio
 from collections.abc import Collection, Iterable
@@ -20,23 +20,24 @@ from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table
 
-# Kinds that decide on gangs: they are always served, and never long out of date.
+# Kinds that decide on gangs: they are always served, and must never be outdated for long.
 
 DECISIVE: Final = frozenset({NODES.name, PODS.name})
 
 
 def require_absent(name: str) -> None:
-    """Raise ApiError for a kind that is always served: the answer was not from a ready API server.
+    """Raise ApiError for a kind that is always served: the API server was not ready.
 
-    Believed, it would mean an empty cluster, and all of its room would be given away.
+    If the answer were trusted, the cluster would seem empty, and all of its room would be given
+    away.
     """
     if name in DECISIVE:
         raise ApiError(0, f"{name} are not served")
 
 
 # Queues, flavors and priority classes count for a moment after they were deleted. `kubectl replace
-# --force` deletes an object and creates it again. Without its queue a gang has no quota of its own
-# in between, and gangs of other queues could reclaim its room at once.
+# --force` deletes an object and creates it again. Without its queue, a gang would have no quota in
+# between, and gangs of other queues could reclaim its room immediately.
 
 _WITH_GRACE: Final = {
     *(kinds.QUEUES, *kinds.CLUSTER_QUEUES, *kinds.COHORTS, kinds.VOLCANO_QUEUES),
@@ -61,7 +62,7 @@ def with_grace(
 class GraceSink(Sink[T]):
     """Deletes an object `seconds` later, unless it comes back. Needs a running event loop.
 
-    An object that took the name of a deleted one counts at once: stores know one of each name.
+    A new object with the name of a deleted one counts immediately: stores have one of each name.
     """
 
     def __init__(self, sink: Sink[T], seconds: float) -> None:
@@ -87,7 +88,7 @@ class GraceSink(Sink[T]):
         return {*found} - self._deletions.keys() if self._deletions else found
 
     def known(self, uid: str, /) -> T | None:
-        """Return an object as it is known."""
+        """Return the present state of an object."""
         return self._sink.known(uid)
 
     def _delete(self, uid: str) -> None:
@@ -95,9 +96,9 @@ class GraceSink(Sink[T]):
         self._sink.delete(uid)
 
 
-# Kinds that the scheduler can do without: workloads of other products, which its rights may not
-# cover. Without such a kind only pods of these workloads wait. If its list had to be answered
-# first, a role of an older release would keep all gangs from being scheduled.
+# Optional kinds: workloads of other products, which the scheduler's rights may not cover. Without
+# such a kind only pods of these workloads wait. If its list were required first, a role from an
+# older release would keep all gangs from being scheduled.
 
 OPTIONAL: Final = frozenset(each.versions[0].name for each in table.WATCHED) - {JOBS.name} | {
     DEVICE_CLASSES.name,
@@ -123,7 +124,7 @@ class OptionalKinds:
         return sorted(self._forbidden)
 
     def is_absent(self, name: str, error: ApiError) -> bool:
-        """Return whether an answer means that there is no object of a kind to be read."""
+        """Return whether an answer means that a kind has no readable objects."""
         if error.kind is Kind.GONE:
             # Ask for rights first: the kind may be readable once its CRD appears.
             self.listed(name)

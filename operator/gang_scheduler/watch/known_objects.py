@@ -18,7 +18,7 @@ from gang_scheduler.telemetry import metrics
 from gang_scheduler.wire import core
 from gang_scheduler.wire.core import Identified, Identity, ListMetadata, Metadata, Wire
 
-# The envelope of lists and watches. The objects in it are left undecoded (`Raw`).
+# The envelope of lists and watches. The objects in it are not decoded yet (`Raw`).
 
 
 class Event(Wire, frozen=True):
@@ -36,7 +36,7 @@ class Status(Wire, frozen=True):
 
 
 class Page(Wire, frozen=True):
-    """A page of a list. An empty one may come as null."""
+    """A page of a list. The items may be null if it is empty."""
 
     metadata: ListMetadata
     items: list[Raw] | None = None
@@ -50,15 +50,18 @@ IDENTIFIED: Final = Decoder(Identified)
 T = TypeVar("T")
 
 DEEPEST: Final = 200
-"""How many levels of nesting are read. The decoder fails a whole page at about a thousand."""
+"""At most this many levels of nesting are read.
+
+The decoder would fail a whole page at about a thousand.
+"""
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def decoded(text: bytes, decoder: Decoder[T]) -> T:
     """Return the decoded text. Raises msgspec.DecodeError.
 
-    Values nested deeper than any field that is read count as null: one object must not make all
-    other objects of its page unreadable.
+    Values nested deeper than any field that is read count as null, so that one object cannot make
+    all other objects of its page unreadable.
     """
     try:
         return decoder.decode(text)
@@ -109,12 +112,11 @@ class Handler(Protocol):
 
 
 class KnownObjects:
-    """Hands the objects of a kind to its handler, and remembers which there are.
+    """Hands the objects of a kind to its handler, and remembers which exist.
 
-    `seen` has the versions of the objects of all kinds.
-
-    A list is `begin`, `listed` for each object, and `end`, which deletes the objects that are not
-    in the list. A list that breaks off is restarted.
+    `seen` has the versions of the objects of all kinds. A list is `begin`, `listed` for each
+    object, and `end`, which deletes the objects that are not in the list. A list that breaks off is
+    restarted.
     """
 
     def __init__(self, handler: Handler, seen: Versions) -> None:
@@ -138,7 +140,7 @@ class KnownObjects:
         self._newest_before = self._seen.newest
 
     def as_of(self, version: str) -> None:
-        """Note which version the list is of that was asked for after it had begun."""
+        """Note the version of a list that was requested after this had begun."""
         self._seen.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
@@ -165,9 +167,9 @@ class KnownObjects:
         self._unlisted = set()
 
     def forget(self) -> None:
-        """Forget all objects: they may not be read, or have gone with their CRD.
+        """Forget all objects: they may not be read, or are gone with their CRD.
 
-        Should they be listed once more, then perhaps in the state that they had.
+        If they are listed again, it may be in the same state.
         """
         known = [*self._known]
         self._unlisted = set(known)
@@ -196,7 +198,7 @@ class KnownObjects:
         try:
             found = self._hand_on(change, raw)
         except Exception as error:
-            # A bug that one object brings out must not keep all others away.
+            # A bug that one object triggers must not block all others.
             metrics.OBJECTS_BROKEN.labels(self._handler.name).inc()
             found = _identity(raw)
             about = f"{self._handler.name} {found.namespace}/{found.name}"
@@ -213,21 +215,21 @@ class KnownObjects:
 
     def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
         decoder = self._handler.decoder
-        # The texts of a longer object are bounded where it is taken in as a dict.
+        # Long texts of such an object are cut where it is taken in as a dict.
         if decoder is not None and len(memoryview(raw)) <= core.LONGEST_TEXT:
             try:
                 found: HasMetadata = decoder.decode(raw)
                 self._handler.take_decoded(change, found)
             except (*UNREADABLE, InvalidField):
-                pass  # The problem is reported below, unless it is only a null.
+                pass  # The fault is reported below, unless it is only a null.
             else:
                 return found.metadata
-        # Lists of some kinds leave the version to the list.
+        # Lists of some kinds give the version only once, for the whole list.
         self._handler.take({"type": change, **self._read(raw)})
         return _identity(raw)
 
     def _read(self, raw: Raw) -> dict[str, Any]:
-        """Return the object; or only its identity, and why the rest cannot be read."""
+        """Return the object; or only its identity, and why the rest is unreadable."""
         try:
             return {"object": {"apiVersion": self._api_version, **ANYTHING.decode(raw)}}
         except UNREADABLE as error:
@@ -238,7 +240,7 @@ class KnownObjects:
 
 
 def _identity(raw: Raw) -> Identity:
-    """Return the identity of an object; empty if even that cannot be read."""
+    """Return the identity of an object; empty if even that is unreadable."""
     try:
         return IDENTIFIED.decode(raw).metadata
     except UNREADABLE:

@@ -1,12 +1,12 @@
 """Kopf as the source of watch events, run in our task group and restarted when it ends.
 
 Kopf ends on errors that an informer would survive: a watch answered with an error other than 410,
-half a line at the end of a stream, an outage longer than its backoffs. The cache outlives Kopf.
-Lists of our own bring the cache up to date, and the sweep finds deletions, and kinds that Kopf
-does not watch.
+half a line at the end of a stream, an outage longer than its backoffs. The cache outlives Kopf. Our
+own lists bring the cache up to date, and the sweep finds deletions, and kinds that Kopf does not
+watch.
 
-`kopf.operator()` would cancel every younger task of the event loop, the binder's requests
-included. So the tasks of Kopf are spawned and watched here.
+`kopf.operator()` would cancel every younger task of the event loop, the binder's requests included.
+So Kopf's tasks are spawned and watched here.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ from gang_scheduler.watch.synced import ChangeCount, InStep
 def register(
     registry: kopf.OperatorRegistry, event_handlers: EventHandlers, connection: Connection
 ) -> None:
-    """Register handlers for everything that watches bring. Lists are handled by `kopf_lists`."""
+    """Register handlers for all events of watches. Lists are handled by `kopf_lists`."""
     for handler in event_handlers.all:
         # Kopf assumes a group's preferred version for a kind without one, and that version may lack
         # the kind: scheduling.k8s.io/v1 has no PodGroups.
@@ -68,7 +68,7 @@ def _watch(registry: kopf.OperatorRegistry, gvr: GVR, handler: KindHandler[Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials(kopf.ConnectionInfo):
-    """Our credentials for Kopf, which keeps a session of its own. Equal ones compare equal."""
+    """Our credentials for Kopf, which has its own session. Equal ones compare equal."""
 
     tls: ssl.SSLContext = field(compare=False)
 
@@ -89,9 +89,9 @@ async def credentials(connection: Connection) -> Credentials:
     )
 
 
-# Lists that Kopf makes are taken in chunk by chunk, so that Kopf has nothing left to do for them.
-# Kopf would start a task for each listed object and remember the object for good: a third of a
-# millisecond and 6 KB each, while the events of the watch wait. Lists of kinds that the scheduler
+# Lists that Kopf requests are taken in chunk by chunk, so that Kopf has nothing left to do for
+# them. Kopf would start a task for each listed object and remember the object for good: a third of
+# a millisecond and 6 KB each, while the events of the watch wait. Lists of kinds that the scheduler
 # does not watch are left to Kopf.
 
 Listed = Callable[[KindHandler[Any], str], None]
@@ -100,10 +100,10 @@ Chunk = tuple[list[Mapping[str, Any]], str]
 
 @contextmanager
 def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
-    """Take in the lists of Kopf in the block, a chunk at a time.
+    """Within the block, take in Kopf's lists, a chunk at a time.
 
-    `listed` is called with the handler of the kind and the uid of every object that came with a
-    list, before it is taken in.
+    `listed` is called with the handler of the kind and the uid of every object of a list, before
+    the object is taken in.
     """
     handlers = {gvr: event_handlers.of(gvr) for gvr in event_handlers.names()}
     original = fetching.fetch_objs
@@ -127,14 +127,12 @@ def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
         fetching.fetch_objs = original
 
 
-# Requests of Kopf are observed: which of its lists and watches are answered. Silent watches are
-# ended. Kopf reports only events: without the answers, a stalled watch would look like a watch of
-# a kind that never changes.
-#
-# Kopf's own bound on silence ends more than a request. Its timer also runs while an event is
-# handled. If it is due then, for example after a pause of the process, the whole task of the watch
-# is cancelled, and nothing starts it again. The bound of the connection is checked only while
-# something is read.
+# Requests of Kopf are observed, to see which of its lists and watches are answered. Silent watches
+# are ended. Kopf itself reports only events: without the answers, a stalled watch would look like a
+# watch of a kind that never changes. Kopf's own bound on silence ends more than a request. Its
+# timer also runs while an event is handled. If it expires then, for example after a pause of the
+# process, the whole task of the watch is cancelled, and nothing starts it again. The connection's
+# bound is checked only during reads.
 
 Request = Callable[..., Awaitable[aiohttp.ClientResponse]]
 
@@ -197,7 +195,7 @@ class Relist:
         self._event_handlers = event_handlers
 
     async def everything(self) -> None:
-        """Return when the cache has every change, and every deletion, from before this call.
+        """Return once the cache has every change, and every deletion, from before this call.
 
         Every list is repeated until it is answered.
         """
@@ -228,10 +226,15 @@ class Relist:
 
 FIRST_PAUSE = 1.0
 LAST_PAUSE = 4.0
-"""In seconds. Short, since events during a pause are not seen, and decisions need a fresh view."""
+"""In seconds.
+
+It is short, since events during a pause are missed, and decisions need a fresh view.
+"""
 SILENT_SECONDS = 20.0
-"""After this long without an event a watch restarts from its last version. That is cheap, and a
-stalled connection looks the same as a quiet kind."""
+"""A watch without an event for this long restarts from its last version.
+
+That is cheap, and a stalled connection looks the same as a quiet kind.
+"""
 HEALTHY_SECONDS = 60.0
 CANCEL_AGAIN_SECONDS = 1.0
 KOPF: Final = f"{Path(kopf.__file__).parent}{os.sep}"
@@ -286,7 +289,7 @@ class KopfSource:
         await self._is_complete.wait()
 
     async def catch_up(self) -> None:
-        """Return when lists that are requested from now on are in the sink."""
+        """Return once lists that are requested from now on are in the sink."""
         await self._relist.everything()
 
     def begin_anew(self, kind: str) -> None:
@@ -295,11 +298,11 @@ class KopfSource:
         self._is_silent.set()
 
     async def fresh(self) -> None:
-        """Return at once unless Kopf has been down for long; else once it is in step again."""
+        """Return immediately unless Kopf has been down for long; else once it is in step again."""
         await self._in_step.fresh()
 
     async def _run_kopf(self) -> None:
-        """Start Kopf, and again after a pause whenever it has ended."""
+        """Start Kopf, and restart it after a pause whenever it ends."""
         backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_pass_on)
@@ -336,7 +339,7 @@ class KopfSource:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._in_step.clear()
-            # Two of Kopf at once would watch everything twice.
+            # Two instances of Kopf would watch everything twice.
             with anyio.CancelScope(shield=True):
                 await _stop(tasks)
                 # Kopf leaves the other watchers running when one has failed.
@@ -352,7 +355,7 @@ class KopfSource:
         await self._sweep.wait_until_complete()
         log.info("first_lists_complete", kinds_not_served=self._sweep.not_served)
         if self._is_complete.is_set():
-            # The cache is from before the restart: lists bring in the changes since.
+            # The cache is from before the restart: lists bring the changes since then.
             await self._relist.everything()
         self._in_step.set()
         self._is_complete.set()
@@ -369,7 +372,7 @@ class WatchSilentError(Exception):
 
 
 async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, repeatedly if they continue. Return when all have ended, with their errors."""
+    """Cancel tasks, repeatedly if they continue. Return their errors once all have ended."""
     left = set(tasks)
     while left:
         for task in left:
@@ -381,7 +384,7 @@ async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
 def _pass_on(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Report an error that no code awaited, unless it belongs to a task of Kopf.
 
-    When its tasks fail together, Kopf awaits the error of one of them, and logs it.
+    If several tasks fail together, Kopf awaits the error of one of them, and logs it.
     """
     task = context.get("future")
     if not (isinstance(task, asyncio.Task) and _is_kopfs(task)):
@@ -410,7 +413,7 @@ class _NoDiff(kopf.AnnotationsDiffBaseStorage):
 
 
 class _Backoffs:
-    """The pauses between the attempts of each request of Kopf, without an end."""
+    """The endless pauses between the attempts of each request of Kopf."""
 
     def __iter__(self) -> Iterator[float]:
         backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
@@ -419,21 +422,21 @@ class _Backoffs:
 
 
 def operator_settings() -> kopf.OperatorSettings:
-    """Return Kopf's settings: no writes to the cluster, little memory, outages waited out."""
+    """Return Kopf's settings: no writes to the cluster, little memory, and waiting out outages."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.persistence.diffbase_storage = _NoDiff()
-    # A worker task and a queue stay for every object that had an event lately.
+    # For every object with a recent event, a worker task and a queue are kept.
     settings.queueing.idle_timeout = 1.0
     settings.watching.chunk_size = 500
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
-    # Never: `kopf_requests` bounds the silence, and says why Kopf must not.
+    # Never: `kopf_requests` limits the silence, and says why Kopf must not.
     settings.watching.inactivity_timeout = math.inf
     # A list that is never answered delays all later requests, by default for five minutes.
     settings.networking.request_timeout = REQUEST_SECONDS
     settings.networking.connect_timeout = CONNECT_SECONDS
     settings.networking.error_backoffs = _Backoffs()
-    # Kopf would kill the process ten minutes after it ended, although we have started it again.
+    # Otherwise Kopf would kill the process ten minutes after its end, although it was restarted.
     settings.process.ultimate_exiting_timeout = None
     return settings

@@ -38,26 +38,31 @@ async def read_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]
 
 PAGE: Final = 500
 SLICE: Final = 100
-"""This many objects are taken in before other tasks have a turn."""
+"""This many objects are taken in before other tasks get a turn."""
 LAST_SECONDS: Final = (300, 600)
-"""How long a watch lasts: at least, and at most."""
+"""The least and the greatest duration of a watch."""
 SILENT_SECONDS: Final = 20
 """A quiet API server sends a bookmark about once a minute; silence may mean a stalled connection.
 
 Asking again from the last version is cheap.
 """
 FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
-"""How long a page may take: a request that is lost shall not cost much, and a slow API server be
-given the time that it takes."""
+"""The time limits of a page.
+
+The first is short, so that a lost request costs little. Later ones are longer, for a slow API
+server.
+"""
 BRIEF_SECONDS: Final = 1.0
 """A watch that ends sooner has not really begun."""
 FIRST_PAUSE, LAST_PAUSE = 0.1, 4.0
 RESUMES: Final = 8
-"""This many failures in a row are waited out; then a list may help."""
+"""After this many failures in a row, a list may help."""
 LOOK_AGAIN_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 1.0
-"""A CRD is served a moment after it was created. If it is not, further checks follow after longer
-pauses."""
+"""A CRD is served a moment after it was created.
+
+If it is not, further checks follow after longer pauses.
+"""
 
 RESUMABLE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
 FULL: Final = ("application/json", "application/json")
@@ -71,11 +76,11 @@ log = Logger()
 
 
 class ListWatch:
-    """Lists and watches one kind, in the first of its versions that is served.
+    """Lists and watches one kind, in the first of its served versions.
 
-    `crds` are the changes of CRDs: after one, a kind may be served that was not. The first time a
-    page may take `page_seconds`, and longer after failures.
-    `in_step` is set for as long as nothing is missed, as far as can be known here.
+    `crds` reports changes of CRDs: after one, another kind may be served. A page may take
+    `page_seconds` at first, and longer after failures. `in_step` is set as long as nothing is
+    missed, as far as can be known here.
     """
 
     def __init__(
@@ -128,15 +133,18 @@ class ListWatch:
                     await self.pause(error)
 
     def list_anew(self) -> None:
-        """Abort all requests and start with a list again. Until it is complete, be out of step."""
+        """Abort all requests and start with a list again.
+
+        Until it is complete, the state is out of step.
+        """
         self._must_list = True
         self.in_step.clear()
         self._turn.cancel()
 
     async def list_once(self) -> bool:
-        """Take all objects in, in the best version that is served; return whether one is."""
+        """Take all objects in, in the best served version; return whether there is one."""
         self._must_list = False
-        # Changes during the lists may come too late for them.
+        # Changes of CRDs during the lists may come too late for them.
         self._crds_seen = self._crds.number
         if self._has_listed:
             metrics.RELISTS.labels(self.name).inc()
@@ -170,7 +178,7 @@ class ListWatch:
         self._version = version
 
     async def _pages(self, gvr: GVR) -> AsyncGenerator[Page]:
-        """Yield all pages of a list. While one is taken in, the next is on its way."""
+        """Yield all pages of a list. While one page is taken in, the next is fetched."""
 
         def ask(following: str) -> asyncio.Task[bytes]:
             path = f"{gvr.path()}?limit={PAGE}&continue={following}"
@@ -194,7 +202,7 @@ class ListWatch:
             answer.cancel()
 
     async def _watch(self) -> None:
-        """Take changes in, over as many connections as it takes, until only a list can help."""
+        """Take in changes, over as many connections as necessary, until only a list can help."""
         while True:
             try:
                 await self._take_changes()
@@ -221,7 +229,7 @@ class ListWatch:
             raise ApiError(0, "the watch ended at once")
 
     def _watch_path(self) -> str:
-        # Watches that began together shall not end together.
+        # Watches that began together should not end together.
         seconds = random.randint(*LAST_SECONDS)  # noqa: S311 - not a secret.
         query = f"watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}"
         return f"{self._gvr.path()}?{query}&resourceVersion={self._version}"
@@ -247,7 +255,7 @@ class ListWatch:
             self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
 
     async def _crd_changes(self, seconds: float) -> bool:
-        """Wait until a CRD changes, or for so long; return whether one has changed."""
+        """Wait until a CRD changes, or for this long; return whether one has changed."""
         with anyio.move_on_after(seconds) as waiting:
             await self._crds.after(self._crds_seen)
         return not waiting.cancelled_caught

@@ -23,7 +23,7 @@ from gang_scheduler.watch.synced import ChangeCount
 
 FORBIDDEN: Final = 403
 EXPIRED: Final = 410
-"""A list took so long that its next page is not kept any more."""
+"""The list took so long that the server no longer has its next page."""
 TRIES: Final = 3
 
 
@@ -36,7 +36,7 @@ class Handlers(Protocol):
 
     @property
     def versions(self) -> Versions:
-        """The versions of all objects that were listed."""
+        """The versions of all listed objects."""
 
 
 class Unlisted(NamedTuple):
@@ -74,7 +74,7 @@ async def bodies(
 ) -> list[dict[str, Any]]:
     """Return all objects of a kind in a namespace, or in all, as they are. Raises ApiError.
 
-    `selector` is one of fields.
+    `selector` is a field selector.
     """
     found: list[dict[str, Any]] = []
     following: str | None = ""
@@ -87,7 +87,7 @@ async def bodies(
             page = msgspec.json.decode(answer, type=dict[str, Any])
         except UNREADABLE as error:
             raise ApiError(0, f"no list: {error}") from error
-        # Lists of some kinds leave version and kind to the list.
+        # Lists of some kinds give version and kind only once, for the whole list.
         kind = str(page.get("kind", "")).removesuffix("List")
         found += (
             {"apiVersion": gvr.api_version, "kind": kind, **each} for each in page["items"] or ()
@@ -129,7 +129,10 @@ class _Lists:
 
 
 async def _listed(lists: ListWatch) -> bool:
-    """List a kind; return whether it is served. Retries failures that may pass."""
+    """List a kind; return whether it is served.
+
+    Temporary failures are retried.
+    """
     for left in reversed(range(TRIES)):
         try:
             return await lists.list_once()
@@ -145,7 +148,7 @@ def _may_pass(error: ApiError) -> bool:
 
 
 def _first(errors: ExceptionGroup[Exception]) -> Exception:
-    """Return the most useful error: an answer of the API server before a missing answer."""
+    """Return the most useful error: an answer of the API server rather than a missing answer."""
     found = list(_leaves(errors))
     answered = (each for each in found if isinstance(each, ApiError) and each.status)
     return next(answered, found[0])

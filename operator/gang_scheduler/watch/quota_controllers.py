@@ -1,8 +1,9 @@
-"""Whether other controllers decide quota in this cluster: Kueue's, and Volcano's scheduler.
+"""Finds out whether Kueue or Volcano's scheduler decides quota in this cluster.
 
-And whether there may be queues of theirs at all: whether their CRDs are installed.
-Two judges of quota would undo each other's decisions. A controller runs while its Lease is renewed.
-Only the first look compares two clocks; later ones see whether the Lease has changed since.
+Two deciders of quota would undo each other's decisions. It also finds out whether these products
+may have queues at all: whether their CRDs are installed. A controller runs while its Lease is
+renewed. Only the first check compares two clocks; later ones see whether the Lease has changed
+since.
 """
 
 import time
@@ -25,9 +26,9 @@ from gang_scheduler.wire.core import Metadata, Wire
 
 LOOK_SECONDS: Final = 10.0
 RENEWED_SECONDS: Final = 60.0
-"""A Lease that was not renewed for so long has expired."""
+"""A Lease that was not renewed for this long has expired."""
 PATIENCE_SECONDS: Final = 60.0
-"""How long after that we begin to enforce: the controller may only be restarted."""
+"""How long after that this scheduler begins to enforce: the controller may only be restarting."""
 
 log = Logger()
 
@@ -43,7 +44,7 @@ LEASES: Final[Mapping[Product, str]] = {
     Product.KUEUE: "c1f6bfd2.kueue.x-k8s.io",
     Product.VOLCANO: "volcano",
 }
-"""The Leases by name, as these products install themselves."""
+"""The Leases by name, as these products create them by default."""
 
 
 class _Spec(Wire, frozen=True):
@@ -97,13 +98,16 @@ class QuotaControllers:
         await every(LOOK_SECONDS, self.look, "look for", "controllers of quota")
 
     async def look(self) -> None:
-        """Check each Lease once. Costs nothing for a product without installed CRDs."""
+        """Check each Lease once.
+
+        Costs nothing for a product without installed CRDs.
+        """
         not_served = set(self._not_served())
         served = {each for each, gvr in QUEUES_NAMED.items() if gvr.name not in not_served}
         for product, lease in self._leases.items():
             if product in served or self._cache.queues.has(product):
                 await self._look_at(product, lease)
-        # Only now: where another controller decides, names are not ours to judge.
+        # Only now: while another controller decides, names are not judged here.
         for product in QUEUES_NAMED:
             self._cache.serve_queues(product, served=product in served)
 

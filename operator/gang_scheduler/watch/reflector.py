@@ -1,7 +1,7 @@
-"""The lean source: lists and watches of our own, without Kopf, for large clusters.
+"""The lean source: its own lists and watches, without Kopf, for large clusters.
 
 Bytes of pods and nodes are decoded once, straight into structs. Objects that are missing from a new
-list are deleted at once, so no sweep is needed.
+list are deleted immediately, so no sweep is needed.
 """
 
 import anyio
@@ -53,7 +53,7 @@ class Reflector:
         log.info("first_lists_complete", kinds_not_served=self.not_served)
 
     async def catch_up(self) -> None:
-        """Return when lists that are requested from now on are in the sink.
+        """Return once lists that are requested from now on are in the sink.
 
         A watch may have stalled without a sign.
         """
@@ -68,7 +68,7 @@ class Reflector:
                 each.list_anew()
 
     async def fresh(self) -> None:
-        """Return when the watches of pods and nodes are in step, or have not been out for long."""
+        """Return once the watches of pods and nodes are in step, or have not been out for long."""
         for each in self._kinds:
             if each.name in kinds.DECISIVE:
                 await each.in_step.fresh()
@@ -89,7 +89,7 @@ class Reflector:
 
 
 class _Crds:
-    """Takes the events of CRDs in: whichever changed, another kind may be served now."""
+    """Takes in the events of CRDs: after any change, another kind may be served."""
 
     name = CRDS.name
     versions = (CRDS,)

@@ -1,11 +1,10 @@
-"""Restarts watches without a sign of life, and reports when that does not help.
+"""Restarts watches without a sign of life, and reports if that does not help.
 
 A source ends silent connections and restarts broken ones, as long as its own task lives and is not
-stuck. So this module observes the signs of life from outside, for every source.
-
-Old signs alone prove little: the API server may be down, or a conversion webhook that one kind
-needs. Then neither a new watch nor another replica would get more. So the supervisor first tries a
-watch of its own. If that is answered twice in a row, the fault is in this process.
+stuck. So this module observes the signs of life from outside, for every source. Old signs alone
+prove little: the API server may be down, or a conversion webhook that one kind needs. Then neither
+a new watch nor another replica would help. So the supervisor first opens a watch of its own. If
+that is answered twice in a row, the fault is in this process.
 """
 
 import asyncio
@@ -59,7 +58,7 @@ DEFAULT = Limits()
 
 
 class WatchDeadError(Exception):
-    """A watch brings nothing, although the API server answers other watches of its kind."""
+    """A watch receives nothing, although the API server answers other watches of its kind."""
 
     def __init__(self, kind: str, seconds: float) -> None:
         super().__init__(
@@ -73,7 +72,7 @@ class Tried(enum.Enum):
 
     ANSWERED = enum.auto()
     REFUSED = enum.auto()
-    """The API server answers, with a failure."""
+    """The API server answers, but with a failure."""
     LOST = enum.auto()
     """There was no answer."""
     ABSENT = enum.auto()
@@ -82,13 +81,13 @@ class Tried(enum.Enum):
 
 Try = Callable[[str], Awaitable[Tried]]
 Ages = Callable[[], Mapping[str, float]]
-"""How long ago the watch of each kind gave a sign of life."""
+"""How long ago the watch of each kind showed a sign of life."""
 
 
 class WatchSupervisor:
-    """Watches the ages of watches.
+    """Checks the ages of watches.
 
-    `try_watch` tries a watch of a kind, and `begin_anew` restarts the watch of the source.
+    `try_watch` opens a watch of a kind, and `begin_anew` restarts the watch of the source.
     """
 
     def __init__(

@@ -25,13 +25,15 @@ from gang_scheduler.watch import kinds, synced
 from gang_scheduler.watch.kinds import OptionalKinds
 
 AFTER_LIST_SECONDS = 2.0
-"""How long after a watch's own list to sweep: its objects take a moment to come in."""
+"""The pause between a watch's own list and a sweep: objects take a moment to arrive."""
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
 ASK_AGAIN_SECONDS = 1.0
 STALLS = 6
-"""After this many lists in a row without progress, missing objects count as not watched. Twice as
-many after a restart of Kopf: a page of a slow API server may just take longer."""
+"""After this many lists in a row without progress, missing objects count as not watched.
+
+It is twice as many after a restart of Kopf: a page of a slow API server may just take longer.
+"""
 LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = Logger()
@@ -66,9 +68,10 @@ class Sweep:
         return self._optional_kinds.forbidden
 
     def listed(self, handler: Handler, uid: str) -> None:
-        """Note that a list has brought an object.
+        """Note that a list has delivered an object.
 
-        If the object was known, its watch was restarted and may have missed deletions: sweep soon.
+        If the object was known, its watch was restarted and may have missed deletions, so a sweep
+        comes soon.
         """
         if uid in handler.uids():
             self._asked.set()
@@ -76,7 +79,7 @@ class Sweep:
     async def wait_until_complete(self) -> None:
         """Return when the cache has every object that the API server listed and has not deleted.
 
-        Raises KindsNotWatchedError when missing objects do not come.
+        Raises KindsNotWatchedError if missing objects do not arrive.
         """
         required: dict[Handler, set[str]] = {}
         missing = dict.fromkeys(self._handlers, 1)
@@ -127,7 +130,7 @@ class Sweep:
             await self.sweep(handler)
 
     async def sweep(self, handler: Handler) -> None:
-        """Drop the objects of one kind that the cache has and the API server has not."""
+        """Drop the objects of one kind that are in the cache but not on the API server."""
         # Only objects that were known before the list was requested can be missing because of a
         # deletion.
         known = set(handler.uids())
@@ -148,10 +151,10 @@ class Sweep:
             log.info("swept", kind=handler.plural, gone=len(gone))
 
     async def _fill(self, required: Mapping[Handler, set[str]]) -> dict[Handler, int]:
-        """Wait for the watches to bring the required objects; return how many are missing then.
+        """Wait for watches to deliver the required objects; return how many are still missing.
 
-        An object that has come is no longer required: it may be deleted before the last one
-        arrives. Where pods come and go all the time, the cache never has every listed object at one
+        An object that has arrived is no longer required: it may be deleted before the last one
+        arrives. If pods come and go all the time, the cache never has every listed object at one
         moment.
         """
         clock = asyncio.get_running_loop().time
@@ -186,7 +189,7 @@ class Sweep:
         return {uid for uid in listed if uid not in known and uid not in self._broken}
 
     async def _insist(self, handler: Handler) -> Mapping[str, PodRef]:
-        """List a kind, again and again until that is answered."""
+        """List a kind, repeatedly until it is answered."""
         backoff = Backoff(ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS)
         while True:
             try:

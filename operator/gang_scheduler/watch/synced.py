@@ -15,11 +15,11 @@ class Source(Protocol):
 
     @property
     def not_served(self) -> list[str]:
-        """The names of the kinds that the API server did not serve when it was last asked."""
+        """The names of the kinds that the API server did not serve at the last check."""
 
     @property
     def forbidden(self) -> list[str]:
-        """The names of the kinds that the scheduler may not read, when it last tried."""
+        """The names of the kinds that the scheduler might not read at the last attempt."""
 
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
@@ -28,9 +28,9 @@ class Source(Protocol):
         """Return when every object of the first lists is in the sink."""
 
     async def catch_up(self) -> None:
-        """Return when the sink has every change from before this call.
+        """Return once the sink has every change from before this call.
 
-        Watches are not relied on, since they may have stalled or been interrupted.
+        Watches are not trusted, since they may have stalled or been interrupted.
         """
 
     def begin_anew(self, kind: str) -> None:
@@ -40,14 +40,14 @@ class Source(Protocol):
         """
 
     async def fresh(self) -> None:
-        """Wait while watches of pods or nodes are out of step for long; else return at once.
+        """Wait while watches of pods or nodes have been out of step for long; else return.
 
         A watch that stalls without a sign counts as out of step after some seconds.
         """
 
 
 STALE_SECONDS: Final = 5.0
-"""How long a view may be out of step while decisions are still made on it."""
+"""A view may be out of step for this long while decisions are still made on it."""
 
 
 class InStep:
@@ -76,7 +76,7 @@ class InStep:
         await self._event.wait()
 
     async def fresh(self) -> None:
-        """Return at once unless events may have been missed for long; else when that is over."""
+        """Return immediately unless events may have been missed for long; else wait for the end."""
         if asyncio.get_running_loop().time() - self._left_at > STALE_SECONDS:
             await self.wait()
 
@@ -95,15 +95,15 @@ class ChangeCount:
         self._next = asyncio.Event()
 
     async def after(self, number: int) -> None:
-        """Return when there were more changes than that."""
+        """Return once there were more changes than this number."""
         while self.number <= number:
             await self._next.wait()
 
 
-# The time since each watch last gave a sign of life, computed when it is asked for. A sign of life
-# is an event, or a watch that was started again and answered: the watch of a kind that never
-# changes is restarted every few seconds. A list is no sign, but while its pages come the watch is
-# on its way.
+# The time since each watch last showed a sign of life, computed when it is read. A sign of life is
+# an event, or a restarted watch that was answered: the watch of a kind that never changes is
+# restarted every few seconds. A list is no sign, but while its pages arrive, the watch is on its
+# way.
 
 _seen: Final[dict[str, float]] = {}
 _listed: Final[dict[str, float]] = {}
@@ -118,7 +118,7 @@ def seen(kind: str) -> None:
 
 
 def listed(kind: str) -> None:
-    """Note that a page of a list has come. A watch has an age from the first one on."""
+    """Note that a page of a list has come. A watch has an age from its first page on."""
     _listed[kind] = time.monotonic()
     if kind not in _seen:
         seen(kind)
@@ -132,13 +132,13 @@ def not_served(kind: str) -> None:
 
 
 def ages() -> dict[str, float]:
-    """Return how long ago that was for each kind that is watched. Any thread may ask."""
+    """Return how long ago that was for each watched kind. Any thread may call it."""
     now = time.monotonic()
     return {kind: now - at for kind, at in _seen.copy().items()}
 
 
 def idle() -> dict[str, float]:
-    """Return the same, where pages of lists count as well."""
+    """Return the same, but pages of lists count as well."""
     now = time.monotonic()
     return {kind: min(age, now - _listed.get(kind, 0.0)) for kind, age in ages().items()}
 

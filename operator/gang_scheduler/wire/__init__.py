@@ -1,5 +1,5 @@
-"""Fields that are read of objects, as the API server sends them. All other fields are skipped.
+"""The fields that are read of objects from the API server. All other fields are skipped.
 
-msgspec checks the types and names the path of a wrong field; the same structs decode the bytes of
-a watch and the dicts that Kopf hands out. Open `core` first, then `pods`.
+msgspec checks the types and names the path of an invalid field. The same structs decode the bytes
+of a watch and the dicts from Kopf. Open `core` first, then `pods`.
 """

@@ -12,7 +12,7 @@ from gang_scheduler.model.values import Operator
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-"""A wanted number of pods, Jobs or completions: an int32 that is not negative."""
+"""A requested number of pods, Jobs or completions: an int32 that is not negative."""
 
 
 class Wire(Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
@@ -23,11 +23,11 @@ class Wire(Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
 
 
 class Words(frozenset[str]):
-    """Marks a field of text: these are the words that the API knows there, and no names."""
+    """Marks a text field whose values are words of the API, not names."""
 
 
 class Keys(frozenset[str]):
-    """Marks a map: only these of its keys are read."""
+    """Marks a map of which only these keys are read."""
 
 
 class Condition(Wire, frozen=True):
@@ -43,13 +43,13 @@ class Condition(Wire, frozen=True):
 # Lengths of texts, and the value that replaces a longer text.
 
 LONGEST_TEXT: Final = 1 << 16
-"""How many characters any text has at most that is read."""
+"""The most characters of any text that is read."""
 LONGEST_VALUE: Final = 1024
-"""How many characters a label has at most, and an annotation that is no list and no object."""
+"""The most characters of a label, or of an annotation that is no list and no object."""
 SHOWN: Final = 64
 
 MARK: Final = " may be)"
-"""How the beginning of a text ends that was cut."""
+"""The end of a text that was cut."""
 
 _JSON: Final = 1 << 14
 LONGEST_OF: Final[Mapping[str, int]] = {
@@ -70,7 +70,7 @@ LONGEST_OF: Final[Mapping[str, int]] = {
     annotations.ADMITTED_FROM: 200_000,
     annotations.ADMITTED_TO: 100_000,
 }
-"""The annotations that are longer: how many characters each has at most."""
+"""Annotations that may be longer, with the most characters of each."""
 
 
 _CUT: Final = re.compile(
@@ -80,20 +80,20 @@ _CUT: Final = re.compile(
 
 
 def cut_text(text: str, most: int) -> str:
-    """Return a text that is short enough; else its beginning, and how long it is."""
+    """Return a text unchanged if it is short enough; else its beginning, and its length."""
     if len(text) <= most:
         return text
     return f"{text[:SHOWN]}... ({len(text)} characters, of which {most}{MARK}"
 
 
 def most_of(text: str) -> int | None:
-    """Return how many characters a text may have that was cut; None for one that was not."""
+    """Return the limit for a text that was cut; None if it was not cut."""
     found = _CUT.fullmatch(text) if len(text) < 2 * SHOWN else None
     return None if found is None else int(found["most"])
 
 
 def bounded_texts(values: dict[str, str], longest_of: Mapping[str, int]) -> dict[str, str]:
-    """Return the values with each cut that is too long; the same object if none is."""
+    """Return the values with too long ones cut; the same object if there are none."""
     for text in values.values():
         if len(text) > LONGEST_VALUE:
             break
@@ -140,7 +140,7 @@ NO_OWNER = OwnerReference()
 
 
 class Labelled(Wire, frozen=True):
-    """Labels and annotations of an object. A text that is longer than `texts` allows is cut."""
+    """Labels and annotations of an object. A text longer than `texts` allows is cut."""
 
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Metadata(Labelled, frozen=True):
 
     @property
     def controller(self) -> OwnerReference:
-        """The owner that controls the object, else NO_OWNER: the API server lets one do so."""
+        """The owner that controls the object, else NO_OWNER: the API server allows one."""
         return next((each for each in self.owner_references if each.controller), NO_OWNER)
 
 
@@ -203,7 +203,7 @@ class Identified(Wire, frozen=True):
 
 
 class IdentityList(Wire, frozen=True):
-    """A page of objects. Its other fields are not read. An empty page may come as null."""
+    """A page of objects. Other fields are not read. The items may be null if it is empty."""
 
     items: list[Identified] | None = None
     metadata: ListMetadata = ListMetadata()

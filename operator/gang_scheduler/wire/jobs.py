@@ -43,7 +43,7 @@ class PodFailurePolicy(Wire, frozen=True):
 class JobSpec(Wire, frozen=True):
     """`spec` of a Job. Without completions, any success ends the Job.
 
-    The API server fills `backoff_limit` in; `backoff_limit_per_index` replaces it where it is set.
+    The API server fills in `backoff_limit`; `backoff_limit_per_index` replaces it if set.
     """
 
     template: PodTemplate = PodTemplate()
@@ -88,7 +88,7 @@ class Job(Wire, frozen=True):
 
     @property
     def left(self) -> int:
-        """How many pods are still to succeed. No pod comes for an index that failed for good."""
+        """How many pods must still succeed. An index that failed for good gets no more pods."""
         if any((each.type, each.status) == COMPLETE for each in self.status.conditions):
             return 0
         failed = _number_of_indexes(self.status.failed_indexes)

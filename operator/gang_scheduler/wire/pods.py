@@ -38,7 +38,7 @@ class NodeAffinity(Wire, frozen=True):
 
 
 class PodAffinityTerm(Wire, frozen=True):
-    """To be near to, or far from, selected pods."""
+    """The rule to be near to, or far from, selected pods."""
 
     label_selector: LabelSelector | None = None
     namespaces: list[str] = field(default_factory=list)
@@ -164,7 +164,7 @@ class RbdDisk(Wire, frozen=True):
 
 
 class Volume(Wire, frozen=True):
-    """`spec.volumes[]`: only the fields that may decide where the pod goes."""
+    """`spec.volumes[]`: only the fields that may limit the pod's nodes."""
 
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
@@ -286,7 +286,7 @@ class PodTemplate(Wire, frozen=True):
     spec: PodSpec = PodSpec()
 
     def asks_for_gang(self) -> bool:
-        """Return whether the template itself says that its pods are a gang."""
+        """Return whether the template itself declares its pods a gang."""
         return annotations.ask_for_gang(self.metadata.labels, self.metadata.annotations)
 
 
@@ -333,7 +333,7 @@ class NativePodGroupSpec(Wire, frozen=True):
     priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
-    # A word in v1alpha2, a union of objects since.
+    # In v1alpha2 it was a word; since then, it is a union of objects.
     disruption_mode: DisruptionMode | str = ""
 
 

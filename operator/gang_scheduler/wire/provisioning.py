@@ -1,6 +1,6 @@
-"""Fields that are read of ProvisioningRequests and Kueue's ProvisioningRequestConfigs.
+"""The fields that are read of ProvisioningRequests and Kueue's ProvisioningRequestConfigs.
 
-The structs fit all versions that are served.
+The structs suit all served versions.
 """
 
 from msgspec import field

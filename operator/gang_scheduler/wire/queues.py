@@ -1,4 +1,4 @@
-"""Fields that are read of queues of Kueue and Volcano, and of ResourceFlavors."""
+"""The fields that are read of queues of Kueue and Volcano, and of ResourceFlavors."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ class ResourceFlavor(Wire, frozen=True):
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
 
-# Kueue's objects, in all versions that are served.
+# Kueue's objects, in all served versions.
 
 
 class FairSharing(Wire, frozen=True):

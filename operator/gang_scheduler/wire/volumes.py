@@ -26,7 +26,7 @@ class Requests(Wire, frozen=True):
 
 
 class ClaimSpec(Wire, frozen=True):
-    """`spec` of a PersistentVolumeClaim. The class "" is no class, and not the default class."""
+    """`spec` of a PersistentVolumeClaim. The class "" means no class, not the default class."""
 
     access_modes: list[str] = field(default_factory=list)
     resources: Requests = Requests()
@@ -157,7 +157,7 @@ class CsiDriver(Named, frozen=True):
 
 
 class Capacity(Named, frozen=True):
-    """A CSIStorageCapacity. Without a topology it is for no node; with an empty one for all."""
+    """A CSIStorageCapacity. Without a topology it applies to no node; with an empty one to all."""
 
     storage_class_name: str = ""
     node_topology: LabelSelector | None = None

@@ -139,7 +139,7 @@ def _replica_sets(source: Source) -> dict[str, int]:
 
 
 def _ordinals(source: Source, spec: _Spec) -> Iterator[int]:
-    """Yield the ordinals of pods that are to be created.
+    """Yield the ordinals of pods that must be created.
 
     On a cluster, ordered pods wait until the pods before them are ready.
     """
@@ -157,7 +157,7 @@ def _claims(source: Source, spec: _Spec, index: int) -> Iterator[Body]:
     given = source.body["spec"].get("volumeClaimTemplates", ())
     for template, read in zip(given, spec.volume_claim_templates, strict=True):
         name = f"{read.metadata.name}-{source.name}-{index}"
-        # The claims outlive the pods: nothing controls them.
+        # The claims outlive the pods, so they have no controller.
         metadata = {**controllers.owned(source.body, name), "ownerReferences": []}
         yield {
             "apiVersion": "v1",
@@ -195,7 +195,7 @@ def _checked(source: Source) -> _Spec:
     return spec
 
 
-# The pods of a StatefulSet are a gang if its pod template asks for it.
+# The pods of a StatefulSet are a gang if its pod template says so.
 
 SOURCE: Final = GangSource("StatefulSet", "StatefulSet")
 
@@ -217,7 +217,7 @@ def read_stateful_set(body: Body) -> GangObject:
 
 
 def _is_gang(source: StatefulSet) -> bool:
-    """Return whether the pods are a gang of this StatefulSet, and of nothing else."""
+    """Return whether the pods are a gang of this StatefulSet, and not of anything else."""
     template = source.spec.template
     is_part = leader_worker_sets.NAME in template.metadata.labels
     if is_part or not (template.asks_for_gang() and source.spec.replicas):
@@ -249,7 +249,7 @@ def _gang_spec(source: StatefulSet) -> GangSpec:
 
 
 def _check_order(spec: StatefulSetSpec) -> None:
-    """Raise InvalidField if a pod is only created when the pod before it is ready."""
+    """Raise InvalidField if a pod is created only when the pod before it is ready."""
     policy = spec.pod_management_policy
     if policy != PARALLEL:
         where = "spec.podManagementPolicy"

@@ -24,7 +24,7 @@ from gang_scheduler.wire.pods import PodTemplate
 # Bodies of objects that controllers create: from a template, with their owner and a name.
 
 MOST_PODS: Final = 100_000
-"""As many pods as an indexed Job can have. A larger number is a mistake, and fills the memory."""
+"""The most pods of an indexed Job. A larger number is a mistake, and would fill the memory."""
 
 Body = Mapping[str, Any]
 Labels = Mapping[str, str]
@@ -40,7 +40,7 @@ def pod(
 
 
 def from_template(template: Body, labels: Labels, annotations: Labels) -> dict[str, Any]:
-    """Return a pod of a template that has neither name nor owner yet."""
+    """Return a pod from a template, still without name and owner."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -84,18 +84,18 @@ def owned(owner: Body, name: str) -> dict[str, Any]:
 
 
 def uid_label(owner: Body) -> str:
-    """Return the uid of an object as a value of a label; uids made here may be too long."""
+    """Return the uid of an object as a label value; uids made here may be too long."""
     return str(owner["metadata"]["uid"]).replace("/", "-")[-LONGEST_LABEL:].lstrip("-")
 
 
 def with_init_container(made: Body, container: Body) -> dict[str, Any]:
-    """Return a pod with one more init container, after its own."""
+    """Return a pod with one more init container, after its own ones."""
     own = made["spec"].get("initContainers", [])
     return {**made, "spec": {**made["spec"], "initContainers": [*own, container]}}
 
 
 def with_container(made: Body, container: Body) -> dict[str, Any]:
-    """Return a pod, or a template, with one more container, after its own."""
+    """Return a pod, or a template, with one more container, after its own ones."""
     containers = [*made["spec"]["containers"], container]
     return {**made, "spec": {**made["spec"], "containers": containers}}
 
@@ -106,13 +106,13 @@ def added(name: str) -> dict[str, Any]:
 
 
 def suffixed(prefix: str, number: int, is_taken: Callable[[str], bool]) -> Iterator[str]:
-    """Yield free names in place of random ones: PREFIX00000, PREFIX00001."""
+    """Yield unused names instead of random ones: PREFIX00000, PREFIX00001."""
     candidates = (f"{prefix}{i:05d}" for i in itertools.count())
     return itertools.islice((each for each in candidates if not is_taken(each)), max(0, number))
 
 
 def check_template(template: PodTemplate, where: str, *, given: bool = True) -> None:
-    """Raise InvalidField for a template that an API server, or a webhook, refuses.
+    """Raise InvalidField for a template that an API server, or a webhook, would refuse.
 
     `given` is False for a template without containers.
     """
@@ -123,7 +123,7 @@ def check_template(template: PodTemplate, where: str, *, given: bool = True) -> 
 
 
 def check_number(number: int, where: str) -> int:
-    """Return the number of pods. Raises InvalidField if it is too large to be meant."""
+    """Return the number of pods. Raises InvalidField if it is too large to be intended."""
     if number > MOST_PODS:
         raise InvalidField(where, number, f"must be at most {MOST_PODS} here")
     return number
@@ -144,7 +144,7 @@ class Named(NamedTuple):
 class Present:
     """The objects of the input by name and by their controllers.
 
-    Nothing is refused here: an object that is invalid is refused where it is read.
+    Nothing is refused here: an invalid object is refused where it is read.
     """
 
     def __init__(self, bodies: Iterable[Body] = ()) -> None:
@@ -217,7 +217,7 @@ def controller(body: Body) -> Body:
 
 
 def part(body: Body, *path: str) -> Body:
-    """Return the object at a path in an object; an empty one if there is none."""
+    """Return the object at a path in an object; {} if there is none."""
     value: object = body
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -245,7 +245,7 @@ def _labels(body: Body) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-# A workload of the input, together with the objects that it already has there.
+# A workload of the input, together with its objects there.
 
 T = TypeVar("T")
 ENDED_PHASES = ("Succeeded", "Failed")
@@ -273,7 +273,7 @@ class Source:
 
     @property
     def namespace(self) -> str:
-        """Its namespace; "" for an object without one, which no API server sends."""
+        """Its namespace; "" for an object without one, which an API server never sends."""
         return str(self.body["metadata"].get("namespace") or "")
 
     def read(self, struct: type[T]) -> T:
@@ -332,7 +332,7 @@ def has_ended(pod: Body) -> bool:
 
 
 def is_deleting(pod: Body) -> bool:
-    """Return whether a pod's deletion was asked for."""
+    """Return whether the deletion of a pod has begun."""
     return bool(part(pod, "metadata").get("deletionTimestamp"))
 
 
@@ -401,7 +401,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def is_suspended(self) -> bool:
-        """Whether its spec asks for it to be suspended."""
+        """Whether its spec says that it is suspended."""
         return self.spec.suspend or self.spec.run_policy.suspend
 
     @property

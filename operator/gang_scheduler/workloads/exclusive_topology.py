@@ -1,7 +1,7 @@
 """JobSets with a domain for each Job: the pods of a Job follow its first pod.
 
-The webhook of JobSet refuses the other pods of a Job until the first one has a node. Then it
-selects the nodes of that pod's domain for them.
+JobSet's webhook refuses the other pods of a Job until the first one has a node. Then it selects the
+nodes of that pod's domain for them.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ def layer_of(present: Mapping[str, str]) -> str:
 
 
 def is_first(index: str) -> bool:
-    """Return whether a pod with this completion index is the one that the others follow."""
+    """Return whether a pod with this completion index is the one that others follow."""
     return index == "0"
 
 
@@ -83,7 +83,7 @@ def _less(
 
 
 def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Problem | None:
-    """Return why a gang never gets the members that it lacks: JobSet holds them back.
+    """Return why a gang never gets its missing members: JobSet holds them back.
 
     Gangs of JobSets do not wait for these.
     """
@@ -108,7 +108,7 @@ def _waits_as_first(pod: Pod) -> bool:
     )
 
 
-# A domain for each group of pods, as webhooks write it into pods.
+# A domain for each group of pods, by affinity that webhooks write into pods.
 
 AFFINITY: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -149,7 +149,7 @@ def exclusive(
 
 
 def in_domain(pod: Body, layer: str, domain: str) -> Body:
-    """Return a pod that goes to nodes of one domain alone."""
+    """Return a pod that may only use nodes of one domain."""
     spec = pod["spec"]
     selector = {**(spec.get("nodeSelector") or {}), layer: domain}
     return {**pod, "spec": {**spec, "nodeSelector": selector}}

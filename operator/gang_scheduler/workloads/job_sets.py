@@ -1,7 +1,7 @@
 """JobSets and TrainJobs: their gangs, and the Jobs that their controllers would create.
 
-Each replicatedJob of a JobSet is a gang if its pod template asks for it. JobSets that a TrainJob
-owns are gangs without asking, unless their pod template refuses it.
+Each replicatedJob of a JobSet is a gang if its pod template says so. JobSets that a TrainJob owns
+are gangs by default, unless their pod template says no.
 """
 
 import hashlib
@@ -47,8 +47,8 @@ from gang_scheduler.workloads.controllers import Source, is_active, part
 from gang_scheduler.workloads.exclusive_topology import exclusive, in_domain
 from gang_scheduler.workloads.kind import Body, IsLate, Kind, Owns, Suspend, served
 
-# TrainJobs of Kubeflow Trainer: the JobSet of a TrainJob makes its pods, and says its gangs. The
-# pods have no mark of their TrainJob; it owns the JobSet. The scheduler reads a TrainJob itself
+# TrainJobs of Kubeflow Trainer: the JobSet of a TrainJob makes its pods, and declares its gangs.
+# The pods have no mark of their TrainJob; it owns the JobSet. The scheduler reads a TrainJob itself
 # only where it may wait suspended. It then has a JobSet too, which is suspended as well.
 
 SOURCE: Final = GangSource("TrainJob", "JobSet")
@@ -95,7 +95,7 @@ def read_train_job(body: Mapping[str, Any]) -> GangObject:
 
 
 def of_job_set(job_set: str) -> str:
-    """Return how the pods of a JobSet (namespace/name) refer to the TrainJob that owns it.
+    """Return how the pods of a JobSet (namespace/name) name the TrainJob that owns it.
 
     The TrainJob has the same name.
     """
@@ -103,7 +103,7 @@ def of_job_set(job_set: str) -> str:
 
 
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
-"""Where the indexes of a pod are, the coarse one first: pods of two Jobs must not alternate."""
+"""The keys of a pod's indexes, the coarse one first, so that pods of two Jobs do not alternate."""
 
 IN_ORDER: Final = "InOrder"
 ALPHA_PREFIX: Final = "alpha.jobset.sigs.k8s.io/"
@@ -208,7 +208,7 @@ def _number(body: Body) -> int:
 
 
 def _counted_in_vain(source: JobSet) -> str:
-    """Return the PodGroup of coscheduling that counts all pods of an ordered TrainJob."""
+    """Return coscheduling's PodGroup that counts all pods of an ordered TrainJob."""
     name = source.metadata.name
     if not (own(source.metadata) and _starts_in_order(source.spec)):
         return ""
@@ -218,7 +218,7 @@ def _counted_in_vain(source: JobSet) -> str:
 
 
 def _may_be(template: PodTemplate) -> bool:
-    """Return whether the pods of a template are a gang without asking for it."""
+    """Return whether the pods of a template may be a gang by default."""
     return template.asks_for_gang() or JOB_GANG_LABEL not in template.metadata.labels
 
 
@@ -239,7 +239,7 @@ def _gang_specs(source: JobSet, is_gang: Callable[[PodTemplate], bool]) -> tuple
 
 
 def _parts_of(source: JobSet) -> tuple[tuple[str, int], ...]:
-    """Return the replicatedJobs with how many pods the Jobs of each can have at once."""
+    """Return the replicatedJobs with the most pods that the Jobs of each can have at once."""
     metadata = source.metadata
     return tuple(
         (
@@ -309,7 +309,7 @@ def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
 
 
 def _starts_in_order(spec: JobSetSpec) -> bool:
-    """Return whether some Jobs are created only after other Jobs run: no common start then."""
+    """Return whether some Jobs are created only after others run, so they cannot start together."""
     in_order = spec.startup_policy.startup_policy_order == IN_ORDER
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
 
@@ -345,7 +345,7 @@ def job_set(source: Source) -> Iterator[Body]:
 
 
 def _check_first_pods(job_set: JobSet) -> None:
-    """Raise InvalidField where the pods of a Job would follow its first one, and none is first."""
+    """Raise InvalidField if the pods of a Job must follow its first pod, but there is none."""
     for i, each in enumerate(job_set.spec.replicated_jobs):
         said = exclusive_topology.said_by(job_set.metadata, each.template.metadata)
         mode = each.template.spec.completion_mode
@@ -435,13 +435,13 @@ def _admitted(source: Source, pod: Body, key: str, present: Collection[Body]) ->
 
 
 def _alone(pod: Body, layer: str, key: str, priority: str) -> Body:
-    """Return a pod that shares its domain with pods of its Job, and of other priorities, alone."""
+    """Return a pod that shares its domain only with pods of its Job, even of other priorities."""
     alike = {"key": PRIORITY, "operator": "In", "values": [priority]}
     return exclusive(pod, layer, JOB_KEY, key, among=IN_ANY_NAMESPACE, others=(alike,))
 
 
 def _domain_of_first(source: Source, present: Iterable[Body], layer: str) -> str:
-    """Return the domain that the first pod of a Job is in; "" as long as it has no node."""
+    """Return the domain of the first pod of a Job; "" as long as it has no node."""
     for each in present:
         index = part(each, "metadata", "annotations").get(exclusive_topology.INDEX, "")
         if is_active(each) and exclusive_topology.is_first(index):
@@ -468,7 +468,7 @@ def _job(
     metadata = controllers.merged(template.get("metadata", {}), labels, {**labels, **place})
     if annotations.NODE_SELECTOR_STRATEGY in place:
         pod = _on_nodes_labelled_for(pod, f"{job_set['metadata']['namespace']}_{name}")
-    # The webhook of JobSet fills this in; a Job without it is refused.
+    # JobSet's webhook fills this in; a Job without it is refused.
     restart = pod["spec"].get("restartPolicy") or "OnFailure"
     return {
         "apiVersion": "batch/v1",
@@ -488,7 +488,7 @@ def _job(
 
 
 def _on_nodes_labelled_for(pod: Body, job: str) -> dict[str, Any]:
-    """Return a pod for nodes that their administrator has labelled and tainted for its Job."""
+    """Return a pod for nodes that an administrator has labelled and tainted for its Job."""
     spec = pod["spec"]
     selector = {**(spec.get("nodeSelector") or {}), NAMESPACED_JOB: job}
     toleration = {"key": NO_SCHEDULE, "operator": "Exists", "effect": "NoSchedule"}
@@ -516,7 +516,7 @@ TRAIN_JOB: Final = Kind(
     struct=TrainJob,
     read=read_train_job,
     if_unreadable=Unreadable.KEEP,
-    # No pod names its gang as one of these: it is a gang of its JobSet.
+    # Its pods do not name a gang of this kind: the gang belongs to the JobSet.
     pods=PodsOfKind(SOURCE, keys=frozenset({JOB_SET_LABEL}), by_default=True),
     creates=train_job,
     suspend=Suspend(),

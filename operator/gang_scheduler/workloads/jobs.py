@@ -1,7 +1,6 @@
 """Jobs: their gang, the effect of evictions on them, and their pods; also CronJobs.
 
-The pods of a Job are a gang if its pod template asks for it, by our label or by a topology
-request.
+The pods of a Job are a gang if its pod template says so, by our label or by a topology request.
 """
 
 import itertools
@@ -52,7 +51,7 @@ from gang_scheduler.workloads.kind import Body, Kind, Path, ReplicaField, Suspen
 # for good.
 
 BACKOFF_LIMIT: Final = 6
-"""The default of `spec.backoffLimit`, where no API server has filled it in."""
+"""The default of `spec.backoffLimit`, if no API server has filled it in."""
 ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
 IN: Final = "In"
 EXIT_CODES: Final = (143, 137, None)
@@ -74,7 +73,7 @@ def failures_of(source: Job) -> JobFailures:
 def _left(spec: JobSpec, failed: int) -> int | None:
     """Return how many more pods may fail; None if evicted pods do not count.
 
-    It is not known before how the containers of an evicted pod end, so the worst case counts.
+    It is unknown how the containers of an evicted pod will end, so the worst case counts.
     """
     actions = {_action(spec.pod_failure_policy, code) for code in EXIT_CODES}
     if actions == {"Ignore"}:
@@ -148,7 +147,7 @@ def _like_its_pods(source: Job) -> Pod:
 def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     """Return the gang of a Job, if it is one. Raises InvalidField for an invalid time.
 
-    The Job of a JobSet is a part of its replicatedJob's gang, and no gang by itself.
+    The Job of a JobSet is part of its replicatedJob's gang, not a gang of its own.
     """
     if not source.spec.template.asks_for_gang() or job_sets.name_of(source.spec.template.metadata):
         return ()
@@ -274,7 +273,7 @@ def job(source: Source) -> Iterator[Body]:
 
 
 def cron_job(source: Source) -> Iterator[Body]:
-    """Yield the Job of one run; of one from a cluster none, as its time has not come.
+    """Yield the Job of one run; for a CronJob from a cluster none, as its time has not come.
 
     Raises InvalidField that names the field and the value.
     """
@@ -366,7 +365,7 @@ def _number_of_pods(job: _Job, done: int, present: Collection[Body]) -> int:
 
 
 def _is_held(pod: Body, job: _Job) -> bool:
-    """Return whether no other pod is created in place of this one, as long as it is there."""
+    """Return whether no other pod is created in place of this one while it exists."""
     by_policy = "Failed" if job.spec.pod_failure_policy.rules else ""
     waits_for_end = (job.spec.pod_replacement_policy or by_policy) == "Failed"
     ends = waits_for_end and is_deleting(pod) and phase(pod) not in ("Succeeded", "Failed")

@@ -1,4 +1,4 @@
-"""A kind of job: the row that says all that the scheduler knows of it."""
+"""A kind of job: a row with everything that the scheduler knows of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ IsLate = Callable[[Body], bool]
 class Suspend(NamedTuple):
     """How a workload is suspended: by the field at a path.
 
-    `thaws`: the templates may change in the write that suspends the workload. Otherwise they may
+    `thaws`: the write that suspends the workload may also change its templates. Otherwise they may
     change only while the workload is suspended and its pods are gone.
     """
 
@@ -61,8 +61,8 @@ class ReplicaField(NamedTuple):
 class Owns(NamedTuple):
     """A kind of workload that the controller of an owner creates, starts and suspends.
 
-    `declares_members`: the members follow from the spec of the owner. Otherwise they are known only
-    from the workload that it owns.
+    `declares_members`: the members follow from the spec of the owner. Otherwise only the owned
+    workload shows them.
     """
 
     kind: str
@@ -121,7 +121,7 @@ class Kind:
 
     @property
     def gang_source(self) -> GangSource | None:
-        """How its gangs are named; None if no gang has its name."""
+        """How its gangs are named; None if no gang is named after it."""
         return self.pods.source if self.pods is not None else self.source
 
     @property
@@ -131,13 +131,13 @@ class Kind:
 
 
 def served(crd: str, *versions: str) -> tuple[GVR, ...]:
-    """Return the versions of a kind that is named as its CRD: PLURAL.GROUP."""
+    """Return the versions of a kind, given by its CRD name: PLURAL.GROUP."""
     plural, _, group = crd.partition(".")
     return tuple(GVR(group, version, plural) for version in versions)
 
 
 def version_of(versions: tuple[GVR, ...], api_version: str) -> GVR:
-    """Return the version that an object came in, the best one if it is unknown."""
+    """Return the API version of an object, the best one if it is unknown."""
     return next((each for each in versions if each.api_version == api_version), versions[0])
 
 
@@ -220,7 +220,7 @@ def _together(
 
 
 def _elastic(spec: GangSpec, found: Elastic | None) -> GangSpec:
-    """Return the gang spec with this many of the elastic role as the annotation says at least."""
+    """Return the gang spec with the annotation's minimum for the elastic role."""
     if found is None:
         return spec
     found = found._replace(role=found.role or spec.elastic_role)

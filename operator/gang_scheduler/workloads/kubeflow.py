@@ -35,7 +35,7 @@ OPERATOR: Final = "training.kubeflow.org/operator-name"
 REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
 REPLICA_INDEX: Final = "training.kubeflow.org/replica-index"
 JOB_ROLE: Final = "training.kubeflow.org/job-role"
-"""The MPI operator writes the role here; the training operator writes another word here."""
+"""The label in which the MPI operator writes the role; the training operator uses it otherwise."""
 LAUNCHER, WORKER, EVALUATOR = "launcher", "worker", "evaluator"
 ROLES: Final = ("chief", "master", LAUNCHER, "scheduler", "ps", "server", WORKER, EVALUATOR)
 """Replicas are counted from 0 in each role. Leading roles come first."""
@@ -45,7 +45,7 @@ LATE: Final = "WaitForWorkersReady"
 
 
 class SchedulingPolicy(Wire, frozen=True):
-    """`spec.runPolicy.schedulingPolicy`, which its operator copies to a PodGroup that it makes."""
+    """`spec.runPolicy.schedulingPolicy`, which the operator copies to the PodGroup it makes."""
 
     min_available: Count | None = None
     queue: str = ""
@@ -69,7 +69,7 @@ class ElasticPolicy(Wire, frozen=True):
 
 
 class ReplicaSpec(Wire, frozen=True):
-    """The pods of one role. How many there are by default depends on the role."""
+    """The pods of one role. The default number depends on the role."""
 
     replicas: Count | None = None
     template: PodTemplate = PodTemplate()
@@ -119,14 +119,14 @@ class TrainingJob(Wire, frozen=True):
 
 
 def role_of(metadata: Metadata) -> str:
-    """Return the role of a pod: its replica type, which the MPI operator calls otherwise."""
+    """Return the role of a pod: its replica type, which the MPI operator spells differently."""
     return metadata.labels.get(REPLICA_TYPE) or metadata.labels.get(JOB_ROLE, "")
 
 
 def rank_of(metadata: Metadata) -> Rank:
-    """Return the place of a pod's role among the roles, and the index in it.
+    """Return the place of a pod's role among the roles, and its index in the role.
 
-    Only a launcher may be without an index.
+    Only a launcher may have no index.
     """
     written, role = membership.numbers(metadata, (REPLICA_INDEX,)), role_of(metadata)
     has_place = role and (written or role == LAUNCHER)
@@ -141,8 +141,8 @@ class _Kind(NamedTuple):
     """A kind: its operators as labels name them, and how the training operator makes its pods.
 
     `field` has the templates of the `roles`. The pods of the `masters` are marked as masters. If
-    there is none of these, the first worker is, with `first_worker_else`. `least_workers` is how
-    many workers there are if its spec does not say it.
+    there are none, the first worker is marked, with `first_worker_else`. `least_workers` is the
+    number of workers if its spec sets none.
     """
 
     name: str
@@ -189,7 +189,7 @@ def _gang_spec(kind: _Kind, source: TrainingJob) -> GangSpec:
 
 
 def _counts(kind: _Kind, spec: TrainingJobSpec) -> Iterator[tuple[str, int]]:
-    """Yield the roles that have pods, with how many, in rank order."""
+    """Yield the roles that have pods, with their numbers, in rank order."""
     for name, each in sorted(spec.replica_specs.items(), key=lambda role: _place_of(role[0])):
         least = kind.least_workers if name == WORKER else 1
         if count := least if each.replicas is None else each.replicas:
@@ -250,7 +250,7 @@ WAITS_FOR_MASTER: Final = controllers.added("init-pytorch")
 
 
 class Role(NamedTuple):
-    """A role: its name as the operator writes it, where it stands, and its pods' template."""
+    """A role: its name as the operator writes it, its place, and its pods' template."""
 
     name: str
     field: str
@@ -287,7 +287,7 @@ def roles_of(
 ) -> list[Role]:
     """Return the roles in the order of `known`. Raises InvalidField for others, and without any.
 
-    Names are alike that are after `plain`; the operator writes them as its own.
+    Names that are equal after `plain` are the same; the operator uses its own spelling.
     """
     spec = source.body.get("spec", {})
     if not isinstance(spec, Mapping):
@@ -383,7 +383,7 @@ def _workers(source: Source, role: Role | None, labels: Mapping[str, str]) -> It
 
 
 def _waits(source: Source, workers: Role | None) -> bool:
-    """Return whether the launcher comes later, when all workers are ready."""
+    """Return whether the launcher is created later, when all workers are ready."""
     spec = source.body["spec"]
     if not source.from_cluster or spec.get("launcherCreationPolicy") != LATE:
         return False
@@ -413,7 +413,10 @@ def _launcher_job(source: Source, launcher: Role, name: str, labels: Mapping[str
 
 
 def _checked(roles: list[Role], workers_from: int) -> tuple[Role, Role | None]:
-    """Return the launcher and the workers. Raises InvalidField as the operators refuse them."""
+    """Return the launcher and the workers.
+
+    Raises InvalidField for a job that the operators would refuse.
+    """
     by_name = {each.name: each for each in roles}
     launcher, workers = by_name.get(LAUNCHER_REPLICAS), by_name.get(WORKER_REPLICAS)
     if launcher is None:
@@ -460,7 +463,7 @@ def _row(kind: _Kind) -> Kind:
 
 
 def _lateness(body: Body) -> IsLate:
-    """Return which pods come later: the launcher, if it waits for the workers."""
+    """Return which pods are created later: the launcher, if it waits for the workers."""
     if part(body, "spec").get("launcherCreationPolicy") != LATE:
         return lambda _: False
     return lambda metadata: metadata["labels"].get(JOB_ROLE) == LAUNCHER

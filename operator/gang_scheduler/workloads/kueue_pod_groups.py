@@ -1,4 +1,4 @@
-"""The pod groups of Kueue: each pod names its group, and says how many pods the group has."""
+"""Kueue's pod groups: each pod names its group, and states how many pods the group has."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -34,7 +34,7 @@ def name_of(source: pod_wire.Pod) -> str:
 
 
 def by_members(key: GangKey, members: Iterable[Pod], _: GangSpec | None) -> GangSpec | None:
-    """Return the gang of a group: of as many pods as the annotation says."""
+    """Return the gang of a group, with as many pods as the annotation says."""
     return specs.by_the_oldest(key, members, _total, annotations.KUEUE_POD_GROUP_TOTAL)
 
 

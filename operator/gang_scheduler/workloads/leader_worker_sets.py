@@ -1,7 +1,7 @@
 """LeaderWorkerSets: each group is a gang, with its leader and its workers.
 
-The pods say everything about the gang, so it is known without the object too. The object adds one
-fact: the workers are not created before the leader is ready.
+The pods have all facts about the gang, so it is known without the object. The object adds one fact:
+whether the workers are created only after the leader is ready.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ LEADER_READY: Final = "LeaderReady"
 
 
 class LeaderWorkerTemplate(Wire, frozen=True):
-    """`spec.leaderWorkerTemplate`: without a template of its own the leader is a worker, too."""
+    """`spec.leaderWorkerTemplate`: without a template of its own, the leader is a worker, too."""
 
     size: Count = 1
     leader_template: PodTemplate | None = None
@@ -80,7 +80,7 @@ def name_of(source: pod_wire.Pod) -> str:
 
 
 def role_of(metadata: Metadata) -> str:
-    """Return the role of a pod: the leader is the one with index 0."""
+    """Return the role of a pod: the pod with index 0 is the leader."""
     index = metadata.labels.get(WORKER_INDEX)
     return "" if index is None else LEADER if index == "0" else WORKER
 
@@ -210,7 +210,10 @@ class _Set(LeaderWorkerSet, frozen=True):
 
 
 def leader_worker_set(source: Source) -> Iterator[Body]:
-    """Yield the StatefulSet of the leaders, and one a group of the workers. Raises InvalidField."""
+    """Yield the StatefulSet of the leaders, and one for the workers of each group.
+
+    Raises InvalidField.
+    """
     read = source.read(_Set)
     _check(source, read.spec)
     yield _leaders(source, read)
@@ -222,7 +225,7 @@ def leader_worker_set(source: Source) -> Iterator[Body]:
 
 
 def admitted(pod: Body) -> Body:
-    """Return a pod as the webhook of LeaderWorkerSet admits it; others as they are."""
+    """Return a pod as LeaderWorkerSet's webhook admits it; other pods unchanged."""
     labels = part(pod, "metadata", "labels")
     if NAME not in labels:
         return pod
@@ -248,7 +251,8 @@ def _admitted_worker(pod: Body, ordinal: int) -> Body:
     size, members = _number(annotations, SUBGROUP_SIZE), _number(annotations, SIZE)
     if not size or LEADER_NAME not in annotations:
         return pod
-    # A leader that is one too many is in the first subgroup. None is where subgroups have one pod.
+    # If the leader makes the group one pod too large, it is in the first subgroup. Subgroups of one
+    # pod do not have it.
     extra = members % size != 0 and (members - 1) % size == 0
     index = (ordinal - extra) // size
     return _in_subgroup(pod, annotations[LEADER_NAME], str(index))
@@ -307,10 +311,10 @@ def _workers(source: Source, read: _Set, group: int) -> Body:
 
 
 def _beside_leader(source: Source, made: Body, leader: str, layer: str) -> Body:
-    """Return a worker that is held to the domain of its leader, if it asks for one of its own.
+    """Return a worker that must stay in the domain of its leader, if a domain is requested.
 
-    The controller selects the nodes by the label of the leader's node. As long as it has none, the
-    leader's own affinity says the same.
+    The controller selects nodes by the label of the leader's node. While the leader has no node,
+    its own affinity has the same effect.
     """
     if not layer:
         return made

@@ -1,4 +1,4 @@
-"""Workloads that ask for a gang in a place that their pods do not get it from."""
+"""Workloads that request a gang in a field from which their pods do not get it."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
@@ -24,7 +24,7 @@ OF_JOB_SET: Final = "spec.replicatedJobs[].template.spec.template"
 STATEFUL_SET: Final = "StatefulSet"
 JOB_SET: Final = refs.JOB_SET.object_kind
 ENDED: Final = frozenset({"Complete", "Completed", "Failed"})
-"""Conditions of Jobs and JobSets that run no pods any more."""
+"""Conditions of Jobs and JobSets that run no more pods."""
 
 
 _LABELS: Final = keys.POD_GROUP_NAMES | keys.POD_GROUP_LABELS | {annotations.ROLE}
@@ -38,7 +38,7 @@ _ANNOTATIONS: Final = (
         annotations.NETWORK_TOPOLOGY_INDEX,
     }
 )
-"""Annotations that are read only from pods, so they belong in the pod template."""
+"""Annotations that are read only on pods, so they belong in the pod template."""
 _NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *keys.FOREIGN}
 _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
 """Keys that make pods a gang. They do nothing here, and are no fault if the template has one."""
@@ -63,7 +63,7 @@ def of_job_set(
     conditions: Iterable[Condition],
     counted_in_vain: str = "",
 ) -> MisplacedRequest | None:
-    """Return the same of a JobSet; also if only the pods of some replicatedJobs are a gang.
+    """Return the same for a JobSet; also if only the pods of some replicatedJobs are a gang.
 
     `counted_in_vain` is the PodGroup of all its pods if they can never exist together.
     """
@@ -122,7 +122,7 @@ def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
 
 
 def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
-    """Return where options of gangs belong: in the template, unless an object describes these."""
+    """Return where options of gangs belong: in the template, unless an object has the gang."""
     by_members = refs.ANNOTATION.name
     named = [
         (named_gang_of(Pod(each.metadata, each.spec)), each.asks_for_gang()) for each in templates

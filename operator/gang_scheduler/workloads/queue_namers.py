@@ -1,7 +1,7 @@
-"""Workloads that name the queue of pods that do not name their workload.
+"""Workloads that name a queue for pods which do not name the workload.
 
-The webhooks of Kueue copy the name from a Deployment or a StatefulSet to its pods, and charge an
-AppWrapper as a whole. Without them only the object has the name.
+Kueue's webhooks copy the name from a Deployment or a StatefulSet to its pods, and charge an
+AppWrapper as a whole. Without these webhooks, only the object has the name.
 """
 
 from collections.abc import Iterator, Mapping

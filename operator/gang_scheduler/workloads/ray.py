@@ -39,7 +39,7 @@ NODE_TYPE: Final = "ray.io/node-type"
 GROUP: Final = "ray.io/group"
 HEAD, WORKER = "head", "worker"
 NODES: Final = (HEAD, WORKER)
-"""The pods that make a cluster, in rank order. Others with its label clean up after it."""
+"""The pods that form a cluster, in rank order. Other pods with its label clean up after it."""
 CLUSTERS: Final = served("rayclusters.ray.io", "v1", "v1alpha1")
 
 
@@ -67,7 +67,7 @@ class WorkerGroup(Wire, frozen=True):
 
     @property
     def least(self) -> int:
-        """How many pods the group has if it is scaled down as far as it may be."""
+        """The least number of pods to which the group may be scaled down."""
         return self._pods(self.min_replicas)
 
     def _pods(self, replicas: int) -> int:
@@ -99,7 +99,7 @@ def name_of(source: Pod) -> str:
 
 
 def role_of(metadata: Metadata) -> str:
-    """Return the role of a pod: the head, or the worker group that it is in."""
+    """Return the role of a pod: the head, or its worker group."""
     node_type = metadata.labels.get(NODE_TYPE)
     if node_type == WORKER:
         return _role(metadata.labels.get(GROUP, ""))
@@ -132,7 +132,10 @@ def read(body: Body) -> GangObject:
 
 
 def _is_elastic(source: RayCluster) -> bool:
-    """Return whether the number of workers is not fixed: Ray scales, or the cluster is to grow."""
+    """Return whether the number of workers may change.
+
+    Either Ray scales the cluster, or it is elastic.
+    """
     is_ours = annotations.ELASTIC in source.metadata.annotations
     return source.spec.enable_in_tree_autoscaling or is_ours
 
@@ -144,7 +147,7 @@ def _roles(spec: RayClusterSpec, *, is_elastic: bool) -> Iterator[Role]:
 
 
 def _role(group: str) -> str:
-    """Return the role of the workers of a group: its name, if that is not the head's."""
+    """Return the role of the workers of a group: its name, unless that is the head's."""
     return f"{group}-{WORKER}" if group == HEAD else group
 
 
@@ -346,8 +349,8 @@ def _check_template(template: PodTemplate, where: str) -> None:
 
 
 # RayJobs that wait suspended. Once a RayJob is started, its RayCluster describes its gang. KubeRay
-# gives the RayCluster another name each time: until it exists, the members are a gang with the
-# name of the RayJob.
+# gives the RayCluster a new name each time: until it exists, the members are a gang with the name
+# of the RayJob.
 
 RAY_JOB_SOURCE: Final = GangSource("RayJob", "RayJob")
 

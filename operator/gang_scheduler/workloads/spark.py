@@ -1,7 +1,7 @@
-"""SparkApplications: their executors are a gang if they ask for it.
+"""SparkApplications: their executors are a gang if they opt in.
 
 The driver creates the executors when it runs, so it is no member. Their number is in the
-SparkApplication, or in the executors themselves where `spark-submit` made the driver.
+SparkApplication, or in the executors themselves if `spark-submit` created the driver.
 """
 
 import math
@@ -44,7 +44,7 @@ INSTANCES: Final = "spark.executor.instances"
 LEAST: Final = "spark.dynamicAllocation.minExecutors"
 DYNAMIC: Final = "spark.dynamicAllocation.enabled"
 DEFAULT_EXECUTORS: Final = 2
-"""How many executors there are if nothing says it."""
+"""The number of executors if none is set."""
 
 
 class Executor(Labelled, frozen=True):
@@ -78,7 +78,7 @@ class SparkApplication(Wire, frozen=True):
 
 
 def name_of(source: pod_wire.Pod) -> str:
-    """Return the SparkApplication of an executor, else the id that Spark gave it; "" for others."""
+    """Return the SparkApplication of an executor, else its Spark id; "" for other pods."""
     labels = source.metadata.labels
     if labels.get(ROLE) != EXECUTOR:
         return ""
@@ -91,7 +91,7 @@ def role_of(metadata: Metadata) -> str:
 
 
 def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None) -> GangSpec | None:
-    """Return the gang of executors: as many as they say, else as their SparkApplication does."""
+    """Return the gang of executors, with the number in them, else in their SparkApplication."""
 
     def least(pod: Pod, _: tuple[Role, ...]) -> int:
         said = fields.whole_number(pod.annotations, annotations.GANG_MIN_AVAILABLE, None)
@@ -133,7 +133,7 @@ def _least(spec: SparkApplicationSpec) -> int:
 
 
 def _instances(spec: SparkApplicationSpec, default: int) -> int:
-    """Return how many executors an application asks for."""
+    """Return how many executors an application requests."""
     instances = spec.executor.instances
     return _number(spec.spark_conf.get(INSTANCES, ""), default) if instances is None else instances
 
@@ -197,7 +197,7 @@ class _Application(SparkApplication, frozen=True):
 
 
 def spark_application(source: Source) -> Iterator[Body]:
-    """Yield the driver, and the executors that it asks for at first. Raises InvalidField."""
+    """Yield the driver, and the executors that it requests at first. Raises InvalidField."""
     spec = source.read(_Application).spec
     for role in (DRIVER, EXECUTOR):
         if role not in part(source.body, "spec"):
@@ -235,7 +235,7 @@ def _executors(source: Source, spec: _Spec, executor: _Pod, driver: Body) -> Ite
 
 
 def _at_first(spec: _Spec) -> int:
-    """Return how many executors the driver asks for at first."""
+    """Return how many executors the driver requests at first."""
     dynamic = spec.dynamic_allocation
     if dynamic.enabled:
         return max(dynamic.min_executors or 0, dynamic.initial_executors, _instances(spec, 0))
@@ -247,7 +247,7 @@ def _id(pod: Body) -> int:
 
 
 def _with_volumes(spec: _Spec, role: str, pod: Body, id_: str = "") -> Iterator[Body]:
-    """Yield the claims that Spark makes for a pod, and the pod with its volumes."""
+    """Yield the claims that Spark creates for a pod, and the pod with its volumes."""
     name, own = pod["metadata"]["name"], pod["spec"]
     for each in _claims(spec.spark_conf, role, name, id_):
         metadata = controllers.owned(pod, each["metadata"]["name"])
@@ -364,12 +364,12 @@ REQUIRED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "nfs": ("server", "path"),
     CLAIM: ("claimName",),
 }
-"""The types of volumes that Spark knows, and which options each must have."""
+"""The types of volumes that Spark supports, and the required options of each."""
 OTHER_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "hostPath": ("type",),
     "emptyDir": ("medium", "sizeLimit"),
 }
-"""Which other options are fields of a volume; a claim that Spark makes has others."""
+"""Other options that are fields of a volume; claims that Spark creates have different ones."""
 VOLUME_OPTION: Final = re.compile(
     r"spark\.kubernetes\.(?P<role>\w+)\.volumes\."
     r"(?P<type>[^.]+)\.(?P<name>[^.]+)\.(?P<part>[^.]+)\.(?P<option>.+)"
@@ -391,7 +391,7 @@ def _volumes(conf: Mapping[str, str], role: str, pod: str, id_: str) -> list[Bod
 
 
 def _local_directories(conf: Mapping[str, str], present: Iterable[Body]) -> list[Body]:
-    """Return the local directories of a pod; none if a volume that is present is one."""
+    """Return the local directories of a pod; none if an existing volume is one."""
     if any(str(each.get("name")).startswith(LOCAL) for each in present):
         return []
     number = len(conf.get(LOCAL_DIRS, "").split(","))
@@ -399,7 +399,7 @@ def _local_directories(conf: Mapping[str, str], present: Iterable[Body]) -> list
 
 
 def _claims(conf: Mapping[str, str], role: str, pod: str, id_: str) -> Iterator[Body]:
-    """Yield the name and the spec of each claim that Spark makes for a pod."""
+    """Yield the name and the spec of each claim that Spark creates for a pod."""
     for i, each in enumerate(_volumes_said(conf, role)):
         size = each.options.get("sizeLimit")
         if each.type != CLAIM or size is None:

@@ -39,9 +39,9 @@ from gang_scheduler.workloads.kind import Kind
 from gang_scheduler.workloads.table import DECLARING_NO_MEMBERS, LEAVING_SUSPENDED
 from gang_scheduler.workloads.virtual_pods import gang_of_others
 
-# The nodes planned for the members of a started workload, as its annotation has them, in the order
-# of the members. `node-1*8,node-2*8` are 16 members on two nodes; `node-1,,node-2` are three
-# members, and the second has no place.
+# The planned nodes of the members of a started workload, in its annotation, in the order of the
+# members. `node-1*8,node-2*8` are 16 members on two nodes; `node-1,,node-2` are three members, and
+# the second has no place.
 
 LONGEST: Final = 100_000
 """In bytes; all annotations of an object may have 256 KiB together."""
@@ -55,7 +55,7 @@ def written_planned_nodes(nodes: Iterable[str]) -> str:
 
 
 def read_planned_nodes(text: str) -> tuple[str, ...]:
-    """Return the nodes in an annotation; none if it cannot be read."""
+    """Return the nodes in an annotation; none if it is unreadable."""
     if not text or len(text) > LONGEST:
         return ()
     try:
@@ -78,7 +78,7 @@ def _nodes(text: str) -> Iterator[str]:
 
 # Additions of an admission to the pod templates of a workload, and their removal. An annotation of
 # the workload lists them; it is written with the additions in one patch. An addition is removed
-# only if it is still there unchanged: where a user has changed it since, the user's version stays.
+# only if it is still there unchanged: if a user has changed it since, the user's version stays.
 
 Document = MutableMapping[str, Any]
 LONGEST_ADDITION: Final = 200_000
@@ -134,7 +134,7 @@ def _added(document: Mapping[str, Any]) -> Iterator[_Added]:
     try:
         yield from msgspec.json.decode(text, type=list[_Added])
     except (msgspec.DecodeError, UnicodeError):
-        # A user may have written anything there: then nothing is known to be ours.
+        # A user may have written anything there, in which case nothing is removed.
         return
 
 
@@ -185,7 +185,7 @@ def _set(pod: Document, field: str, value: Any) -> None:  # noqa: ANN401 - a lis
 
 
 def _pod_at(document: Any, path: TemplatePath) -> Document | None:  # noqa: ANN401 - any JSON.
-    """Return the `spec` of the template at a path; None where there is none."""
+    """Return the `spec` of the template at a path; None if there is none."""
     found = document
     for step in (*path, "spec"):
         try:
@@ -196,7 +196,7 @@ def _pod_at(document: Any, path: TemplatePath) -> Document | None:  # noqa: ANN4
 
 
 def _written(toleration: Toleration) -> dict[str, str]:
-    """Return a toleration as the API server keeps it."""
+    """Return a toleration in the form in which the API server stores it."""
     fields = {
         "key": toleration.key,
         "operator": toleration.operator,
@@ -211,7 +211,7 @@ Read = Callable[[Body], GangObject]
 
 
 def reading(kind: str, gvr: GVR, read: Read) -> Read:
-    """Return a reader that also tells whether a workload waits suspended, or was started."""
+    """Return a reader that also finds out whether a workload waits suspended, or was started."""
     return functools.partial(_read, kind, gvr, read) if kind in table.SUSPENDABLE else read
 
 
@@ -295,7 +295,7 @@ def _owned(
 
 
 def _expanded(expand: Callable[[], tuple[VirtualGang, ...]]) -> tuple[VirtualGang, ...]:
-    """Return the members of a workload that runs; none if it cannot be expanded."""
+    """Return the members of a running workload; none if they cannot be derived."""
     try:
         return tuple(map(virtual_pods.uneditable, expand()))
     except InvalidField:
@@ -308,7 +308,7 @@ def _keys(described: GangObject) -> tuple[GangKey, ...]:
 
 
 def _typed(kind: str, gvr: GVR, body: Body) -> Body:
-    """Return an object with its kind, which objects in lists do not have."""
+    """Return an object with its kind, which objects in lists lack."""
     typed: Body = without_nulls({"apiVersion": gvr.api_version, "kind": kind, **body})
     return typed
 
@@ -328,12 +328,12 @@ def _inside(tree: Any, step: Any) -> Any:  # noqa: ANN401 - any JSON value.
 
 
 def _at_once(described: GangObject) -> int:
-    """Return how many pods the spec of a Job asks for; 0 for other workloads."""
+    """Return how many pods the spec of a Job requests; 0 for other workloads."""
     return described.pods.at_once if described.pods is not None else 0
 
 
 def _awaits_ends(spec: Body) -> bool:
-    """Return whether pods of a Job that terminate keep their places until they have ended."""
+    """Return whether terminating pods of a Job keep their places until they have ended."""
     by_policy = "Failed" if spec.get("podFailurePolicy") else ""
     return (spec.get("podReplacementPolicy") or by_policy) == "Failed"
 
@@ -407,7 +407,7 @@ def _spec_of(
     other: GangSpec | None,
     request: QueueRequest | None,
 ) -> GangSpec:
-    """Return the spec of members that are no gang once they exist: they start all at once."""
+    """Return the spec of members that will be in no gang: they start all at once."""
     first = gang.pods.prototypes[0]
     return GangSpec(
         key=gang.key,

@@ -53,7 +53,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 """All kinds. If several fit a pod or a name, the first one counts."""
 
 WATCHED: Final = tuple(each for each in KINDS if each.read is not None)
-"""The kinds that are read from the cluster. The others only exist in the input of `simulate`."""
+"""The kinds that are read from the cluster. Other kinds exist only in the input of `simulate`."""
 PODS: Final = tuple(each.pods for each in KINDS if each.pods is not None)
 BY_DEFAULT: Final = tuple(each.source.name for each in PODS if each.by_default)
 """The kinds whose pods are gangs by default; a setting can change that."""
@@ -79,7 +79,7 @@ BY_MEMBERS: Final[Mapping[str, ByMembers]] = {
         if each.gang_source is not None and each.by_members is not None
     },
 }
-"""How members describe their gang, where they do."""
+"""For kinds whose members describe their gang: how they do."""
 
 WITH_ROLES: Final = frozenset(
     each.gang_source.name for each in KINDS if each.gang_source is not None and each.has_roles
@@ -97,7 +97,7 @@ MEMBERSHIP: Final = membership()
 SUSPENDABLE: Final[Mapping[str, Kind]] = {
     each.name: each for each in KINDS if each.suspend is not None
 }
-"""The kinds that can wait suspended. A setting says which of them the scheduler manages."""
+"""The kinds that can wait suspended. A setting selects those that the scheduler manages."""
 SUSPENSIONS: Final[Mapping[str, Suspend]] = {
     each.name: each.suspend for each in KINDS if each.suspend is not None
 }
@@ -161,7 +161,7 @@ def _kind_of(body: Body) -> Kind | None:
 def pods_of(body: Body, most: int) -> Iterator[Body]:
     """Yield the pods of a workload that is started now, as if none of them existed yet.
 
-    Raises InvalidField for a workload that is refused, or that creates more than `most` pods.
+    Raises InvalidField for a workload that would be refused, or that creates more than `most` pods.
     """
     left = most
     for each in _created(Source(body)):
@@ -198,7 +198,7 @@ def _created(source: Source) -> Iterator[Body]:
 
 
 def has_ended(body: Body) -> bool:
-    """Return whether the status of a workload says by a phase that it has ended."""
+    """Return whether the phase in the status of a workload says that it has ended."""
     kind = _kind_of(body)
     return kind is not None and kind.phase.has_ended(body)
 

@@ -24,10 +24,10 @@ from gang_scheduler.workloads.kind import IsLate
 Body = Mapping[str, Any]
 
 MOST_MEMBERS: Final = 10_000
-"""The most pods and Jobs of a workload that waits: a short object can ask for any number."""
+"""The most pods and Jobs of a waiting workload: a short object can request any number."""
 MOST_SLOTS: Final = 1 << 16
 MOST_SIZES: Final = 512
-"""How many different lists of members are shared by the workloads that have them."""
+"""At most this many different lists of members are shared by workloads with equal ones."""
 
 
 def gang_of_others(workload: ManagedWorkload) -> GangKey:
@@ -53,7 +53,7 @@ class _OfTemplate:
 
 
 def bodies_of(body: Body) -> Iterator[Body]:
-    """Yield the members as objects. Raises InvalidField for a workload that is refused."""
+    """Yield the members as objects. Raises InvalidField for a workload that would be refused."""
     table.check_number(body, MOST_MEMBERS)
     return table.pods_of(_started(body), MOST_MEMBERS)
 
@@ -61,9 +61,9 @@ def bodies_of(body: Body) -> Iterator[Body]:
 def gangs_of(
     workload: ManagedWorkload, body: Body, *, by_default: bool = False
 ) -> tuple[VirtualGang, ...]:
-    """Return the members by gang. Raises InvalidField for a workload that is refused.
+    """Return the members by gang. Raises InvalidField for a workload that would be refused.
 
-    `by_default`: pods of JobSets are gangs without asking for it.
+    `by_default`: pods of JobSets are gangs without opting in.
     """
     is_late = _lateness(body)
     paths = {id(spec): path for path, spec in templates_in(body)}
@@ -92,7 +92,7 @@ def gangs_of(
 
 
 def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKey:
-    """Return the gang that a member waits in."""
+    """Return the gang in which a member waits."""
     if workload.kind in table.OWNERS:
         return gang_of_others(workload)
     if pod.gang.source != refs.SINGLE.name:
@@ -104,7 +104,7 @@ def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKe
 
 
 def _is_of_its_job(prototype: Pod) -> bool:
-    """Return whether a pod asks for something that applies to each Job of a template separately."""
+    """Return whether a pod has a request that applies to each Job of a template separately."""
     return prototype.podset is not None or bool(exclusive_topology.layer_of(prototype.annotations))
 
 
@@ -136,12 +136,12 @@ def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> V
 
 
 _slot: Final = functools.lru_cache(MOST_SLOTS)(Slot)
-"""The same object for equal ones: most workloads number their members alike."""
+"""Equal values share one object: most workloads number their members in the same way."""
 
 
 @functools.lru_cache(MOST_SIZES)
 def _shared(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-    # The same object for equal ones: most workloads of one size have the same.
+    # Equal values share one object: most workloads of one size have the same.
     return slots
 
 

@@ -116,7 +116,7 @@ def read(body: Body) -> GangObject:
 
 
 def _roles(spec: PodGroupSpec) -> tuple[Role, ...]:
-    """Return the tasks with the least of each; none if Volcano only counts the total."""
+    """Return the tasks with the least number of each; none if Volcano only counts the total."""
     least = {task: number for task, number in spec.min_task_member.items() if number > 0}
     if not least or sum(least.values()) != spec.min_member:
         return ()
@@ -124,7 +124,7 @@ def _roles(spec: PodGroupSpec) -> tuple[Role, ...]:
 
 
 def _min_resources(spec: PodGroupSpec) -> tuple[tuple[str, int], ...]:
-    """Return the resources of the quorum, without the names that only ResourceQuotas count."""
+    """Return the resources of the quorum, without names that only ResourceQuotas count."""
     asked = {
         name.removeprefix(REQUESTS): amount
         for name, amount in spec.min_resources.items()
@@ -152,8 +152,8 @@ def _job_of(metadata: Metadata) -> GangKey | None:
 def _ray_cluster_of(metadata: Metadata) -> GangKey | None:
     """Return the RayCluster that a PodGroup was made for; None for any other PodGroup.
 
-    KubeRay writes minMember once. Where Ray or a user scales the RayCluster later, minMember stays,
-    and only the RayCluster says how many pods there will be.
+    KubeRay writes minMember only once. If Ray or a user scales the RayCluster later, minMember
+    stays the same, and only the RayCluster shows how many pods there will be.
     """
     owner = metadata.controller
     if (owner.kind, _group(owner)) != ray.CLUSTER_KIND.key:
@@ -274,7 +274,7 @@ def job(source: Source) -> Iterator[Body]:
 
 
 def _ignored(source: Source, spec: _Spec, tasks: Mapping[str, _Task]) -> Iterator[str]:
-    """Yield a note if the Job needs fewer pods than its tasks, so that theirs is ignored."""
+    """Yield a note if the Job's minAvailable is below its tasks' minima: those are ignored."""
     least = sum(each.least for each in tasks.values())
     if 0 < spec.min_available < least and any(each.min_available for each in tasks.values()):
         yield (
@@ -285,7 +285,7 @@ def _ignored(source: Source, spec: _Spec, tasks: Mapping[str, _Task]) -> Iterato
 
 
 def _group_name(source: Source) -> str | None:
-    """Return the name of the PodGroup that the Job has already."""
+    """Return the name of the PodGroup that the Job already has."""
     return next((each["metadata"]["name"] for each in source.owned("PodGroup")), None)
 
 

@@ -1,4 +1,4 @@
-"""AppWrappers: the queue that they name, and their components."""
+"""AppWrappers: the queue that they name, and the objects that they wrap."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class _Wrapper(Wire, frozen=True):
 
 
 def app_wrapper(source: Source) -> Iterator[Body]:
-    """Yield the objects that an AppWrapper wraps, with its label on their pods' templates.
+    """Yield the objects that an AppWrapper wraps, with its label on their pod templates.
 
     Raises InvalidField that names the field and the value.
     """

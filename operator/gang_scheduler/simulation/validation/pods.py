@@ -66,7 +66,7 @@ def without_limit(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Iterator[InvalidField]:
-    """Yield the faults of a request, compared with its limit."""
+    """Yield the faults of a request compared with its limit."""
     field = f"{where}.requests[{name}]"
     exact = is_extended(name) or _is_huge_pages(name)
     if name not in limits:
@@ -84,7 +84,7 @@ def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Itera
 
 
 def is_extended(name: str) -> bool:
-    """Return whether a resource is counted in whole pieces, as GPUs are."""
+    """Return whether a resource is counted in whole units, like GPUs."""
     return "/" in name and NATIVE not in name and not name.startswith(REQUESTS_OF_QUOTAS)
 
 
@@ -142,7 +142,7 @@ def _of_container(container: Spec, where: str, *, of_template: bool) -> Iterator
     yield from faults(asked, f"{where}.resources", limits_may_come=not of_template)
     for number, each in enumerate(container.get("ports", ())):
         for field in ("containerPort", "hostPort"):
-            # 0 is none: a hostPort that is not requested.
+            # 0 stands for no port: a hostPort that is not requested.
             least = 0 if field == "hostPort" else 1
             if not least <= each.get(field, least) <= GREATEST_PORT:
                 path = f"{where}.ports[{number}].{field}"
@@ -162,7 +162,7 @@ def _of_names(spec: Spec, where: str) -> Iterator[InvalidField]:
 
 
 def twice(named: Iterable[tuple[str, Any]]) -> Iterator[InvalidField]:
-    """Yield each field with the value of an earlier one."""
+    """Yield each field whose value repeats an earlier one."""
     seen: dict[object, str] = {}
     for path, name in named:
         if seen.setdefault(name, path) != path:
@@ -197,9 +197,9 @@ def _of_tolerations(given: Iterable[Spec], where: str) -> Iterator[InvalidField]
 
 
 def restart_policy(spec: Spec, where: str, *allowed: str) -> Iterator[InvalidField]:
-    """Yield that a template has a restartPolicy that its workload cannot have.
+    """Yield a fault if a template has a restartPolicy that its workload cannot have.
 
-    Without one it is Always.
+    A template without one has Always.
     """
     given = spec.get("restartPolicy") or ""
     if (given or "Always") in allowed:
@@ -214,7 +214,7 @@ def restart_policy(spec: Spec, where: str, *allowed: str) -> Iterator[InvalidFie
 
 
 def exactly_one(given: Spec, fields: Iterable[str], where: str) -> Iterator[InvalidField]:
-    """Yield that an object has none of these fields, or several."""
+    """Yield a fault unless an object has exactly one of these fields."""
     fields = tuple(fields)
     there = [each for each in fields if given.get(each) is not None]
     if len(there) != 1:

@@ -38,7 +38,7 @@ NOT_REQUIRED: Final = frozenset(
         ("scheduling.v1.PriorityClass", "value"),
     }
 )
-"""Fields that an API server sets to zero if they are missing, against its own schema."""
+"""Fields that an API server sets to zero if they are missing, although its schema requires them."""
 Schema = Mapping[str, Any]
 
 
@@ -61,7 +61,10 @@ def has(api_version: str, kind: str) -> bool:
 
 
 class _Schema:
-    """The schema of one kind. `only_names`: others look at the values."""
+    """The schema of one kind.
+
+    With `only_names`, values are not checked here, since other code does.
+    """
 
     def __init__(self, root: Schema, types: Mapping[str, Schema], *, only_names: bool) -> None:
         self._root = root
@@ -150,7 +153,7 @@ def _dotted(location: Sequence[int | str]) -> str:
 
 
 def _scalar(schema: Schema) -> CoreSchema:
-    """Return the schema of a value without parts that are known."""
+    """Return the schema of a value that has no known fields."""
     if "enum" in schema:
         # A text without letters counts as absent.
         return core_schema.literal_schema([*schema["enum"], ""])
@@ -192,7 +195,7 @@ _BESIDE: Final[Schema] = {
 
 
 def _ours() -> Iterator[tuple[str, type]]:
-    """Yield the kinds of CRDs that this product brings, and a PodGroup that is read like ours."""
+    """Yield the kinds of this product's CRDs, and a PodGroup kind that is read in the same way."""
     for each in crds.DEFINITIONS:
         yield f"{each.model.GROUP}/{each.model.VERSION}", each.model
     yield SCHED_PLUGINS_POD_GROUPS.api_version, PodGroup

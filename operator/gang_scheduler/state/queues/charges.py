@@ -28,7 +28,7 @@ Flavors = tuple[tuple[str, str], ...]
 
 
 class _Asked(NamedTuple):
-    """The inputs that decide flavors: the decided flavors, and the node where it matters."""
+    """The inputs that decide flavors: decided flavors, and the node if it matters."""
 
     ref: QueueRef
     decided: Flavors
@@ -52,7 +52,7 @@ class ChargedFlavors:
         self._known: dict[_Asked, Flavors] = {}
 
     def of(self, ref: QueueRef, decided: Flavors = (), node: str = "") -> Flavors:
-        """Return the flavors of a pod on a node; without a node, the first that the queue has."""
+        """Return the flavors of a pod on a node; without a node, the first flavors of the queue."""
         groups = self._groups_of(ref)
         matters = bool(node) and (bool(decided) or any(len(each.flavors) > 1 for each in groups))
         asked = _Asked(ref, decided, node if matters else "")
@@ -77,9 +77,9 @@ class ChargedFlavors:
         return tuple(sorted(found.items()))
 
     def _counts(self, name: str, group: ResourceGroup, asked: _Asked) -> bool:
-        """Return whether a decided flavor is believed: users may write any on pods that run.
+        """Return whether a decided flavor counts: users may write any flavor on running pods.
 
-        One that the queue has not, or no more, has no quota: it is, where the node is of that kind.
+        A flavor without quota in the queue counts only if the node belongs to it.
         """
         flavor = self._flavors.get((asked.ref.product, name))
         if name in group.flavors or flavor is None or not asked.node or not flavor.node_labels:
@@ -87,7 +87,7 @@ class ChargedFlavors:
         return self._has(asked.ref.product, self._labels_of(asked.node), name)
 
     def _first(self, group: ResourceGroup, asked: _Asked) -> str:
-        """Return the first flavor that has the node; the first of all if none has it."""
+        """Return the first flavor that has the node; if none has it, the first of all."""
         if not asked.node:
             return group.flavors[0]
         labels = self._labels_of(asked.node)
@@ -111,7 +111,7 @@ class ChargedFlavors:
 
 
 def _governed(queue_set: QueueSet, product: Product) -> tuple[ResourceGroup, ...]:
-    """Return each resource that queues of a product govern, with the flavors that they have."""
+    """Return each resource for which queues of a product have quota, with its flavors."""
     found: dict[str, set[str]] = {}
     for queue in queue_set.queues:
         if queue.ref.product is product:
@@ -157,7 +157,7 @@ class Sums(Generic[K]):
         self._changed: set[K] = set()
 
     def add(self, queue: K, amounts: Amounts, number: int) -> None:
-        """Add amounts to a queue this many times; take them away if the number is negative."""
+        """Add amounts to a queue this many times; a negative number takes them away."""
         sums = self._sums.get(queue)
         if sums is None:
             sums = self._sums[queue] = {}
@@ -166,7 +166,7 @@ class Sums(Generic[K]):
         self._changed.add(queue)
 
     def settle(self) -> tuple[bool, set[K]]:
-        """Show the present sums; return whether any has changed, and which have fallen."""
+        """Publish the present sums; return whether any has changed, and which have fallen."""
         before: dict[K, Charge] = {ref: self.shown.get(ref, {}) for ref in self._changed}
         for ref in self._changed:
             after = {key: amount for key, amount in self._sums[ref].items() if amount}
@@ -182,7 +182,10 @@ class Sums(Generic[K]):
 
 
 class Tallies:
-    """The entries of pods, and their sums. `group_of` gives one gang for each group of gangs."""
+    """The entries of pods, and their sums.
+
+    `group_of` returns one gang for each group of gangs.
+    """
 
     def __init__(self, group_of: Callable[[GangKey], GangKey]) -> None:
         self.entries: dict[str, Entry] = {}
@@ -202,7 +205,7 @@ class Tallies:
         self._usage = QueueUsage()
 
     def put(self, uid: str, entry: Entry | None) -> None:
-        """Count a pod as this, and as nothing else; None counts it no more."""
+        """Count a pod by this entry only; None stops counting it."""
         before = self.entries.get(uid)
         if before is entry or before == entry:
             return
@@ -246,13 +249,16 @@ class Tallies:
         return self._usage, freed
 
     def _charge_of(self, amounts: Amounts) -> Charge:
-        """Return amounts as a charge: the same object for pods alike."""
+        """Return amounts as a charge: one object for similar pods."""
         if len(self._charges) > MOST_CHARGES:
             self._charges.clear()
         return self._charges.setdefault(amounts, dict(amounts))
 
     def _count(self, entry: Entry, sign: int) -> None:
-        """Count an entry. The members of a gang have one entry, and mostly come one by one."""
+        """Count an entry.
+
+        The members of a gang share one entry, and mostly come one by one.
+        """
         if entry is not self._same:
             self._add_counted()
             self._same = entry
@@ -264,7 +270,7 @@ class Tallies:
         self._same, self._number = None, 0
 
     def _add(self, entry: Entry, number: int) -> None:
-        """Add this many pods with this entry; take them away if the number is negative."""
+        """Add this many pods with this entry; a negative number takes them away."""
         if entry.waits:
             self._asked.add(entry.ref, entry.amounts, number)
             return

@@ -1,7 +1,7 @@
-"""Queues and flavors of all products, and the set of them that is in force.
+"""Queues and flavors of all products, and the present set of them.
 
-Plain synchronous code, a part of the cache. Lazy: the set is made when it is first needed, and
-then once for as long as no object changes.
+Plain synchronous code, a part of the cache. Lazy: the set is made when it is first needed, and kept
+until an object changes.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -56,10 +56,10 @@ class DeclaredQueues:
         self._served = frozenset({Product.OURS})
         self._set: QueueSet | None = None
         self.provisioned: Callable[[], Mapping[str, ProvisioningRules]] = dict
-        """The admission checks that are answered here, by buying nodes, and how."""
+        """The admission checks that this scheduler answers by requesting nodes, and how."""
 
     def outdated(self) -> None:
-        """Make the set again: objects that queues refer to have changed."""
+        """Make the set again later: objects that queues refer to have changed."""
         self._set = None
 
     def queue_set(self) -> QueueSet | None:
@@ -88,7 +88,7 @@ class DeclaredQueues:
         return {each.queue.ref: each.recent for each in found if each.recent is not None}
 
     def editions(self, ref: QueueRef) -> Iterator[tuple[str, int]]:
-        """Yield the uid and the generation of a queue and of all above it that are declared."""
+        """Yield the uid and the generation of a queue and of its ancestors, if declared."""
         return ((each.uid, each.generation) for each in self._upwards(ref))
 
     def saving(self, ref: QueueRef | None) -> SavingRules:
@@ -100,7 +100,7 @@ class DeclaredQueues:
         )
 
     def _upwards(self, ref: QueueRef) -> Iterator[DeclaredQueue]:
-        """Yield a queue and all above it that are declared."""
+        """Yield a queue and its ancestors, as far as they are declared."""
         seen: set[QueueRef] = set()
         while (declared := self.declared.get(self._uids.get(ref, ""))) and ref not in seen:
             seen.add(ref)
@@ -116,7 +116,7 @@ class DeclaredQueues:
         return {u for u, each in self._flavors.items() if each.flavor.product is product}
 
     def upsert(self, declared: DeclaredQueue) -> bool:
-        """Add or replace a queue; return whether it declares something else than before."""
+        """Add or replace a queue; return whether its declaration has changed."""
         uid = self._uids.get(declared.queue.ref, declared.uid)
         if uid != declared.uid:
             # The deletion of an earlier object of this name was missed.
@@ -134,7 +134,7 @@ class DeclaredQueues:
         return self._changed(before is not None)
 
     def upsert_flavor(self, declared: DeclaredFlavor) -> bool:
-        """Add or replace a flavor; return whether it is another than before."""
+        """Add or replace a flavor; return whether it has changed."""
         flavor = declared.flavor
         named = [
             each
@@ -151,14 +151,14 @@ class DeclaredQueues:
         return self._changed(self._flavors.pop(uid, None) is not None)
 
     def enforce(self, product: Product, *, enforced: bool) -> bool:
-        """Note whether the quotas of a product are ours to enforce; return whether that is new."""
+        """Note whether this scheduler enforces a product's quotas; return whether that is new."""
         others = self._unenforced - {product}
         unenforced = others if enforced else others | {product}
         changed, self._unenforced = unenforced != self._unenforced, unenforced
         return self._changed(changed)
 
     def serve(self, product: Product, *, served: bool) -> bool:
-        """Note whether there may be queues of a product; return whether that is new."""
+        """Note whether a product may have queues; return whether that is new."""
         others = self._served - {product}
         now = others | {product} if served else others
         changed, self._served = now != self._served, now
@@ -193,7 +193,7 @@ class DeclaredQueues:
 
 
 def _provisioned(queue: Queue, known: Mapping[str, ProvisioningRules]) -> Queue:
-    """Return a queue without the admission checks that are answered by buying nodes."""
+    """Return a queue without the admission checks that are answered by requesting nodes."""
     if not known:
         return queue
     found: dict[str, ProvisioningRules] = {}
@@ -218,12 +218,15 @@ def _alike(one: DeclaredQueue, other: DeclaredQueue) -> bool:
 
 
 def _same(one: Queue | Flavor, other: Queue | Flavor) -> bool:
-    """Return whether all fields are equal: these nouns are compared by identity."""
+    """Return whether all fields are equal.
+
+    The == of these types compares identity.
+    """
     return all(getattr(one, each.name) == getattr(other, each.name) for each in fields(one))
 
 
 def _shared(flavors: Iterable[Flavor]) -> Iterator[Flavor]:
-    """Yield for each product the flavors that its queues may name: its own, else the others'."""
+    """Yield for each product the flavors that its queues may name: its own, else others'."""
     by_product: dict[Product, Mapping[str, Flavor]] = {}
     known = sorted(flavors, key=lambda each: (each.name, each.product))
     for product in (Product.OURS, Product.KUEUE):
@@ -243,9 +246,9 @@ T = TypeVar("T", bound=HasUid)
 
 
 class ByName(Generic[K, T]):
-    """The objects of one kind by their names, which outlive their uids.
+    """The objects of one kind by name, since a new object of a name replaces the old one.
 
-    `changed` is called when one of them says something else.
+    `changed` is called when the content of one changes.
     """
 
     def __init__(self, key: Callable[[T], K], changed: Callable[[], None] | None = None) -> None:
@@ -263,7 +266,7 @@ class ByName(Generic[K, T]):
         return self._keys.keys()
 
     def upsert(self, noun: T) -> bool:
-        """Add or replace an object; return whether it says something else than before."""
+        """Add or replace an object; return whether its content has changed."""
         key = self._key(noun)
         before = self.all.get(key)
         if before is not None:
@@ -307,7 +310,7 @@ class KueueObjects:
         )
 
     def provisioning(self) -> dict[str, ProvisioningRules]:
-        """Return the checks that nodes are bought for, by name, and how they are."""
+        """Return the checks for which nodes are requested, by name, and how."""
         found = {}
         for check in self.admission_checks.all.values():
             config = self.provisioning_configs.get(check.config)

@@ -16,7 +16,7 @@ from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY
 
 
 class Drained(NamedTuple):
-    """A gang that must go, and all of its pods that do not leave already."""
+    """A gang that must go, and all of its pods that are not leaving already."""
 
     queue: QueueRef
     gang: GangKey
@@ -67,6 +67,9 @@ def _queues_of(gang: BoundGang) -> Iterator[QueueRef]:
 
 
 def _may_go(cache: Cache, bound: BoundPod) -> bool:
-    """Return whether nothing protects a pod: a drain has no priority of its own."""
+    """Return whether nothing protects a pod.
+
+    Priority does not protect it, because a drain has none.
+    """
     ends_for_good = bound.unprotected and not cache.evictable_pods.rules.preempt_unprotected_jobs
     return bound.evictable and bound.priority < SYSTEM_PRIORITY and not ends_for_good

@@ -23,7 +23,7 @@ from gang_scheduler.state.queues.run_times import RunTimes
 class WorkloadQueues:
     """Requests by workload: a Job by its uid, a JobSet by namespace/name, as its pods name it.
 
-    `gangs` have some of their pods.
+    `gangs` says which gangs have pods of a workload.
     """
 
     def __init__(self, gangs: GangsByWorkload) -> None:
@@ -64,7 +64,7 @@ class WorkloadQueues:
 
 NOTHING_SAID: Final = QueueRequest()
 MOST_MEANT: Final = 10_000
-"""How many names are remembered with the queue that is meant. Beyond that, all are forgotten."""
+"""At most this many names are remembered with their queues. Beyond that, all are forgotten."""
 
 
 class Resolved(NamedTuple):
@@ -87,12 +87,12 @@ class _Kept(NamedTuple):
 
 
 class GangQueues:
-    """The queues of gangs, each found once for as long as the gang and the queues are the same.
+    """The queues of gangs, each found once until the gang or the queues change.
 
-    `touched` are gangs that may be in another queue than before, noted only while usage is `summed`
-    by queue: a sum begins with all of them. `round` counts how often all had to be found again, and
-    `regrouped` tells that groups may be others.
-    `provisions`: it matters which class of nodes gangs name.
+    `touched` are gangs that may be in another queue than before. They are noted only while usage is
+    `summed` by queue: a sum begins with all gangs. `round` counts how often all queues had to be
+    found again, and `regrouped` is set when groups may have changed. `provisions`: the provisioning
+    classes of gangs matter.
     """
 
     def __init__(
@@ -111,9 +111,10 @@ class GangQueues:
         self._meant: dict[tuple[QueueName | None, str, str], Meant] = {}
 
     def of(self, key: GangKey) -> Resolved | None:
-        """Return the queue of a gang; None while there are no queues. Linear in members once.
+        """Return the queue of a gang; None while there are no queues.
 
-        A gang that is in a queue all the same has a problem also then: its queue is missing.
+        Linear in members, once. A gang that requires a queue then has the problem that its queue is
+        missing.
         """
         info = self._infos.get(key)
         if not self.names.in_use:
@@ -151,7 +152,7 @@ class GangQueues:
         return revised(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
 
     def _bought(self, gang: Gang) -> Gang:
-        """Return a gang with the class of nodes that it names, or a member or its Job."""
+        """Return a gang with the provisioning class that it, a member or its Job names."""
         info = self._infos.get(gang.key)
         if info is None or not self.provisions:
             return gang
@@ -175,7 +176,7 @@ class GangQueues:
         return gang if problem is gang.problem else revised(gang, problem=problem)
 
     def _flavors_of(self, key: GangKey) -> frozenset[tuple[str, str]]:
-        """Return the flavors that members on nodes are charged in, as their bindings say."""
+        """Return the flavors in which members on nodes are charged, from their bindings."""
         info = self._infos.get(key)
         members = info.observed.living if info is not None else ()
         written = (pod.charged_to for pod in members if pod.node and pod.charged_to is not None)
@@ -195,7 +196,7 @@ class GangQueues:
         return Problem(Reason.INVALID_SPEC, cause)
 
     def _missing(self, info: GangInfo) -> Resolved | None:
-        """Return a gang with a problem while there are no queues; None for one without."""
+        """Return a gang with a problem because there are no queues; None if it needs none."""
         resolved = self._resolve(info)
         return resolved if resolved.problem is not None else None
 
@@ -210,9 +211,9 @@ class GangQueues:
         return self._in_force(self._with_priority(meant, wanted, by_default=not names))
 
     def _meant_by(self, key: GangKey, name: QueueName | None) -> Meant:
-        """Return the leaf that a gang means by a name; by none, the one that it is in by default.
+        """Return the leaf that a gang means by a name; without a name, its default leaf.
 
-        Found once for a name and a namespace while there are queues, and these are the same.
+        Found once for a name and a namespace until the queues change.
         """
         said = name, key.namespace, "" if name else key.source
         known = self._meant.get(said) if self.names.in_use else None
@@ -224,7 +225,7 @@ class GangQueues:
             meant = self.names.meant(name, key.namespace)
         if self.names.in_use:
             if len(self._meant) >= MOST_MEANT:
-                self._meant.clear()  # Gangs that are gone may have named any.
+                self._meant.clear()  # Deleted gangs may have named any queue.
             self._meant[said] = meant
         return meant
 
@@ -244,7 +245,7 @@ class GangQueues:
     def _with_priority(self, meant: Meant, wanted: str, *, by_default: bool) -> Resolved:
         """Return where the gang is, with the priority of the class that it names.
 
-        Any user may name any class, so it counts where Kueue says so: in queues of Kueue.
+        Any user may name any class, so it counts only in Kueue's queues, as Kueue defines it.
         """
         if not wanted or meant.ref is None or meant.ref.product is not Product.KUEUE:
             return Resolved(meant.ref, meant.problem, None, meant.local, by_default)
@@ -255,7 +256,7 @@ class GangQueues:
         return Resolved(meant.ref, problem, value, meant.local, by_default)
 
     def _in_force(self, resolved: Resolved) -> Resolved:
-        """Return the same without a problem where another controller judges the queue."""
+        """Return the same without a problem if another controller judges the queue."""
         queue_set, ref = self.names.known.queue_set(), resolved.ref
         if queue_set is None or ref is None or ref.product in queue_set.enforced:
             return resolved

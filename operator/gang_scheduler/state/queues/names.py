@@ -1,4 +1,4 @@
-"""From the name of a queue to the leaf that it means."""
+"""Finds the leaf that the name of a queue means."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects
 
 DEFAULT_LOCAL_QUEUE: Final = "default"
 VOLCANO_DEFAULT: Final = QueueRef(QueueKind.VOLCANO_QUEUE, "default")
-"""Where Volcano puts a PodGroup that names no queue; its CRD writes the name into new ones."""
+"""Volcano's queue for a PodGroup that names none; its CRD writes the name into new ones."""
 _KINDS: Final = {
     QueueNameKind.QUEUE: QueueKind.QUEUE,
     QueueNameKind.VOLCANO_QUEUE: QueueKind.VOLCANO_QUEUE,
@@ -86,7 +86,7 @@ class KnownQueues:
 
     @classmethod
     def of(cls, declared: DeclaredQueues, objects: KueueObjects) -> "KnownQueues":
-        """Return the queues and objects of these stores, as they are at each call."""
+        """Return the present queues and objects of these stores; they are read at each call."""
         return cls(
             *(declared.queue_set, objects.local_queues.get, objects.priority_classes.get),
             judged=lambda: declared.served & declared.enforced,
@@ -103,7 +103,10 @@ class _Index:
         self._written: dict[str, QueueRef] = {}
 
     def written(self, text: str) -> QueueRef | None:
-        """Return the queue that a binding names; looked for once if there is one."""
+        """Return the queue that a binding names.
+
+        The result is kept.
+        """
         found = self._written.get(text)
         if found is None and (found := self._find(text)) is not None:
             self._written[text] = found
@@ -117,7 +120,7 @@ class _Index:
 
 
 class QueueNames:
-    """Finds leaves by name. All answers may be others once a queue or a namespace changes."""
+    """Finds leaves by name. All results may change once a queue or a namespace changes."""
 
     def __init__(
         self,
@@ -151,7 +154,10 @@ class QueueNames:
         return self.unnamed(namespace) if ref == NONE else self._leaf(ref, namespace)
 
     def default(self, namespace: str, source: str = "") -> Meant:
-        """Return the leaf of gangs of a namespace, named by a `source`, that name no queue."""
+        """Return the default leaf for gangs of a namespace.
+
+        `source` says where the default is set.
+        """
         if source == refs.VOLCANO_POD_GROUP.name and self._has(VOLCANO_DEFAULT):
             return self._leaf(VOLCANO_DEFAULT, namespace)
         if name := self._namespaces.default_queue_of(namespace):
@@ -163,7 +169,7 @@ class QueueNames:
         return self.unnamed(namespace)
 
     def unnamed(self, namespace: str) -> Meant:
-        """Return the leaf of gangs that are in no queue, and whether they may be."""
+        """Return the leaf of gangs without a queue, and whether such gangs are allowed."""
         if {namespace, EVERYWHERE}.isdisjoint(self.rules.require_queue):
             return Meant(NONE)
         return Meant(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))
@@ -177,7 +183,7 @@ class QueueNames:
         return self._index().written(text)
 
     def is_for(self, ref: QueueRef, namespace: str) -> bool:
-        """Return whether pods of a namespace may be charged to a queue: others may not fill it."""
+        """Return whether pods of a namespace may be charged to a queue: others must not fill it."""
         if ref == NONE:
             return self.unnamed(namespace).problem is None
         queue = self._index().queues.get(ref)
@@ -226,7 +232,7 @@ class QueueNames:
         return queue.namespaces is not None and hold(queue.namespaces, labels)
 
     def _no_leaf(self, product: Product, meant: Meant) -> Meant:
-        """Return the leaf of gangs in no queue instead, where another controller judges names."""
+        """Return the leaf for gangs without a queue instead, if another controller judges names."""
         return meant if product in self._index().queue_set.enforced else Meant(NONE)
 
     def _has(self, ref: QueueRef) -> bool:
@@ -248,9 +254,9 @@ def product_of(name: QueueName) -> Product:
 
 
 def annotation_of(ref: QueueRef) -> str:
-    """Return how the annotation of a binding names a queue: our Queue's name alone, others' kind.
+    """Return the name of a queue for a binding's annotation.
 
-    `QueueNames.written` reads it.
+    Our Queues have only their name, others also their kind. `QueueNames.written` reads it.
     """
     return f"{ref.kind}/{ref.name}" if ref.kind in _WRITTEN else ref.name
 

@@ -1,9 +1,9 @@
 """Gangs that wait in their queues, and which of them are tried when quota is given back.
 
 A tree of queues shares its quota: quota that one queue gives back may help gangs of all its queues.
-And where the order of gangs decides, no gang is tried without the gangs that may precede it.
-Borrowed quota can be taken back once its gang runs, but not while the gang is nominated or being
-bound; nor does the gang give way to higher priorities before.
+If the order of gangs matters, a gang is tried only together with the gangs that may come before it.
+Borrowed quota can be taken back once the borrowing gang runs, but not while that gang is nominated
+or being bound; nor does it yield to higher priorities before.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ class _Trees:
         self._roots: dict[QueueRef, QueueRef] = {}
 
     def root(self, ref: QueueRef) -> QueueRef:
-        """Return the root of a queue's tree; in a circle, the first by name."""
+        """Return the root of a queue's tree; for a circle, the first queue by name."""
         if ref not in self._roots:
             way = list(self._way(ref))
             top = way[-1]
@@ -39,7 +39,7 @@ class _Trees:
         return self._roots[ref]
 
     def is_strict(self, ref: QueueRef) -> bool:
-        """Return whether no gang of a queue is placed before one that comes first."""
+        """Return whether a gang of a queue must wait for the gangs before it."""
         return self._queue(ref).strategy is Strategy.STRICT_FIFO
 
     def keeps(self, ref: QueueRef) -> bool:
@@ -77,7 +77,7 @@ class _Trees:
 
 
 class QuotaWaits:
-    """The gangs that wait, by queue. Without queues it holds nothing."""
+    """The waiting gangs by queue; empty without queues."""
 
     def __init__(self, queue_set: Callable[[], QueueSet | None]) -> None:
         self._queue_set = queue_set
@@ -92,7 +92,7 @@ class QuotaWaits:
 
     @property
     def pending(self) -> bool:
-        """Whether gangs are to be tried that nothing else may wake."""
+        """Whether gangs must be tried for which no other event comes."""
         return any(self._of_trees(self._freed, HELPED_BY_QUOTA)) or any(self._taking_back())
 
     def moved(
@@ -100,8 +100,8 @@ class QuotaWaits:
     ) -> None:
         """Note why a gang waits now.
 
-        One that waited for quota and does so no more may have kept some: others may have it now,
-        unless it was placed.
+        A gang that no longer waits for quota may have kept some. Unless it was placed, others may
+        have that quota now.
         """
         if before is not None and (ref := before.gang.queue) is not None:
             of_queue = self._waiting.get(ref, {})
@@ -136,7 +136,7 @@ class QuotaWaits:
             self._lent.add(ref)
 
     def may_take_back(self, refusal: Refused) -> bool:
-        """Return whether a gang waits for quota that it may evict others for."""
+        """Return whether a gang waits for quota for which it may evict others."""
         ref = refusal.gang.queue
         if ref is None or refusal.reason is not Reason.WAITING_FOR_QUOTA:
             return False
@@ -162,7 +162,7 @@ class QuotaWaits:
         return found
 
     def companions(self, refs: set[QueueRef]) -> set[GangKey]:
-        """Return the gangs that must be tried with gangs of these queues: their order decides."""
+        """Return the gangs that must be tried with gangs of these queues: their order matters."""
         trees = self._trees
         roots = {trees.root(ref) for ref in refs}
         found: set[GangKey] = set()

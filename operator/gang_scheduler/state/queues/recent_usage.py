@@ -63,7 +63,7 @@ class _Averages(Generic[K]):
                 self._leaves[ref] = _Leaf(average, after, _by_resource(after))
 
     def of(self, ref: K, now: int) -> RecentUsage | None:
-        """Return the average of a leaf as it is now; None for one that has used nothing."""
+        """Return the present average of a leaf; None if it has used nothing."""
         leaf = self._leaves.get(ref)
         if leaf is None:
             return None
@@ -118,7 +118,7 @@ class RecentUsages:
         return replace(state, usage=self._shown[2])
 
     def of(self, ref: QueueRef, now: int) -> RecentUsage | None:
-        """Return the average of a leaf as it is now; None for one that has used nothing."""
+        """Return the present average of a leaf; None if it has used nothing."""
         return self._averages.of(ref, now)
 
     def _with_recent(self, usage: QueueUsage, now: int) -> QueueUsage:

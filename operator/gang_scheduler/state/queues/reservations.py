@@ -20,12 +20,12 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 REST_SECONDS: Final = 3600
 MOST_CANDIDATES: Final = 16
-"""How many gangs are tried with others since they may get a reservation."""
+"""At most this many gangs are tried along with others because they may get a reservation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A reservation that stands since a time, in seconds since the epoch."""
+    """A reservation and since when it is held, in seconds since the epoch."""
 
     reservation: Reservation
     since: int
@@ -41,7 +41,7 @@ class News:
 
 
 class Reservations:
-    """The reservations that stand, by gang. Times are in seconds since the epoch."""
+    """The present reservations, by gang. Times are in seconds since the epoch."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Reservations:
         self.rules = rules
         self.held: dict[GangKey, Held] = {}
         self.waits: Mapping[QueueRef, int] = {}
-        """After which wait gangs of a queue may get one, in seconds, where the queue says it."""
+        """After which wait gangs of a queue may get one, in seconds, if the queue declares it."""
         self._infos = infos
         self._rests_until: dict[GangKey, int] = {}
         self._behind: set[GangKey] = set()
@@ -63,7 +63,7 @@ class Reservations:
 
     @property
     def pending(self) -> bool:
-        """Whether gangs are to be tried that nothing else may wake."""
+        """Whether gangs must be tried for which no other event comes."""
         return self._ended and bool(self._behind)
 
     def wanted(self, groups: Iterable[GangGroup], now: int) -> bool:
@@ -93,14 +93,14 @@ class Reservations:
         return keys | {each[-1] for each in found[:MOST_CANDIDATES]}
 
     def helped(self, *, room_freed: bool) -> set[GangKey]:
-        """Return the gangs that may start after all since a reservation may hold no more."""
+        """Return the gangs that may start after all because a reservation may be outdated."""
         if not (room_freed or self._ended):
             return set()
         self._ended = False
         return {key for key in self._behind if key in self._infos}
 
     def first_wait_ends(self, refused: Refused, now: int) -> int | None:
-        """Return when a gang that waits may get a reservation, if that is to come."""
+        """Return when the next waiting gang may get a reservation, if any will."""
         if not self.rules.reservations or refused.reason not in PROMISED:
             return None
         if refused.gang.queue is None:
@@ -109,7 +109,7 @@ class Reservations:
         return moment if moment > now else None
 
     def first_overrun(self, key: GangKey, now: int) -> int | None:
-        """Return when the first backfilled gang must have ended; None if none is still to end."""
+        """Return when the first backfilled gang must have ended; None if none has yet to end."""
         ahead = [each for each in self._untils.get(key, ()) if each > now]
         if not ahead:
             self._untils.pop(key, None)
@@ -131,12 +131,12 @@ class Reservations:
     # Outcomes.
 
     def let_pass(self, backfilled: Backfilled) -> None:
-        """Note until when a gang runs that a waiting one let pass."""
+        """Note when a gang that passes a waiting one must have ended."""
         if self.rules.enforce_backfill:
             self._untils.setdefault(backfilled.ahead_of, []).append(backfilled.until)
 
     def moved(self, key: GangKey, after: Refused | None) -> None:
-        """Note why a gang waits now; None: it does not."""
+        """Note why a gang waits now; None if it does not wait."""
         self._behind.discard(key)
         self._waiting.pop(key, None)
         if after is None or not self.rules.reservations:
@@ -186,13 +186,13 @@ class Reservations:
         return spec.reserved_since if spec is not None else 0
 
     def take_over(self, key: GangKey, rests_since: int) -> None:
-        """Take in that a gang rests since a time, as its object says."""
+        """Take in that a gang pauses since a time, according to its object."""
         if rests_since:
             self._rests_until.setdefault(key, rests_since + REST_SECONDS)
 
 
 def waits_of(declared: QueueSet) -> Mapping[QueueRef, int]:
-    """Return after which waits gangs may get a reservation, of queues that say it."""
+    """Return after which waits gangs may get a reservation, for queues that declare it."""
     return declared.derive("waits", (), lambda: dict(_waits(declared)))
 
 
@@ -203,5 +203,5 @@ def _waits(declared: QueueSet) -> Iterator[tuple[QueueRef, int]]:
 
 
 def _moment(reservation: Reservation) -> tuple[int | None, GangKey | None]:
-    """Return the part of a reservation that users are told: known ends may move by seconds."""
+    """Return the part of a reservation that users see: known ends may move by seconds."""
     return reservation.start, reservation.after

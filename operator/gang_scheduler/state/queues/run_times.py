@@ -41,14 +41,14 @@ class RunTimes:
         return self._gangs.of(uid) if self._jobs.pop(uid, None) is not None else NONE
 
     def problem(self, pods: Iterable[Pod]) -> Problem | None:
-        """Return the problem of the run time that the Job of one of these pods declares."""
+        """Return the problem in the run time that the Job of one of these pods declares."""
         if not self._wrong:
             return None
         uid = next((pod.job_uid for pod in pods if pod.job_uid in self._wrong), None)
         return None if uid is None else self._jobs[uid][1]
 
     def duration(self, pods: Iterable[Pod], of_gang: RunTime | None) -> int | None:
-        """Return how long pods run that start now; None where it is not known of one of them."""
+        """Return how long pods run that start now; None if any of them declares no run time."""
         longest = 0
         for pod in pods:
             pairs = (each[:2] for each in self._said(pod, of_gang))

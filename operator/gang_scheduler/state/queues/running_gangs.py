@@ -22,7 +22,7 @@ _DEFAULT: Final = EvictionRules()
 
 
 def may_evict(groups: Iterable[GangGroup], declared: QueueSet) -> bool:
-    """Return whether the queue of any group lets it evict at all."""
+    """Return whether the queue of any group allows it to evict at all."""
     rules = {queue.ref: queue.evictions for queue in declared.queues}
     refs = {group.queue for group in groups}
     return any(rules.get(ref, _DEFAULT).may_evict for ref in refs if ref is not None)
@@ -41,7 +41,7 @@ def were_overrun(groups: Iterable[GangGroup], infos: Mapping[GangKey, GangInfo],
 
 
 def all_bound(pods: PodStore) -> BoundPods:
-    """Return the pods on nodes where none may be evicted. Linear in pods."""
+    """Return the pods on nodes, none of them evictable. Linear in pods."""
     counted = (pods.counted(uid) for uid in pods.uids())
     there = [each for each in counted if each is not None and each.node]
     bound = tuple(
@@ -149,7 +149,7 @@ class RunningGangs:
         charged: Mapping[str, Charged],
         info: GangInfo | None,
     ) -> _Kept:
-        """Return a gang as it is now: the same object, if it is the same as before."""
+        """Return a gang as it is now: the same object, if nothing has changed."""
         before = self._kept.get(key)
         spec = (info.observed.spec if info is not None else None) or NO_SPEC
         resolved = self._queues.of(key)
@@ -192,7 +192,7 @@ def _with(lasting: RunningGang, backfilled: Backfilled | None, ends_at: int | No
 
 
 def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled | None:
-    """Return which gang a gang was let pass: as decided here, else as is written."""
+    """Return the gang that a gang was let past: as decided here, else from its status."""
     spec = info.observed.spec
     if info.admitted_here or spec is None or spec.backfilled is None:
         return info.backfilled

@@ -1,7 +1,7 @@
 """The charges of queues, kept pod by pod. Only the sweep sums them again, to compare.
 
-A pod is noted when it changes, and looked at when usage is next asked for: once, however often it
-has changed by then. Without queues nothing is noted.
+A pod is noted when it changes, and examined when usage is next read: once, however often it has
+changed by then. Without queues nothing is noted.
 """
 
 import heapq
@@ -32,7 +32,7 @@ from gang_scheduler.state.terminating import charged_until
 PODS_A_GANG: Final = 10
 """The charges of this many pods cost as much time as one gang of a snapshot."""
 MOST_KNOWN: Final = 10_000
-"""How many distinct requests in flavors are kept, of 1 KB each. Beyond that, all are forgotten."""
+"""At most this many distinct requests in flavors are kept, of 1 KB each; then all are forgotten."""
 
 
 class Counted(NamedTuple):
@@ -62,7 +62,7 @@ class _Bound(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """The inputs of an entry, next to the class of the pod."""
+    """The inputs of an entry, in addition to the class of the pod."""
 
     ref: QueueRef
     flavors: Flavors
@@ -149,24 +149,24 @@ class QueueUsageStore:
         self.touch(uid)
 
     def hold(self, uid: str, flavors: Flavors) -> None:
-        """Charge a pod in these flavors while it waits, as nodes are being bought for it."""
+        """Charge a waiting pod in these flavors, because nodes are requested for it."""
         if self._held.get(uid) != flavors:
             self._held[uid] = flavors
             self.touch(uid)
 
     def release(self, uid: str) -> None:
-        """Charge a pod no more that waits."""
+        """Stop charging a waiting pod."""
         if self._held.pop(uid, None) is not None:
             self.touch(uid)
 
     def is_held(self, uid: str) -> bool:
-        """Return whether a pod is charged by a hold alone, as it was last settled."""
+        """Return whether a pod is charged only because of requested nodes, as last settled."""
         return uid in self._by_hold
 
     # Results.
 
     def next_end(self) -> int | None:
-        """Return when the first pod is charged no more that hangs in its deletion, in seconds."""
+        """Return when the next pod that hangs in its deletion is no longer charged, in seconds."""
         return self._leaving[0][0] if self._leaving else None
 
     def settle(self, pods: Pods, now: int) -> tuple[QueueState | None, set[QueueRef]]:
@@ -201,7 +201,7 @@ class QueueUsageStore:
         return QueueState(queue_set, usage), freed
 
     def take_work(self) -> float:
-        """Return the work since the last call, in gangs that could be made meanwhile."""
+        """Return the work since the last call, counted in gangs that could have been made."""
         found, self._found = self._found, 0
         return found / PODS_A_GANG
 
@@ -210,7 +210,7 @@ class QueueUsageStore:
         return self._tallies.charged.get(uid)
 
     def asked_by(self, uids: Iterable[str]) -> Charge:
-        """Return the sum that waiting pods ask for, as usage was last settled."""
+        """Return the sum of the requests of waiting pods, as usage was last settled."""
         found = Counter[FlavorResource]()
         for uid in uids:
             entry = self._tallies.entries.get(uid)
@@ -223,7 +223,7 @@ class QueueUsageStore:
         return dict(self._tallies.charged)
 
     def differences(self, pods: Pods) -> int:
-        """Compare with a new sum, and continue with it if figures differ; return how many do.
+        """Compare with a new sum, and use that if figures differ; return how many do.
 
         Linear in pods.
         """
@@ -265,7 +265,7 @@ class QueueUsageStore:
         self._dirty.update(dict.fromkeys((*pods.counted_uids(), *self._tallies.entries)))
 
     def _take_in_gangs(self) -> None:
-        """Note the pods of gangs that are in another queue now."""
+        """Note the pods of gangs that are now in another queue."""
         queues = self._gangs.queues
         if queues.regrouped:
             queues.regrouped = False
@@ -346,7 +346,7 @@ class QueueUsageStore:
         self._last_made.clear()
 
     def _hangs(self, pod: Pod) -> bool:
-        """Return whether a pod should long be gone; look at it again when that will be so."""
+        """Return whether a pod should long be gone; if not yet, examine it again at that time."""
         until = charged_until(pod, self._rules.preemption)
         if until > self._now and self._until.get(pod.uid) != until:
             self._until[pod.uid] = until
@@ -381,7 +381,7 @@ class QueueUsageStore:
         """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
         if gang is None and not self._counts_others:
             return None
-        # All of these are a tenant's to write, and the quota may be another's.
+        # All of these can be written by a tenant, and the quota may belong to another one.
         written = self._names.written(said.queue) if said.queue else None
         for ref in (written, resolved.ref if resolved else None, self._named(pod)):
             if ref is not None and self._names.is_for(ref, pod.namespace):
@@ -410,7 +410,10 @@ class QueueUsageStore:
 
 
 def _of_binding(pod: Pod) -> ChargedTo:
-    """Return the charge that the binding wrote on a pod. Without a node its user has written it."""
+    """Return the charge that the binding wrote on a pod.
+
+    On a pod without a node, a user has written it, so it does not count.
+    """
     bound = bool(pod.node) and not pod.assumed
     return pod.charged_to or ChargedTo() if bound else ChargedTo()
 

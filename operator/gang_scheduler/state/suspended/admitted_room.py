@@ -1,4 +1,4 @@
-"""Room and quota that started workloads hold until their pods have taken them over."""
+"""Room and quota that started workloads hold until their pods have taken over."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -48,8 +48,8 @@ class Hold:
     def take_over(self, pod: Pod) -> Bind | None:
         """Take out the planned bind that a pod takes over; None if it has one already.
 
-        Prefer the bind of the same rank, then one with equal requests; among these, one on the node
-        that the pod has.
+        Prefer the bind of the same rank, then one with equal requests; among these, one on the
+        pod's node.
         """
         if pod.uid in self._taken:
             return None
@@ -116,13 +116,13 @@ class Rests:
         self._until: dict[str, int] = {}
 
     def begin(self, uid: str, now: int) -> None:
-        """Let a workload rest, twice as long as the last time."""
+        """Let a workload pause, twice as long as the last time."""
         number = self._times.get(uid, 0)
         self._until[uid] = now + min(FIRST_REST_SECONDS << number, LONGEST_REST_SECONDS)
         self._times[uid] = min(number + 1, LONGEST_REST_SECONDS.bit_length())
 
     def until(self, uid: str) -> int:
-        """Return until when a workload rests; 0 for one that does not."""
+        """Return until when a workload pauses; 0 if it does not."""
         return self._until.get(uid, 0)
 
     def forget(self, uid: str) -> None:
@@ -137,7 +137,7 @@ class Rests:
 class AdmittedRoom:
     """The holds, by the uid of the workload. All times are in seconds.
 
-    Pods are waited for as long as `timeout_seconds` after the start.
+    After the start, pods have `timeout_seconds` to be created.
     """
 
     def __init__(
@@ -160,16 +160,16 @@ class AdmittedRoom:
             self._gang_queue.await_pods(key, awaits=True)
 
     def begin_to_wait(self, hold: Hold, now: int) -> None:
-        """Note that the API server has taken the start of a workload."""
+        """Note that the API server has accepted the start of a workload."""
         if hold.until is None:
             hold.until = now + self._timeout_seconds
 
     def took_over(self, hold: Hold, pod: Pod) -> bool:
-        """Let a pod take over the plan of a member; return whether none is waited for any more."""
+        """Let a pod take over the plan of a member; return whether all pods exist now."""
         bind = hold.take_over(pod)
         if bind is None:
             return False
-        # First the pod: the room must never be free in between.
+        # The pod first: its room must never be free in between.
         self._note(self._pod_store.nominate(pod.uid, bind.node, bind.flavors))
         self._note(self._pod_store.delete(bind.pod.uid))
         for key in hold.released:
@@ -180,7 +180,7 @@ class AdmittedRoom:
         return True
 
     def displaced(self, uid: str) -> None:
-        """Note that the room of a planned member goes to a higher priority: its pod will wait."""
+        """Note that a planned member's room goes to a higher priority, so its pod will wait."""
         for hold in list(self.holds.values()):
             if hold.binds.pop(uid, None) is not None:
                 self._note(self._pod_store.delete(uid))
@@ -196,7 +196,7 @@ class AdmittedRoom:
         return late
 
     def next_deadline(self) -> int | None:
-        """Return when the pods of the next workload must be there."""
+        """Return when the pods of the next workload must exist."""
         deadlines = (each.deadline for each in self.holds.values())
         return min((each for each in deadlines if each), default=None)
 
@@ -216,16 +216,16 @@ class AdmittedRoom:
             self.end(hold)
 
     def nominate(self, binds: Iterable[Bind]) -> None:
-        """Let pods, planned or there, have their nodes and flavors."""
+        """Give planned and existing pods their nodes and flavors."""
         for bind in binds:
             self._note(self._pod_store.nominate(bind.pod.uid, bind.node, bind.flavors))
 
 
 # The content of an admission: the queue of a workload, its flavors, and the node labels and
-# tolerations that these add.
+# tolerations that they add.
 
 Templates = Mapping[str, int]
-"""The place of the template of each member, by its uid."""
+"""The index of the template of each member, by the member's uid."""
 
 
 def admission_of(
@@ -286,11 +286,11 @@ def _edit(
 
 
 def _flavor(queue_set: QueueSet, product: Product, name: str) -> Flavor | None:
-    """Return the flavor of that name: the product's own, else another's."""
+    """Return the flavor of that name: the product's own, else another product's."""
     named = [each for each in queue_set.flavors if each.name == name]
     return next((each for each in named if each.product is product), next(iter(named), None))
 
 
 def templates_of(pods: Sequence[Pod], places: Iterable[int]) -> dict[str, int]:
-    """Return the places of the templates of members, by their uids."""
+    """Return the indexes of the templates of members, by their uids."""
     return {pod.uid: place for pod, place in zip(pods, places, strict=True)}

@@ -17,7 +17,7 @@ from gang_scheduler.workloads import table
 
 
 class OwnedWorkloads:
-    """Owned workloads and their owners, each by its uid. Either may be known first."""
+    """Owned workloads and their owners, each by uid. Either may be seen first."""
 
     def __init__(self) -> None:
         self._owned: dict[str, OwnedWorkload] = {}
@@ -27,7 +27,7 @@ class OwnedWorkloads:
         self._has_resumed = False
 
     def upsert(self, described: GangObject) -> Iterator[GangObject]:
-        """Add or replace an object; yield all objects that say something else with it."""
+        """Add or replace an object; yield all objects whose content changes with it."""
         self._forget_owned(described.uid)
         owned = described.owned
         if owned is not None:
@@ -44,7 +44,7 @@ class OwnedWorkloads:
             yield self._completed(owner)
 
     def delete(self, uid: str) -> GangObject | None:
-        """Forget an object; return its owner, if that says something else without it."""
+        """Forget an object; return its owner, if the owner's content changes."""
         self._owners.pop(uid, None)
         owned = self._forget_owned(uid)
         owner = self._owners.get(owned.owner) if owned is not None else None
@@ -61,7 +61,7 @@ class OwnedWorkloads:
     def planned_of(self, managed: Managed) -> Planned | None:
         """Return the planned nodes of all members of a workload; None if their number differs.
 
-        If only the workloads that it owns declare the members, these are asked.
+        If only the workloads that it owns declare the members, their members count.
         """
         planned = managed.planned
         if planned is None or planned.gangs:
@@ -71,12 +71,12 @@ class OwnedWorkloads:
         return planned._replace(gangs=gangs) if number == len(planned.nodes) else None
 
     def has_resumed(self) -> None:
-        """Note that earlier plans are not needed any more."""
+        """Note that plans of an earlier process are no longer needed."""
         self._has_resumed = True
         self._owned = {uid: each._replace(expanded=None) for uid, each in self._owned.items()}
 
     def _own(self, workload: ManagedWorkload) -> list[OwnedWorkload]:
-        # An object of another namespace can name any owner.
+        # An object of another namespace can name any owner, so it does not count.
         return [each for each in self._of(workload.uid) if each.namespace == workload.namespace]
 
     def _of(self, owner: str) -> list[OwnedWorkload]:

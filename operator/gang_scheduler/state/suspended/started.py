@@ -1,7 +1,7 @@
-"""Workloads that were let start, and which of all workloads a gang or a pod is of.
+"""Started workloads, and the workload to which a gang or a pod belongs.
 
-A user with the right to create pods can write the uid of any owner into one: a pod that names a
-workload of another namespace is none of its pods.
+A user with the right to create pods can write the uid of any owner into one. So a pod does not
+belong to a workload in another namespace, even if it names it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ class StartedWorkloads:
         self.name(gangs, uid)
 
     def remove(self, uid: str, *, is_held: bool) -> None:
-        """Note that a workload is not ours to suspend, or not any more.
+        """Note that a workload is not, or no longer, ours to suspend.
 
         `is_held`: room is kept for its pods, which are known by their gangs.
         """
@@ -53,7 +53,7 @@ class StartedWorkloads:
         self._by_gang.update(dict.fromkeys(gangs, uid))
 
     def unname(self, gangs: Iterable[GangKey], uid: str) -> None:
-        """Forget the gangs of a workload, as far as they are its own and it was not let start."""
+        """Forget the gangs of a workload that belong only to it, unless it was started."""
         for key in gangs:
             if self._by_gang.get(key) == uid and uid not in self._managed:
                 del self._by_gang[key]
@@ -63,14 +63,14 @@ class StartedWorkloads:
         return self._by_gang.get(key, "")
 
     def uid_of(self, pod: Pod) -> str:
-        """Return the uid of the workload that a pod is of, if any that is known here has it."""
+        """Return the uid of the known workload to which a pod belongs."""
         found = self.named(pod.gang) or self._owned.owner_of(pod.gang)
         if not found and (key := label_key(pod)) is not None:
             found = self.named(key) or self._owned.owner_of(key)
         return found or pod.job_uid
 
     def workload_of(self, pod: Pod) -> ManagedWorkload | None:
-        """Return the workload of a pod that was let start; None for a pod of any other."""
+        """Return the started workload of a pod; None if it has none."""
         if not self._managed:
             return None
         found = self._managed.get(self.uid_of(pod))
@@ -78,18 +78,18 @@ class StartedWorkloads:
         return found.workload if found is not None and is_own else None
 
     def pods_of(self, workload: ManagedWorkload) -> Iterator[Pod]:
-        """Yield the pods of a workload that was let start, as far as they are there."""
+        """Yield the existing pods of a started workload."""
         managed = self._managed.get(workload.uid)
         return self.pods_in(workload, managed.gangs if managed is not None else ())
 
     def pods_in(self, workload: ManagedWorkload, gangs: Iterable[GangKey]) -> Iterator[Pod]:
-        """Yield the pods of a workload that are there: of these gangs, and of all it has made."""
+        """Yield the existing pods of a workload: in these gangs, and all others that it created."""
         uid = workload.uid
         found = {*self._gang_queue.gangs_of_job(uid), *self._owned.gangs_of(uid), *gangs}
         yield from self.members_of(key for key in found if key.namespace == workload.namespace)
 
     def members_of(self, keys: Iterable[GangKey]) -> Iterator[Pod]:
-        """Yield the members of gangs that are there."""
+        """Yield the existing members of gangs."""
         for key in sorted(set(keys) & self._gang_queue.infos.keys()):
             members = [*self._gang_queue.infos[key].observed.members.values()]
             yield from (pod for pod in members if not pod.virtual)

@@ -1,7 +1,7 @@
-"""The virtual pods of workloads that wait: the members that they would have.
+"""The virtual pods of waiting workloads: the members that they would have.
 
 One prototype for each template represents all members of that template: quotas count it this many
-times, and selectors are matched with it alone.
+times, and selectors are matched only with it.
 """
 
 from collections.abc import Collection, Iterable, Iterator

@@ -23,7 +23,7 @@ from gang_scheduler.state.suspended.started import StartedWorkloads
 from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 
 # Priorities that pods of templates will have, by their PriorityClass, as the API server sets them.
-# Pods come with their priority, but templates only with the name of the class.
+# Pods already have their priority, but templates have only the name of the class.
 
 
 class PriorityClasses:
@@ -34,7 +34,7 @@ class PriorityClasses:
         self._known: Priorities | None = None
 
     def upsert(self, found: PriorityClass) -> bool:
-        """Add or replace a class; return whether it says something else than before."""
+        """Add or replace a class; return whether it has changed."""
         uid = found.metadata.uid
         before = self.by_uid.get(uid)
         self.by_uid[uid] = found
@@ -70,12 +70,12 @@ def _said(found: PriorityClass) -> tuple[object, ...]:
 
 
 MOST_MADE: Final = 100_000
-"""How many virtual pods are kept from cycle to cycle; more are made again when they are needed."""
+"""At most this many virtual pods are kept from cycle to cycle; others are made when needed."""
 
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A workload that waits. The gangs that are `planned` have members in the store of pods."""
+    """A waiting workload. Members of its `planned` gangs are in the store of pods."""
 
     said: SuspendedWorkload
     gangs: dict[GangKey, VirtualGang]
@@ -126,12 +126,12 @@ class WaitingWorkloads:
     # Events.
 
     def upsert(self, uid: str, said: SuspendedWorkload) -> None:
-        """Let a suspended workload wait, if it is ours to start."""
+        """Let a suspended workload wait, if this scheduler may start it."""
         self._said[uid] = said
         self.show(uid)
 
     def delete(self, uid: str) -> None:
-        """Forget a workload that is not suspended, or is gone."""
+        """Forget a workload that is gone or no longer suspended."""
         self._said.pop(uid, None)
         self._separate(uid)
         self._withdraw(uid)
@@ -171,7 +171,7 @@ class WaitingWorkloads:
             self._withdraw(uid)
             return
         if self._has_pods(said):
-            # Started now, its controller might never see that it was suspended, and end no pod.
+            # If it were started now, its controller might never see the suspension, and end no pod.
             self._leaving.add(uid)
             self._withdraw(uid)
             return
@@ -202,7 +202,7 @@ class WaitingWorkloads:
     # Decisions.
 
     def get(self, uid: str) -> Waiting | None:
-        """Return a workload that waits; None for any other."""
+        """Return a waiting workload; None if it does not wait."""
         return self._waiting.get(uid)
 
     def said(self, uid: str) -> SuspendedWorkload | None:
@@ -210,7 +210,7 @@ class WaitingWorkloads:
         return self._said.get(uid)
 
     def plan(self, waiting: Waiting, key: GangKey) -> Mapping[str, int]:
-        """Make members of a gang that are planned one by one; return their templates by uid."""
+        """Create members of a gang that are planned one by one; return their templates by uid."""
         pods = self._virtual_pods.members(key) or waiting.gangs[key].pods
         if key not in waiting.planned:
             waiting.gangs[key] = waiting.gangs[key]._replace(pods=pods)
@@ -223,9 +223,9 @@ class WaitingWorkloads:
         return admitted_room.templates_of(pods, (slot.prototype for slot in pods.slots))
 
     def begin(self, waiting: Waiting) -> None:
-        """Let a workload wait no more: it is let start."""
+        """Stop waiting: the workload is started."""
         for key in waiting.gangs:
-            # Members without a place are surplus, which waits as pods.
+            # Members without a place are surplus, whose pods will wait.
             self._unplan(waiting, key)
         del self._waiting[waiting.said.workload.uid]
 
@@ -247,9 +247,9 @@ class WaitingWorkloads:
         self._note(Change.GANGS_TOUCHED)
 
     def _separate(self, uid: str) -> None:
-        """Look again at a workload that shares a gang with another workload.
+        """Judge a workload again that shares a gang with another one.
 
-        Nothing is left to be done where it does not wait there any more.
+        Does nothing if it no longer waits there.
         """
         first = self._shared.pop(uid, None)
         if first is not None and first not in self._shared.values():
@@ -309,7 +309,7 @@ class WaitingWorkloads:
 def _are_alike(
     known: Waiting, said: SuspendedWorkload, gangs: Mapping[GangKey, VirtualGang]
 ) -> bool:
-    """Return whether a workload would have the members that it is known to have."""
+    """Return whether a workload would have the same members as before."""
     return known.said.gangs == said.gangs and all(
         _priorities(known.gangs[key].pods) == _priorities(gang.pods) for key, gang in gangs.items()
     )

@@ -56,13 +56,13 @@ def resuming_of(
 ) -> Resumed | None:
     """Return the start to resume; None for a workload that runs, and may have lost pods since.
 
-    `planned` are the members, with their priorities; `pods` are all pods that exist. If their time
-    is over, they get it once more: they may be created again, as the pods of a JobSet that begins
-    again. If the workload runs by then, only its late members are awaited, and only if none of
-    them exists. `timeout` and `now` are in seconds.
+    `planned` are the members, with their priorities; `pods` are all existing pods. If the time for
+    creating pods is over, it begins once more, because pods may be created again, like those of a
+    JobSet that restarts. If the workload runs by then, only its late members are awaited, and only
+    if none of them exists. `timeout` and `now` are in seconds.
     """
     until = min(managed.admitted_at, now) + timeout
-    # Pods that leave may be of an earlier start.
+    # Pods that are leaving may belong to an earlier start.
     came = (pod for pod in pods if not pod.deleting)
     there = sorted(came, key=lambda pod: (not pod.node, pod.created_at, pod.uid))
     keys = (each.key for each in planned.gangs)
@@ -89,10 +89,10 @@ def _binds(planned: Planned) -> Iterator[Bind]:
 
 
 class KeptBack(NamedTuple):
-    """Why a workload stays suspended that waits in no queue here.
+    """Why a suspended workload stays suspended and waits in no queue here.
 
-    `by_kind`: its kind is not managed. It `names_none`, or names a queue of a product that is
-    `absent`; or pods would have these `schedulers`, which are not ours.
+    `by_kind`: its kind is not managed. `names_none`: it names no queue. `absent`: the product of
+    its queue is not installed. `schedulers`: its pods would be for these other schedulers.
     """
 
     by_kind: bool
@@ -129,7 +129,7 @@ class SuspendedWorkloads:
         self._started = StartedWorkloads(gang_queue, self._owned)
         self._room = AdmittedRoom(rules.pods_timeout_seconds, gang_queue, pod_store, note)
         self.holds = self._room.holds
-        """The room of workloads that were let start, as long as pods are waited for."""
+        """The room of started workloads, as long as pods are awaited."""
         self._waiting = WaitingWorkloads(
             *(rules.manage_jobs, schedulers),
             gang_queue=gang_queue,
@@ -188,11 +188,11 @@ class SuspendedWorkloads:
         self._waiting.settle()
 
     def priorities_changed(self) -> None:
-        """Find the priorities of all members again."""
+        """Compute the priorities of all members again."""
         self._waiting.show_all()
 
     def came(self, pod: Pod) -> None:
-        """Let a pod take over the plan of a member, if it is of a workload that was let start."""
+        """Let a pod of a started workload take over the plan of a member."""
         if not self.holds or pod.virtual or pod.node or pod.scheduler not in self._schedulers:
             return
         hold = self.holds.get(self._started.uid_of(pod))
@@ -236,11 +236,11 @@ class SuspendedWorkloads:
     # Outcomes.
 
     def displaced(self, uid: str) -> None:
-        """Note that the room of a planned member goes to a higher priority: its pod will wait."""
+        """Note that a planned member's room goes to a higher priority, so its pod will wait."""
         self._room.displaced(uid)
 
     def admitted(self, uid: str, now: int) -> None:
-        """Note that the API server has taken the start of a workload."""
+        """Note that the API server has accepted the start of a workload."""
         hold = self.holds.get(uid)
         if hold is not None:
             self._room.begin_to_wait(hold, now)
@@ -262,22 +262,22 @@ class SuspendedWorkloads:
     def overdue(self, now: int) -> tuple[Suspension, ...]:
         """Return the workloads whose pods were not created in time, and free their room."""
         late = (hold.workload for hold in self._room.take_overdue(now))
-        # A workload that runs with the pods that have come continues.
+        # A workload that already runs with some of its pods continues.
         vain = [each for each in late if not self._has_bound_pods(each)]
         for workload in vain:
             self._waiting.rests.begin(workload.uid, now)
         return tuple(Suspension(each, SuspendedFor.PODS_MISSING) for each in vain)
 
     def next_deadline(self) -> int | None:
-        """Return when the pods of the next workload must be there, in seconds."""
+        """Return when the pods of the next workload must exist, in seconds."""
         return self._room.next_deadline()
 
     def workload_of(self, pod: Pod) -> ManagedWorkload | None:
-        """Return the workload of a pod that was let start; None for a pod of any other."""
+        """Return the started workload of a pod; None if it has none."""
         return self._started.workload_of(pod)
 
     def pods_of(self, workload: ManagedWorkload) -> Iterator[Pod]:
-        """Yield the pods of a workload that was let start, as far as they are there."""
+        """Yield the existing pods of a started workload."""
         return self._started.pods_of(workload)
 
     def object_of(self, key: GangKey) -> ManagedWorkload | None:
@@ -317,7 +317,7 @@ class SuspendedWorkloads:
         )
 
     def _manage(self, uid: str, managed: Managed) -> None:
-        """Note that a workload was let start, and wait for its pods if room is kept for them."""
+        """Note that a workload was started, and wait for its pods if room is kept for them."""
         # The plan of an earlier process is needed only until its work has been continued.
         self._started.add(uid, managed._replace(planned=None) if self._has_resumed else managed)
         hold = self.holds.get(uid)
@@ -326,18 +326,18 @@ class SuspendedWorkloads:
         hold.workload = managed.workload
         self._room.begin_to_wait(hold, managed.admitted_at)
         if not hold.is_for(managed.at_once):
-            # A user has scaled it down: some of the pods will never come.
+            # A user has scaled it down: some of the pods will never be created.
             self._room.end(hold)
 
     def _forget(self, uid: str) -> None:
-        """Forget a workload that neither waits nor was let start, and keep no room for it."""
+        """Forget a workload that neither waits nor was started, and stop keeping room for it."""
         self._waiting.delete(uid)
         self._room.end_of(uid)
         self._started.remove(uid, is_held=False)
         self._waiting.rests.forget(uid)
 
     def _end_former(self, uid: str, workload: ManagedWorkload) -> None:
-        """Keep no room for a workload that was started, and is suspended again since."""
+        """Stop keeping room for a started workload that is suspended again."""
         hold = self.holds.get(uid)
         version = workload.resource_version
         if hold is not None and hold.until and version != hold.workload.resource_version:

@@ -1,4 +1,4 @@
-"""Claims and volumes as last seen, with decisions assumed until the API server shows our writes.
+"""Claims and volumes as last seen, with decisions that are assumed until they are seen.
 
 Open `volume_cache` first.
 """

@@ -1,4 +1,4 @@
-"""Claims on the way to being bound: assumed decisions, and how far each claim has come."""
+"""Claims on the way to being bound: assumed decisions, and the progress of each claim."""
 
 import enum
 from collections.abc import Iterable
@@ -19,8 +19,8 @@ from gang_scheduler.state.volumes.store import VolumeStores
 class ClaimStep:
     """A claim that must be bound before its pod.
 
-    A `volume` is to be reserved for the claim. Without one, the claim is to select the `node`, and
-    a volume is made there.
+    A `volume` must be reserved for the claim. Without one, the claim must select the `node`, and a
+    volume is created there.
     """
 
     claim: ClaimRef
@@ -60,7 +60,7 @@ class Target(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Assumed:
-    """An assumed value: of a volume, the key of its claim; of a claim, the name of its node.
+    """An assumed value: for a volume, the key of its claim; for a claim, the name of its node.
 
     `holders` are the uids of the pods that need it. `version` is the resourceVersion of our write,
     0 before.
@@ -113,12 +113,12 @@ class AssumeCache:
         self._assumed_for(step).version = version
 
     def is_written(self, step: ClaimStep) -> bool:
-        """Return whether a step was written, and the watch has not shown it yet."""
+        """Return whether a step was written, but the watch has not shown it yet."""
         assumed = self._assumed.get(target_of(step))
         return assumed is not None and assumed.version > 0
 
     def stands(self, step: ClaimStep) -> bool:
-        """Return whether a step is assumed, and the API server has not shown it yet."""
+        """Return whether a step is assumed, but the API server has not shown it yet."""
         return target_of(step) in self._assumed
 
     def shown(self, target: Target, version: int) -> None:
@@ -128,7 +128,7 @@ class AssumeCache:
             self.gone(target)
 
     def gone(self, target: Target) -> None:
-        """Note that nothing is assumed of an object any more."""
+        """Note that nothing is assumed about an object any more."""
         assumed = self._assumed.pop(target, None)
         if assumed is not None and self._volumes.get(assumed.value) == target.key:
             del self._volumes[assumed.value]
@@ -139,7 +139,7 @@ class AssumeCache:
         return assumed.value if assumed is not None else ""
 
     def node_of(self, claim: str) -> str:
-        """Return the node that a claim's volume is to be made for; "" for none."""
+        """Return the node for which a claim's volume is to be created; "" for none."""
         assumed = self._assumed.get(claim_target(claim))
         return assumed.value if assumed is not None else ""
 
@@ -211,7 +211,7 @@ def progress_of(
 def _bound(
     claim: Claim, step: ClaimStep, volume: PersistentVolume | None, nodes: NodeTable
 ) -> Progress:
-    # The volume of a claim may be seen after the claim.
+    # The volume of a claim may be seen later than the claim.
     if volume is None:
         return _waiting(claim)
     if not _reaches(step.node, volume, nodes):
@@ -229,7 +229,7 @@ def _unbound(claim: Claim, step: ClaimStep, stores: VolumeStores, assumed: Assum
     made_by = stores.classes.get(claim.need.storage_class)
     if made_by is None or not made_by.makes_volumes:
         return _failed(ClaimFault.NO_PROVISIONER, step.claim.name)
-    # The volume may be made for another member's node: its nodes are known once it exists.
+    # The volume may be created for another member's node: its nodes are known once it exists.
     if claim.node or assumed.stands(step):
         return _waiting(claim)
     return _failed(ClaimFault.NOT_PROVISIONED, step.claim.name)

@@ -61,7 +61,7 @@ class _Used(NamedTuple):
 
 
 def storage_of(pod: Pod, known: Known) -> Storage | None:
-    """Return the storage that a pod's volumes ask for, or use if it is bound; None without any."""
+    """Return the storage that a pod's volumes need, or use if it is bound; None without any."""
     used = _used(pod, known)
     found = Storage(
         sole=tuple(sorted(each.claim.key for each in used if _is_contested(each, known))),
@@ -81,12 +81,12 @@ def needs_of(pod: Pod, known: Known) -> list[tuple[Need, Claim]]:
 
 
 def _order(need: Need, claim: Claim) -> tuple[int, bool, str, str]:
-    """Return a sort key: the smallest first; of one size, claims with a selector first."""
+    """Return a sort key: the smallest first; for equal sizes, claims with a selector first."""
     return need.size, not need.selector, repr(need), claim.key
 
 
 def handles_of(pod: Pod, known: Known) -> list[tuple[str, str]]:
-    """Return the drivers and real handles of a pod's volumes that count."""
+    """Return the drivers and real handles of a pod's volumes that count towards limits."""
     found = (_csi(claim, known) for claim, _ in _used(pod, known))
     return [(driver, handle) for driver, handle in found if known.counted(driver)]
 
@@ -97,7 +97,7 @@ def claim_keys(pod: Pod) -> list[str]:
 
 
 def _used(pod: Pod, known: Known) -> list[_Used]:
-    """Return the claims of a pod that exist, each once."""
+    """Return the existing claims of a pod, each once."""
     used: dict[str, _Used] = {}
     for each in pod.volumes:
         claim = known.claim(f"{pod.namespace}/{each.claim}") if each.claim else None
@@ -183,7 +183,7 @@ def _zones(
 
 
 def _attached(used: Iterable[_Used], known: Known) -> Iterator[tuple[str, str]]:
-    """Yield the driver and the handle of each volume that counts."""
+    """Yield the driver and the handle of each volume that counts towards limits."""
     for claim, _ in used:
         driver, handle = _csi(claim, known)
         if driver and known.counted(driver):
@@ -277,7 +277,7 @@ def _available(stores: VolumeStores, assumed: AssumeCache) -> Mapping[str, tuple
 
 
 def _offered(found: PersistentVolume, stores: VolumeStores, assumed: AssumeCache) -> Volume | None:
-    """Return the volume if it is available to any claim, or kept for a claim that is not bound."""
+    """Return the volume if it is available to any claim, or reserved for an unbound claim."""
     if found.deleting:
         return None
     owner = found.claim.key if found.claim is not None else assumed.claim_of(found.key)

@@ -43,7 +43,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Store(Generic[T]):
-    """All objects of one kind, one a name: a new uid of the same name replaces the object."""
+    """All objects of one kind by name: a new uid of the same name replaces the object."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, T] = {}

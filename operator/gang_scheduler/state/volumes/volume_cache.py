@@ -50,7 +50,7 @@ class ClaimUsers:
 
     @property
     def claims(self) -> Collection[str]:
-        """The keys of all claims that any pod uses, whether or not they exist."""
+        """The keys of all claims that any pod uses, existing or not."""
         return self._users.keys()
 
     def of(self, claim: str) -> Collection[str]:
@@ -138,7 +138,7 @@ class VolumeCache:
         return self._changed(gvr, self._stores.delete(gvr, uid), None, counted)
 
     def delete_pod(self, uid: str) -> None:
-        """Forget a pod. For a pod that names no volumes, this costs a look-up."""
+        """Forget a pod. If it names no volumes, this costs one look-up."""
         if uid in self._users:
             self._assumed.forget(uid)
             self._usage.remove(uid)
@@ -171,7 +171,7 @@ class VolumeCache:
     # Claims that must be written.
 
     def awaited(self, pod: Pod) -> tuple[UnboundClaim, ...]:
-        """Return the claims of a waiting pod that have a node, and no volume there yet."""
+        """Return the claims of a waiting pod that have selected a node, and no volume there yet."""
         needs = snapshot.needs_of(pod, self._known)
         return tuple(UnboundClaim(c.key, c.need.storage_class) for _, c in needs if c.node)
 
@@ -185,8 +185,8 @@ class VolumeCache:
     def assume(self, pod: Pod, node: str, volumes: tuple[str, ...]) -> None:
         """Assume volumes for the claims of a pod that goes to a node.
 
-        `volumes` are from `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, "" for
-        a volume that is to be made.
+        `volumes` come from `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, "" for
+        a volume that will be created.
         """
         claims = [claim for _, claim in snapshot.needs_of(pod, self._known)]
         names = (*volumes, *[""] * len(claims))
@@ -195,7 +195,7 @@ class VolumeCache:
         self._assumption_changed(steps)
 
     def forget(self, uid: str) -> None:
-        """Forget what is assumed for a pod and not written.
+        """Forget assumptions for a pod that are not written.
 
         Written decisions stay: pods that need the claim are then tried only on its node.
         """
@@ -209,7 +209,7 @@ class VolumeCache:
         return tuple(each for each in self._assumed.steps(uid) if not self._is_done(each))
 
     def written(self, step: ClaimStep, version: int) -> None:
-        """Note that a step was written: states of the object before this version are stale."""
+        """Note that a step was written: earlier versions of the object are outdated."""
         self._assumed.written(step, version)
         found: Claim | PersistentVolume | None = self._stores.claims.get(step.claim.key)
         if step.volume is not None:
@@ -247,7 +247,7 @@ class VolumeCache:
         return volume is not None and volume.claim == step.claim
 
     def _volume_of(self, claim: Claim) -> str:
-        """Return the volume that is kept for a claim, or assumed for it; "" for none."""
+        """Return the volume that is reserved or assumed for a claim; "" for none."""
         for each in self._stores.for_claim(claim.key):
             of_class = each.volume.storage_class == claim.need.storage_class
             usable = of_class and each.volume.roomy(claim.need) and not each.deleting
