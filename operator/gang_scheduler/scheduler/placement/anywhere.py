@@ -75,7 +75,7 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
         ]
     with trial.all_or_nothing() as attempt:
         while left:
-            # A member that does not fit yet may fit beside the members that are placed first.
+            # # A member that does not fit yet may fit once other members are placed beside it.
             blocked = [share for share in left if not _assume_if_free(share, trial, profile)]
             if len(blocked) == len(left):
                 return None
@@ -143,7 +143,7 @@ def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
 def _assume(
     members: Sequence[Pod], trial: Trial, profile: Profile
 ) -> tuple[list[Share], list[PodClass]]:
-    """Take room for what fits of each class; return the shares and the classes that do not fit."""
+    """Take room for all members that fit, class by class; also return the classes left."""
     sizes = _sizes(members)
     if not interdependent.are(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)
@@ -207,7 +207,7 @@ def _rows_in_order(share: Share) -> list[int]:
     return rows
 
 
-# Members are placed on the nodes to which they are nominated: all of them, or none.
+# # A gang is placed on its nominated nodes only if all members fit there.
 
 
 def place_nominated(

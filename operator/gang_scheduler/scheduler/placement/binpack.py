@@ -15,10 +15,11 @@ def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArr
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
-    """Return the nodes that are fullest with one more pod, each filled before the next.
+    """Place pods on the fullest nodes, and fill each node before the next one.
 
-    A node's score only grows as it fills, so filling it up is what placing pod by pod would do.
-    `slots` must hold at least `count` in all. Ties go by what a place costs those that come later.
+    Filling a node up gives the same result as placing pod by pod, since a node's score only grows
+    as it fills. `slots` must hold at least `count` pods in all. Of nodes with equal scores, the one
+    comes first that later pods need least (`scoring.order`).
     """
     ordered = _first(count, pod_class, slots, trial)
     wanted = np.minimum(slots[ordered], count)
@@ -34,7 +35,7 @@ def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> In
     candidates = np.flatnonzero(slots)
     turns = turn(1, pod_class, candidates, trial)
     if count < len(candidates):
-        # Those of the turn of the last one: which of them come first is decided below.
+        # # Nodes of the last turn that is needed: the ties below decide which of them come first.
         among = turns <= np.partition(turns, count - 1)[count - 1]
         candidates, turns = candidates[among], turns[among]
     ties = scoring.order(pod_class, candidates, trial)

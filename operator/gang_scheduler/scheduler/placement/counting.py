@@ -1,9 +1,9 @@
-"""What members need at least, by plain counting: what is hopeless is never searched.
+"""Count the room that members need at least, so that a hopeless search is never begun.
 
-However members of several classes are packed, members that request at least some amount of a
-resource have no more places than pods that request just that amount. So for every resource and
-every amount of it that a class requests, the classes that request no less are counted together, as
-if each requested only the minimum of these classes, in every resource.
+Members that request at least some amount of a resource never have more places than pods that
+request just that amount, however they are packed. So for every resource, and for every amount that
+a class requests, the classes that request at least this amount are counted together. Each of them
+counts as if it requested only the minimum of these classes, in every resource.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Floor(NamedTuple):
 
 
 class Floors:
-    """What members of some classes need at least: `requests` is classes by resources."""
+    """The least room that members of some classes need; `requests` is classes by resources."""
 
     def __init__(self, requests: IntArray, counts: Sequence[int]) -> None:
         self.requests = requests
@@ -61,7 +61,7 @@ class Floors:
 
 
 def times(request: IntArray, free: IntArray) -> IntArray:
-    """Return how often a request fits into what is free, by nodes."""
+    """Return for each node how many pods with this request its free room holds."""
     asked = np.flatnonzero(request)
     if not len(asked):
         return np.full(len(free), MOST, dtype=np.int64)

@@ -28,7 +28,7 @@ def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray
 
 
 def prospects(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return a bound on the slots, whatever members were placed that the class depends on."""
+    """Return the most slots of each node, wherever members go that the class depends on."""
     alone = (each.slots for each in _concerned(profile.room_filters, pod_class, trial))
     together = (each.prospects for each in _concerned(profile.coupled_filters, pod_class, trial))
     return _least(pod_class, trial, profile, (*alone, *together))
@@ -54,8 +54,9 @@ def one_by_one(
 ) -> tuple[IntArray, list[OneByOne]] | None:
     """Return the slots and filter states of a coupled class whose pods are placed one by one.
 
-    That is how many pods each node could take as far as they do not depend on each other, and what
-    the filters say by which they do. None where that must be looked up again after each pod.
+    The slots tell how many pods each node could take if they did not depend on each other. The
+    filter states are updated after each pod. None if a filter has to look at all nodes again after
+    each pod.
     """
     coupling = _coupling(pod_class, trial, profile)
     told = [each.one_by_one(pod_class, trial) for each in coupling]
@@ -78,9 +79,9 @@ def allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
 
 
 def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArray:
-    """Return the nodes that could take a pod of a class if no other pod were on them.
+    """Return the nodes that could take a pod of a class if they were empty.
 
-    Not those that are kept as spare.
+    Nodes that are kept as spare are left out.
     """
     request = trial.nodes.vector(pod_class.requests)
     enough = (trial.nodes.allocatable >= request).all(axis=1)

@@ -1,9 +1,9 @@
-"""Members that depend on each other wherever they are: placed step by step, seeing each other.
+"""Place members that depend on each other: one step at a time, each seeing the steps before.
 
-With affinity to each other, anti-affinity or spread over domains of several nodes, or volumes
-that can be used once, each placed member changes what every node offers to the next. Members that
-must share a domain are tried in one domain after the other if the first member chooses a wrong
-one.
+Members depend on each other by affinity, by anti-affinity or spread over domains of several nodes,
+or by volumes that only one pod can use. Each placed member then changes the room that every node
+offers to the next one. If members must share a domain and the first member chooses one that is too
+small, the other domains are tried.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ from gang_scheduler.scheduler.placement.feasible_slots import (
 from gang_scheduler.scheduler.policies import Profile, ScoresOneByOne
 from gang_scheduler.scheduler.trial import Share, Trial, number_in
 
-# Pods of one class that change what nodes offer to the next one, placed one by one. To offer the
-# nodes from scratch to each pod would cost all filters on all nodes. Here only the changes that a
-# pod makes are updated, in a few vector operations.
+# # Place pods of one class one by one, where each changes the room that nodes offer to the next. //
+# Running all filters on all nodes for each pod would cost too much. So only the changes that a pod
+# makes are updated, in a few vector operations.
 
 NODES_A_LOOK: Final = 5_000
 """The number of nodes to which one look offers a pod."""
@@ -53,7 +53,7 @@ def place_one_by_one(
         if preference.concerns(pod_class, trial)
     ]
     everywhere = np.arange(len(left))
-    # As many parts of a turn as nodes: within one they come by what a place costs others.
+    # # A turn is split into as many parts as there are nodes, so that ties go by `scoring.order`.
     ties = np.argsort(np.argsort(scoring.order(pod_class, everywhere, trial)))
     turns = profile.turn(1, pod_class, everywhere, trial) * len(left) + ties
     counts = np.zeros_like(left)
@@ -81,7 +81,7 @@ def place_one_by_one(
 def _first(
     open_: BoolArray, turns: IntArray, preferences: Sequence[tuple[int, ScoresOneByOne]]
 ) -> int | None:
-    """Return the node whose turn it is among those of the best score; None if none is open."""
+    """Return the open node with the best score, in turns among equal ones; None without any."""
     if preferences and open_.any():
         raw = [(weight, preference.score()) for weight, preference in preferences]
         total = scoring.weighed(raw, open_)
@@ -124,7 +124,7 @@ def assume_interdependent(
 
     `rows` are the nodes where members may be; None is all.
     """
-    # The first attempt of a search is made whatever it costs. In each of a thousand domains it is
+    # # A search always makes its first attempt. A first attempt in each of a thousand domains is
     # too much.
     if trial.effort.has_overrun():
         return []
@@ -191,11 +191,11 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
 def _step_by_step(
     sizes: Sizes, rows: Open, trial: Trial, profile: Profile, *, certain: int = 0
 ) -> list[Share]:
-    """Take room for as many members as fit. A class is tried again once others are placed.
+    """Take room for as many members as fit, and try a class again once others are placed.
 
-    Many classes that draw each other near would be tried again after each step of any of them. So
-    this ends when the search has taken far more than its share, but for the first try of each
-    class, and not before there is room for as many members as are `certain` to fit.
+    If many classes attract each other, each would be tried again after each step of another. So the
+    loop ends when the search has taken far more than its share of the effort. It never ends before
+    the first try of each class, nor before `certain` members, which are known to fit, have room.
     """
     classes, left = list(sizes), list(sizes.values())
     drawn = _drawn(classes)
@@ -268,7 +268,10 @@ def _step(
 
 
 def _capped(counts: IntArray, codes: IntArray, most: IntArray) -> IntArray:
-    """Return the counts cut to what each domain may have, the first ones kept; -1 is the last."""
+    """Cut the counts to the most that each domain may have.
+
+    Earlier entries are served first. A code of -1 stands for the last domain.
+    """
     order = np.argsort(codes, kind="stable")
     together = np.cumsum(counts[order])
     first = np.searchsorted(codes[order], codes[order])

@@ -79,7 +79,7 @@ class _Search:
         self._alike_from = next(unlike, 0)
 
     def from_node(self, node: int, left: Counts, most: Counts) -> list[Counts] | None:
-        """Pack what is left on this node and the later ones; this one takes no more than `most`."""
+        """Pack the `left` members on this node, which takes at most `most`, and the later ones."""
         if not any(left):
             return [(0,) * len(left)] * (len(self._free) - node)
         if node == len(self._free) or self._is_hopeless(node, left):
@@ -130,7 +130,7 @@ class _Search:
     def _fillings(
         self, node: int, classes: Sequence[int], left: Counts, free: Sequence[int]
     ) -> Iterator[tuple[Counts, Sequence[int]]]:
-        """Yield how many of each class the node takes until no more fits, and what is free then."""
+        """Yield the ways to fill the node: the number of each class, and the remaining room."""
         fitting = [each for each in classes if _times(self._requests[each], free)]
         if not fitting:
             yield (0,) * len(left), free
@@ -249,10 +249,10 @@ def _packed(
 
 
 def _shared_ports(pod_classes: Collection[PodClass]) -> IntArray:
-    """Return the host ports that several classes ask for, classes by ports.
+    """Return the host ports for which several classes ask, as an array of classes by ports.
 
-    A port counts as a resource of which each node has one. Where a port is taken already, a class
-    that asks for it has no slots.
+    A port counts as a resource of which each node has one. A class has no slots on a node where one
+    of its ports is already taken.
     """
     numbers = Counter(port for pod_class in pod_classes for port in pod_class.host_ports)
     shared = [port for port, number in numbers.items() if number > 1]

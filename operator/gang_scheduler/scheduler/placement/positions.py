@@ -1,4 +1,4 @@
-"""Where members stand in the rank order of their gang, and so in which slices they are."""
+"""The positions of members in the rank order of their gang, which tell the slice of each member."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,10 +12,10 @@ from gang_scheduler.scheduler.units import RankedMembers
 
 
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:
-    """Return the position of each member in the rank order of the gang as it was placed first.
+    """Return the position of each member in the rank order when the gang was first placed.
 
-    Members may be missing now. So the first way to count is taken by which no slice is in two
-    domains; if there is none, positions without gaps.
+    Members may be missing now. So the first way to count is taken that leaves no slice in two
+    domains. If there is none, members are counted without gaps.
     """
     line = part.in_line()
     ways = _ways_to_count(line, max(part.sizes), complete=complete)
@@ -24,7 +24,7 @@ def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> S
 
 
 def slices_hold(part: RankedMembers, tree: Topology) -> bool:
-    """Return whether there is a way to count the bound members by which no slice is broken."""
+    """Return whether some way to count the bound members leaves every slice in one domain."""
     if max(part.sizes) == 1:
         return True
     line = part.in_line()
@@ -34,12 +34,12 @@ def slices_hold(part: RankedMembers, tree: Topology) -> bool:
 
 
 def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterator[Sequence[int]]:
-    """Yield how members may have been counted when they were placed first, the likeliest first.
+    """Yield the ways in which members may have been counted at first, the likeliest first.
 
-    By indexes, if all members have different ones that ascend, as they need not beside roles.
-    Indexes need not begin at 0, which a leader may have; and the first members of an incomplete
-    gang may be missing. If indexes had gaps from the beginning, members were counted in line,
-    without gaps.
+    Members are counted by index if all have different, ascending indexes; roles may break that.
+    Indexes need not begin at 0: a leader may have index 0, and an incomplete gang may lack its
+    first members. If indexes had gaps from the beginning, members were counted in line, without
+    gaps.
     """
     ranks = [pod.rank for pod in line]
     # A try with fewer members may leave none of a part.

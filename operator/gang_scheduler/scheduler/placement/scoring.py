@@ -39,10 +39,11 @@ def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
 
 
 def order(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return in which order nodes of one turn come, as numbers that all differ.
+    """Return the order of nodes of one turn, as numbers that all differ.
 
-    The node with least room of scarce resources that are not asked for, then that of the domain
-    with least room, layer by layer from the lowest, then the first by name. `rows` ascend.
+    First comes the node with the least room of the scarce resources for which the class does not
+    ask. Ties go to the node whose domain has the least room, layer by layer from the lowest, then
+    to the first name. `rows` ascend.
     """
     tree = _tree(trial)
     columns = _unasked(pod_class, trial.nodes)
@@ -97,7 +98,7 @@ def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: 
     room = _room(_unasked(pod_class, trial.nodes), trial)
     columns = [axis[name] for name in asked if name != PODS]
     if columns:
-        # Of what is asked for, that of which there is least: CPUs beside busy GPUs are no room.
+        # # The scarcest requested resource counts: free CPUs beside busy GPUs are no room.
         room += functools.reduce(np.minimum, (_free(column, trial) for column in columns))
     room = room[tree.rows]
     *_, lowest = layers = tree.levels[1:-1]
@@ -106,7 +107,7 @@ def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: 
         keys.append(np.add.reduceat(room, level.starts)[above])
         above = level.parents[above]
     domain_of = trial.nodes.derive(("domains", tree.tree_spec), lambda: _domain_of(tree))
-    # Of domains that are equal in all that, the one with the first of the nodes.
+    # # If domains are equal in all this, the one with the first node comes first.
     first = np.full(len(lowest) + 1, len(trial.nodes), dtype=np.int64)
     first[domain_of[rows[::-1]]] = rows[::-1]
     ranks = np.full(len(lowest) + 1, ABSENT, dtype=np.int64)
@@ -175,9 +176,9 @@ def scores(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile)
 
 
 def weighed(scores: Iterable[tuple[int, IntArray]], candidates: BoolArray) -> IntArray:
-    """Return the sum of weighted scores, each scaled over the candidates, of which there are some.
+    """Return the sum of weighted scores, each scaled over the candidates.
 
-    What it says of other nodes means nothing.
+    There is at least one candidate. The sums of other nodes mean nothing.
     """
     total = np.zeros(len(candidates), dtype=np.int64)
     for weight, raw in scores:

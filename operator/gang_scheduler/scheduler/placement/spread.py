@@ -17,9 +17,10 @@ def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArr
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
-    """Return the nodes that are emptiest with one more pod, chosen again for every pod.
+    """Place pods on the emptiest nodes; the node is chosen again for every pod.
 
-    `slots` must hold at least `count` in all. Ties go by what a place costs those that come later.
+    `slots` must hold at least `count` pods in all. Of nodes with equal scores, the one comes first
+    that later pods need least (`scoring.order`).
     """
     candidates = np.flatnonzero(slots)
     ties = scoring.order(pod_class, candidates, trial).tolist()

@@ -53,7 +53,7 @@ class PreemptionEvaluator:
         self.nominated_room = NominatedRoom(_ranked(snapshot), trial, _queues(snapshot))
         self.preemptions: list[Preemption] = []
         self.reclaim_requests: ReclaimRequests | None = None
-        """What queues say of evictions, where there are any."""
+        """The rules of the queues about evictions, if there are queues."""
 
     def attempt(
         self,
@@ -65,8 +65,8 @@ class PreemptionEvaluator:
         """Make room for a group that does not fit; return the outcome.
 
         `nominations` is the room that was reserved for the group and is released now. The room is
-        reserved again only if the group goes on waiting. A `request` is what the group asks of its
-        queue: quota is freed, too.
+        reserved again only if the group goes on waiting. A `request` tells how much quota the group
+        needs from its queue; victims are then chosen to free this quota, too.
         """
         if not any(gang.lacking for gang in group.waiting):
             return NO_VICTIMS  # No pod is evicted for surplus.
@@ -156,7 +156,7 @@ class PreemptionEvaluator:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
 
     def displaceable(self, group: GangGroup) -> list[GangKey]:
-        """Return the gangs whose reserved room the group may take: of lower priority."""
+        """Return the gangs of lower priority whose reserved room the group may take."""
         return self.nominated_room.below(group.priority, group.queue)
 
     def _wait_for_leaving(
@@ -193,10 +193,10 @@ class PreemptionEvaluator:
         return Preemption(group.waiting, binds, displaced=tuple(displaced))
 
     def _is_lost(self, group: GangGroup) -> bool:
-        """Return whether a nominated node cannot take its pod any more, whatever leaves it.
+        """Return whether a nominated node can never take its pod again, even once it is empty.
 
-        It is gone, cordoned, not ready, too small or tainted: kube-scheduler lets such a pod
-        preempt again, too (PodEligibleToPreemptOthers).
+        Such a node is gone, cordoned, not ready, too small or tainted. kube-scheduler lets such a
+        pod preempt again, too (PodEligibleToPreemptOthers).
         """
         members = (pod for gang in group.waiting for pod in gang.nominated_members())
         return any(not self._could_take(pod) for pod in members)
@@ -251,7 +251,7 @@ class PreemptionEvaluator:
     def _remember(
         self, group: GangGroup, found: Found, potential: PotentialVictims
     ) -> tuple[Forgotten, ...]:
-        """Note which gangs yield to the group; return what must not count any longer."""
+        """Note which gangs yield to the group; return the earlier notes that are void now."""
         if potential.judge is None:
             return ()
         yielding = potential.judge.yielding(found.victims, found.classes)
@@ -264,10 +264,10 @@ class PreemptionEvaluator:
         potential: PotentialVictims,
         nominations: Sequence[Nominated],
     ) -> Found | None:
-        """Return the victims on the nominated nodes of the group, if any was chosen already.
+        """Return the victims on the nominated nodes of the group, if any victim was already chosen.
 
-        So a restarted scheduler goes on with the preemption that it had begun. Nominations alone
-        are no such beginning: no pod has been told anything of these.
+        So a restarted scheduler completes a preemption that it had begun. Nominations alone do not
+        prove that it had begun, since no pod has been told to leave.
         """
         nodes = {each.pod.nominated for each in nominations}
         chosen = (each.pod.node for each in self._bound_pods.pods if each.pod.chosen)
@@ -347,9 +347,9 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
 
 
 def _blocks(group: GangGroup, *, lost: bool) -> Iterator[PreemptionBlock]:
-    """Yield what keeps gangs of a group from evicting pods.
+    """Yield the reasons why gangs of a group may not evict pods.
 
-    Once nominated room is `lost`, no pod that leaves there is waited for.
+    If nominated room is `lost`, the group no longer waits for the pods that leave there.
     """
     for gang in group.waiting:
         block = gang.preemption_block

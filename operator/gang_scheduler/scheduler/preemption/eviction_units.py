@@ -24,14 +24,15 @@ NO_SHARE: Final[ShareRank] = (-1, Fraction(0))
 
 
 Portion = GangKey | tuple[GangKey, str]
-"""Members whose surplus counts together: those of a gang, or of one of its roles."""
+"""The members whose surplus is counted together: all members of a gang, or of one of its roles."""
 
 
 class Standing(NamedTuple):
-    """How the eviction of a gang compares where there are queues.
+    """The rank of a gang among victims where there are queues.
 
-    `lowest_class` is the lowest by which it may go, `share` what its queue borrows, none if the
-    queue is that of the preemptor, and `name` the sort key of its name.
+    `lowest_class` is the lowest class by which the gang may be evicted. `share` is the amount that
+    its queue borrows, none for the queue of the preemptor. `name` is the sort key of the gang's
+    name.
     """
 
     lowest_class: int = 0
@@ -40,11 +41,14 @@ class Standing(NamedTuple):
 
 
 NO_STANDING: Final = Standing()
-"""That of all gangs where there are no queues."""
+"""The rank of every gang where there are no queues."""
 
 
 class Usage(NamedTuple):
-    """What bound pods use: `used[i]` along the resource axis on node row `rows[i]`; rows ascend."""
+    """The resources that bound pods use, node row by node row.
+
+    `used[i]` along the resource axis is the usage on node row `rows[i]`; rows ascend.
+    """
 
     rows: IntArray
     used: IntArray
@@ -60,15 +64,15 @@ class Overlap(NamedTuple):
 
 
 class EvictionUnit:
-    """Bound pods of one gang, at least one; `now` is in seconds.
+    """Bound pods of one gang, at least one, that are evicted together; `now` is in seconds.
 
-    A pod that was chosen as a victim already costs nothing any more. Of the others, `going` is the
-    number, `highest_priority` the highest priority, `unprotected` the number of pods of Jobs
-    that evictions could end for good, `lost_work` the run time in pod-seconds, `covered` the number
-    of pods under one PodDisruptionBudget by that budget, and `overlapping` are the pods under
-    several budgets. `lowest_class` and `share` are those of its standing. `numbers` are the pods of
-    each portion of the gang, all in one portion unless they are given. What the pods did before
-    `work_since` is not lost.
+    A pod that was already chosen as a victim costs nothing any more. Of the other pods, `going` is
+    the number, `highest_priority` the highest priority, and `lost_work` the run time in
+    pod-seconds, without the time before `work_since`. `unprotected` is the number of pods of Jobs
+    that evictions could end for good. `covered` is the number of pods under exactly one
+    PodDisruptionBudget, by budget, and `overlapping` are the pods under several budgets.
+    `lowest_class` and `share` are taken from the `Standing` of the gang. `numbers` counts the pods
+    of each portion of the gang; by default all are in one portion.
     """
 
     def __init__(
@@ -120,7 +124,7 @@ class EvictionUnit:
 def work_of(pod: Pod, now: int, since: int = 0) -> int:
     """Return the run time that is lost with a pod, in pod-seconds; times are in seconds.
 
-    What it did before `since` is not lost.
+    The run time before `since` is not lost.
     """
     if not pod.started_at or pod.chosen:
         return 0
@@ -140,7 +144,7 @@ def gang_of(portion: Portion) -> GangKey:
 
 
 def usage_of(units: Sequence[EvictionUnit], nodes: NodeTable) -> tuple[IntArray, IntArray]:
-    """Return the node rows that any of the units uses, ascending, and what all use on each."""
+    """Return the ascending node rows that the units use, and the resources they use on each row."""
     rooms = [each.usage(nodes) for each in units]
     if len(rooms) == 1:
         return rooms[0].rows, rooms[0].used
@@ -170,25 +174,27 @@ def _request(pod_class: PodClass, nodes: NodeTable) -> IntArray:
     return nodes.derive(("request", pod_class), functools.partial(nodes.vector, pod_class.requests))
 
 
-# The cost of a growing set of victims, and the order in which costs are compared.
+# # The cost of a growing set of victims, and the order that compares costs.
 
 NONE: Mapping[Portion, int] = {}
 
 
 class Cost(NamedTuple):
-    """What a set of victims costs; compared in this order, less is better.
+    """The cost of a set of victims; costs compare field by field in this order, less is better.
 
-    `over_budget` are pods beyond what PodDisruptionBudgets allow, each counted once. The evictions
-    that a budget allows go to the pods under the fewest budgets, then to those with the smallest
-    uids. As in kube-scheduler, a pod is beyond if any of its budgets allows no more evictions; it
-    counts for its other budgets all the same, so one victim more never makes another one cheaper.
-    `broken` are gangs that fall below their minMember (a gang of one, too), `touched` gangs that
-    lose any member. `unprotected` are pods of Jobs that evictions could end for good. That comes
-    before `lost_work`, in pod-seconds: such a Job loses all of its work, however long it ran.
+    `over_budget` counts pods beyond the PodDisruptionBudgets, each pod once. The evictions that a
+    budget allows go to the pods under the fewest budgets, then to those with the smallest uids. As
+    in kube-scheduler, a pod is beyond if any of its budgets allows no more evictions. It still
+    counts for its other budgets, so one victim more never makes another one cheaper.
 
-    Only queues make a difference in the others: `highest_class` by which a victim goes,
-    `least_share` that a queue of victims borrows, and `ties`, which decide between sets that are
-    allowed and cost the same. Bounds have no ties.
+    `broken` counts gangs that fall below their minMember, gangs of one included. `touched` counts
+    gangs that lose any member. `unprotected` counts pods of Jobs that evictions could end for good.
+    It comes before `lost_work`, in pod-seconds, since such a Job loses all its work, however long
+    it ran.
+
+    The other fields differ only with queues. `highest_class` is the highest class by which a victim
+    goes, and `least_share` is the least amount that a queue of victims borrows. `ties` decides
+    between sets that are allowed and cost the same. Bounds have no ties.
     """
 
     over_budget: int = 0
@@ -204,7 +210,7 @@ class Cost(NamedTuple):
 
 
 class Tally:
-    """What a growing set of victims costs, and what it would cost with more.
+    """The cost of a growing set of victims, and the cost if more victims were added.
 
     `numbers` are the victims of each portion of a gang in the set.
     """

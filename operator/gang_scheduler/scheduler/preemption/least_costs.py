@@ -1,7 +1,7 @@
-"""What it costs at least to clear one more slot on a node: for all nodes at once, by counting.
+"""The least cost of clearing one more slot on each node, for all nodes at once, by counting.
 
-To weigh what must leave a node is slow, and few nodes of a large cluster can be the cheapest. So
-they are weighed in the order of these bounds, until no other node can cost less.
+Choosing the victims on a node is slow, and few nodes of a large cluster can be the cheapest. So
+nodes are looked at in the order of these bounds, until no other node can cost less.
 """
 
 from typing import Final, NamedTuple
@@ -22,11 +22,12 @@ ROUNDED: Final = 1e-4
 
 
 class Columns(NamedTuple):
-    """What may leave each node: a pod, or all pods of a gang there that goes as a whole.
+    """The units that may leave each node: single pods, or all pods of a gang that goes as a whole.
 
-    `places` are those of the pods, or of one pod each, among all. `rows` are node rows, -1 for
-    none, `used` what is freed there, and `priorities` the lowest that each can count with. `over`,
-    `broken`, `work` and `pods` are what is lost with each at least.
+    `places` are the numbers of the pods among all pods. Of a gang that goes as a whole, one pod
+    stands for all. `rows` are node rows, -1 for none. `used` is the room that is freed there, and
+    `priorities` is the lowest priority that each can count with. `over`, `broken`, `work` and
+    `pods` are the least that is lost with each.
     """
 
     places: IntArray
@@ -51,7 +52,7 @@ class Least(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """All pods row by row, those of each row in some order; and what each uses of a resource."""
+    """All pods row by row, each row in some order, and the usage of a resource by each pod."""
 
     order: IntArray
     used: IntArray
@@ -89,11 +90,11 @@ class LeastCosts:
         self._largest = np.zeros((nodes, self._columns.used.shape[1]), dtype=np.int64)
         """The usage of the gang with the largest part of a node, by resource."""
         self._beside: tuple[IntArray, IntArray] | None = None
-        """Rows, and for each another one on which a gang of the first has pods, too."""
+        """Pairs of rows on which the same gang has pods."""
         self._find_gangs(nodes)
 
     def _find_gangs(self, nodes: int) -> None:
-        """Record what each gang uses of each node, and which nodes share gangs."""
+        """Record the resources that each gang uses on each node, and the nodes that share gangs."""
         gangs, rows = self._columns.gangs, self._columns.rows
         pairs, inverse = np.unique(gangs * nodes + rows, return_inverse=True)
         used = np.zeros((len(pairs), self._largest.shape[1]), dtype=np.int64)
@@ -118,10 +119,11 @@ class LeastCosts:
     def most_gained(
         self, rows: IntArray, request: IntArray, needed: IntArray, at_best: IntArray
     ) -> IntArray:
-        """Return how many slots can be gained at most where a slot of some rows is cleared.
+        """Return the most slots that can be gained if a slot of some rows is cleared.
 
-        `at_best` is what each node gains if all leave that may. Nothing leaves that can be spared,
-        so on the node itself less is freed beyond the need than one gang has there.
+        `at_best` is the number of slots that each node gains if all pods leave that may. Pods that
+        need not leave are put back. So on the node itself less is freed beyond the need than one
+        gang has there.
         """
         asked = np.flatnonzero(request)
         parts = -(-self._largest[np.ix_(rows, asked)] // request[asked])
@@ -144,7 +146,7 @@ class LeastCosts:
         return Least(*(np.maximum.reduce(each) for each in zip(*bounds, strict=True)))
 
     def _by(self, resource: int, rows: IntArray, needed: IntArray, left: BoolArray) -> Least:
-        """Return the bounds by what is needed of one resource."""
+        """Return the bounds that follow from the amount needed of one resource."""
         starts, wanted = self._firsts[rows], needed[:, resource].clip(min=0)
         line = self._line(PRIORITIES, resource)
         at, _ = _reached(line.used * left[line.order], starts, wanted)
@@ -188,9 +190,9 @@ class LeastCosts:
         return np.where(number > 0, found, 0)
 
     def _line(self, kind: str, resource: int | None) -> _Line:
-        """Return the pods of each row, those first that free most for what they lose.
+        """Return the pods of each row, ordered by how much they free for the loss, the best first.
 
-        Without a resource those that lose least.
+        Without a resource, the pods with the least loss come first.
         """
         if (kind, resource) not in self._lines:
             columns = self._columns
@@ -203,9 +205,9 @@ class LeastCosts:
 
 
 def _reached(used: IntArray, starts: IntArray, wanted: IntArray) -> tuple[IntArray, Shares]:
-    """Return the place of the pod with which enough is freed on each node, and the part it frees.
+    """Return the pod that completes the needed amount on each node, and its needed part.
 
-    Counted from the first pod of each node on.
+    Pods are counted from the first one of each node on.
     """
     sums = np.concatenate([[0], np.cumsum(used)])
     targets = sums[starts] + wanted

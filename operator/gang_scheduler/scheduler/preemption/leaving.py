@@ -20,9 +20,9 @@ from gang_scheduler.scheduler.units import PlacementUnit
 
 
 class Departures:
-    """The pods that terminate, and the victims of this cycle as they are added.
+    """The pods that terminate, and the victims of this cycle, which are added one by one.
 
-    `victims` are the latter; `room` is what all of them free.
+    `victims` are only the victims of this cycle; `room` is the room that all the pods free.
     """
 
     def __init__(self, bound_pods: BoundPods, trial: Trial, profile: Profile) -> None:
@@ -84,9 +84,9 @@ class Departures:
 
 
 class NominatedRoom:
-    """The nominations of waiting pods, assumed on a trial until they are released.
+    """The nominations of waiting pods, which hold their room on a trial until they are released.
 
-    `queues` are those of the gangs that wait; None where there are no queues.
+    `queues` are the queues of the waiting gangs; None without queues.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class NominatedRoom:
         return [Bind(each.pod, each.pod.nominated) for each in self._by_gang.get(gang, ())]
 
     def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
-        """Reserve no room for these gangs any more; return what was reserved."""
+        """Reserve no room for these gangs any more; return the nominations that were released."""
         if not self._by_gang:
             return []
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]

@@ -51,7 +51,7 @@ class Weighed(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """What was weighed for one question by row, with what free, and after how many changes."""
+    """The answers for one question by row, with the free room and the changes until then."""
 
     free: IntArray
     by_row: dict[int, Weighed]
@@ -61,12 +61,14 @@ class _Answers(NamedTuple):
 class PotentialVictims:
     """The pods that may be evicted by `costs`, in natural order of their names.
 
-    Columns, one entry a pod: `rows` are node rows, `priorities` the highest priority evicted with
-    the pod, `gangs` numbers of gangs, `used` what the pod uses along the resource axis, and `work`
-    the run time lost in pod-seconds. Masks: pods `under_budget` are under a budget, `chosen` are
-    victims already, `unprotected` are others of Jobs that evictions could end for good, `elastic`
-    had a gang with surplus at first, and `remaining` may be evicted still. Where there are queues,
-    the `judge` says which of them may go together.
+    These arrays have one entry for each pod. `rows` are node rows, `priorities` the highest
+    priority that is evicted with the pod, and `gangs` numbers of gangs. `used` is the room of the
+    pod along the resource axis, and `work` the run time lost in pod-seconds.
+
+    These masks tell something of each pod: `under_budget` it is under a budget, `chosen` it is a
+    victim already, `unprotected` it is another pod of a Job that evictions could end for good,
+    `elastic` its gang had surplus at first, `remaining` it may still be evicted. Where there are
+    queues, the `judge` decides which pods may go together.
     """
 
     def __init__(self, costs: VictimCosts, nodes: NodeTable, judge: Judge | None = None) -> None:
@@ -169,7 +171,7 @@ class PotentialVictims:
         return found
 
     def beyond(self) -> BoolArray:
-        """Return the mask of the pods whose eviction exceeds a budget in any case."""
+        """Return the mask of the pods whose eviction alone already exceeds a budget."""
         found: BoolArray = np.zeros_like(self.under_budget)
         for place in np.flatnonzero(self.under_budget & self.remaining).tolist():
             found[place] = self.costs.is_beyond(self.bound_pods[place])
@@ -218,7 +220,7 @@ class PotentialVictims:
 
     @functools.cached_property
     def least_costs(self) -> LeastCosts:
-        """What it costs at least to clear a slot on each node."""
+        """The least cost of clearing a slot on each node."""
         rigid = ~self.elastic
         going = (~self.chosen).astype(np.float64)
         sizes = np.bincount(self.gangs, going, minlength=1)
@@ -273,7 +275,7 @@ class PotentialVictims:
         return sorted(found, key=lambda each: (self.costs.cost_of(each), each.pod.uid))
 
     def _forget(self, rows: set[int]) -> None:
-        """Forget what was known of nodes whose potential victims have changed."""
+        """Drop the answers for nodes whose potential victims have changed."""
         self._changes += 1
         for row in rows:
             self._on_row.pop(row, None)

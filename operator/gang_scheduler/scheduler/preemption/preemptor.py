@@ -80,14 +80,14 @@ class Needs:
     def gains(
         self, floor: int, free: IntArray, there: IntArray, at_best: IntArray, parts: Shares
     ) -> Shares:
-        """Return for each unit a bound on the places of a floor that its eviction makes.
+        """Return for each unit an upper bound on the places of a floor that its eviction adds.
 
-        `parts` is what each unit frees, as parts of the request. Units together make no more places
-        than the sum of their bounds, and on no row more than up to what there is `at_best`.
+        `parts` are the resources that each unit frees, as parts of the request. All units together
+        add at most the sum of their bounds, and on each row at most up to `at_best` places.
         """
         request = self._least[floor]
         free_parts = np.where(request > 0, free / np.maximum(request, 1), np.inf)
-        # By the resource that is shortest now: it bounds the places, whatever else is freed.
+        # # The scarcest resource bounds the places, whatever else is freed.
         shortest = free_parts.argmin(axis=1)
         lines = np.arange(len(free))
         begun = (free_parts[lines, shortest] - there[floor]).clip(min=0)
@@ -107,10 +107,10 @@ def places(least: IntArray, free: IntArray, open_to: BoolArray) -> IntArray:
 
 
 def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) -> int:
-    """Return the least weight that gains what is needed, if parts of choices could be taken.
+    """Return the least weight that gains the needed amount, if choices could be taken in part.
 
-    Where all together gain too little, the weight of all. Plain Python is several times faster than
-    NumPy for a few numbers.
+    If all together gain too little, return the weight of all. Plain Python is several times faster
+    here than NumPy, since there are few numbers.
     """
     line = sorted([(w / g, w, g) for w, g in zip(weights, gains, strict=True) if w and g > NONE])
     lacking = needed - sum([g for w, g in zip(weights, gains, strict=True) if not w])
@@ -124,7 +124,7 @@ def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) 
 
 
 def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: int) -> int:
-    """Return up to which value choices gain what is needed; the highest if all gain too little."""
+    """Return the lowest value up to which choices gain enough; the highest if none does."""
     highest = NO_PRIORITY
     lacking: float = needed
     for value, gain in sorted(zip(values, gains, strict=True)):
@@ -136,7 +136,7 @@ def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: i
 
 
 VICTIMS: Final = "victims"
-"""The name of the search for victims, by which `effort` counts it."""
+"""The name under which `effort` counts the search for victims."""
 
 Placements = dict[PlacementUnit, Placement]
 
@@ -163,7 +163,7 @@ class Preemptor:
 
     @functools.cached_property
     def floors(self) -> Floors:
-        """What the members need at least, by plain counting."""
+        """The least room that the members need, by plain counting."""
         requests = np.array(
             [self.trial.nodes.vector(pod_class.requests) for pod_class in self.classes]
         )
@@ -185,7 +185,7 @@ class Preemptor:
 
     @functools.cached_property
     def asks_only_for_resources(self) -> bool:
-        """Whether no member asks for anything beside room that pods of others take or give."""
+        """Whether no member asks for more than room, such as for affinity to pods of others."""
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
         # Spare nodes are no nodes for counting either: `open_rows` are without them.
         others = [each for each in alone if each.obstacle != spare_nodes.obstacle]
@@ -265,7 +265,7 @@ class Preemptor:
         """
         is_short = not self._has_enough(self.trial.free)
         if is_short or (self.is_counted and not self._has_places(())):
-            # What is short of room needs no diagnosis here.
+            # # A lack of room needs no diagnosis here.
             self.trial.effort.spend(looks(len(self.trial.nodes)))
             return None
         units = self.units
@@ -282,13 +282,13 @@ class Preemptor:
     def _has_enough(self, free: IntArray) -> bool:
         """Return whether as much is free on all nodes together as all members request."""
         there = free[self.open_to.any(axis=0)].clip(min=0)
-        # Sums of what nodes claim to have may be beyond 64 bits.
+        # # The sums may exceed 64 bits, since nodes may claim any amount.
         sums = there.sum(axis=0, dtype=np.float64)
         return bool((sums >= self._request * (1 - NONE)).all())
 
     @functools.cached_property
     def _request(self) -> Shares:
-        """What all members request together, by resource."""
+        """The sum of the requests of all members, by resource."""
         found: Shares = self.floors.counts.astype(np.float64) @ self.floors.requests
         return found
 
@@ -341,9 +341,9 @@ class Preemptor:
             )
 
     def may_fit(self, freed: IntArray) -> bool:
-        """Return False if counting says that members lack room, wherever they must be.
+        """Return False if counting alone shows that members lack room.
 
-        `freed` is what will be free besides, nodes by resources.
+        `freed` is the additional free room, nodes by resources.
         """
         free = self.free_without(freed)
         self.trial.effort.spend(looks(len(self.trial.nodes)))
@@ -352,7 +352,7 @@ class Preemptor:
 
     @functools.cached_property
     def is_counted(self) -> bool:
-        """Whether counting alone says what fits, wherever it is."""
+        """Whether counting alone tells exactly which members fit, in any part of the cluster."""
         return self.is_plain and self.units[0].scope is None
 
     def _has_places(self, room: Iterable[Share]) -> bool:

@@ -1,7 +1,7 @@
-"""Which sets of victims queues allow, and how such sets compare. Only queues need a judge.
+"""The rules of queues for sets of victims: which sets are allowed, and how they compare.
 
-A set must leave quota enough, each victim must go by right in the final state, and no victim may
-take back at once what it was evicted for.
+Only queues need a judge. A set must free enough quota, and each victim must go by right in the
+final state. No victim may at once take back the quota for which it was evicted.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -115,7 +115,7 @@ class Judge:
     def _refused(
         self, victims: Victims, parts: Sequence[Part], classes: Classes
     ) -> frozenset[GangKey]:
-        """Return the victims by which a plan that is legal in all else would go round and round."""
+        """Return the victims with which an otherwise legal plan would evict in circles."""
         reclaim = self.reclaim
         circling = frozenset(
             gang
@@ -125,7 +125,7 @@ class Judge:
         return circling | returning(self._quota, reclaim.request, parts, reclaim.limits)
 
     def _charged(self, victims: Victims) -> list[Part]:
-        """Return victims with what they are charged: how they go does not matter for the sum."""
+        """Return the victims with their charges to queues, regardless of how each victim goes."""
         uids: dict[GangKey, list[str]] = {}
         for uid, each in victims.items():
             uids.setdefault(each.gang, []).append(uid)
@@ -193,14 +193,11 @@ class Judge:
         return cost._replace(highest_class=highest, ties=self._ties(victims))
 
     def highest_class(self, victims: Victims) -> int:
-        """Return the highest class by which any of an allowed set goes."""
+        """Return the highest class by which a victim of an allowed set goes."""
         return _highest(victims, self.judged(victims).classes)
 
     def is_beside(self, gang: GangKey) -> bool:
-        """Return whether a gang is charged to a queue that the request is charged to, too.
-
-        The root is not meant: what leaves there makes no way to the request hold less.
-        """
+        """Return whether the gang and the request are charged to a common queue below the root."""
         return self.reclaim.is_beside(self.running[gang])
 
     def _ties(self, victims: Victims) -> tuple[object, ...]:
@@ -224,7 +221,7 @@ class Judge:
         for each in victims.values():
             requests = dict(each.pod.pod_class.requests)
             freed += sum(requests.get(name, 0) for name in resources)
-            # What quotas count otherwise than pods request it.
+            # # Some quotas count other amounts than the pods request.
             charge = self.running[each.gang].charges.get(each.pod.uid, {})
             others = resources.difference(requests)
             freed += sum(amount for key, amount in charge.items() if key.resource in others)
@@ -232,7 +229,7 @@ class Judge:
 
 
 class Draining:
-    """What queues borrow as units leave them one by one."""
+    """The amount that each queue borrows as units leave it one by one."""
 
     def __init__(self, judge: Judge, quota: QuotaLedger) -> None:
         self._judge = judge
@@ -244,7 +241,7 @@ class Draining:
         """Let a unit leave."""
         freed = self._judge.running[unit.gang].charge_of(unit.uids - self._gone)
         self._quota.release(self._judge.running[unit.gang].ref, freed)
-        # More steps of a gang are taken with those that were taken before.
+        # # Later steps of a gang come on top of its earlier steps.
         self._gone |= unit.uids
         self.taken.append((unit.gang, freed))
 
@@ -261,7 +258,7 @@ class Draining:
 
 
 def _highest(victims: Victims, classes: Classes) -> int:
-    """Return the highest class by which any goes that was not chosen before."""
+    """Return the highest class by which a victim goes, without victims that were chosen before."""
     going = {each.gang for each in victims.values() if not each.pod.chosen}
     return int(max((classes[gang] for gang in going), default=0))
 

@@ -1,4 +1,4 @@
-"""Which pods may be evicted at what cost, and which pods are evicted along with a pod.
+"""The pods that may be evicted, the cost of each, and the pods that are evicted along with it.
 
 A gang that would fall below its minMember is evicted as a whole, and costs as a whole: its
 remaining members would only hold GPUs without progress. Surplus of an elastic gang is evicted by
@@ -33,7 +33,7 @@ Step = tuple[BoundPod, ...]
 
 
 class SurplusSteps:
-    """The steps of each gang that has some, in the order in which they go."""
+    """The steps of each gang that has some, in the order of their eviction."""
 
     def __init__(self, bound_pods: BoundPods, may_go: Callable[[BoundPod], bool]) -> None:
         """Find the steps; none from that on with a pod that must stay."""
@@ -60,11 +60,11 @@ class SurplusSteps:
         return sum(map(len, self._steps[gang]))
 
     def place(self, bound_pod: BoundPod) -> int | None:
-        """Return the step in which a pod goes; None if it goes only with its whole gang."""
+        """Return the step with which a pod is evicted; None if it goes only with its whole gang."""
         return self._places.get(bound_pod.pod.uid)
 
     def up_to(self, gang: GangKey, place: int) -> list[BoundPod]:
-        """Return the pods that go with a step: its own, and those of all steps before it."""
+        """Return the pods that go with a step: its own, and the pods of all steps before it."""
         return [each for step in self._steps[gang][: place + 1] for each in step]
 
     def with_all(self, gang: GangKey, pods: Collection[BoundPod]) -> list[BoundPod] | None:
@@ -74,7 +74,7 @@ class SurplusSteps:
         return None if len(known) < len(places) else self.up_to(gang, max(known, default=-1))
 
     def apart(self, gang: GangKey, pods: Collection[BoundPod]) -> list[list[BoundPod]]:
-        """Return pods step by step, in the order in which they can be spared: the last first."""
+        """Return the pods step by step in the order of being put back: the last step first."""
         uids = {each.pod.uid for each in pods}
         steps = ([each for each in step if each.pod.uid in uids] for step in self._steps[gang])
         return [step for step in steps if step][::-1]
@@ -102,9 +102,10 @@ NO_STANDINGS: Mapping[GangKey, Standing] = {}
 
 
 class VictimCosts:
-    """The pods that preemptors of a certain priority may evict, and at what cost.
+    """The pods that preemptors of a certain priority may evict, and the cost of each.
 
-    Kept for all of a cycle: the victims of one preemptor have left for the next one.
+    The costs last for all of a cycle: for the next preemptor, the victims of the preemptor before
+    have left.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class VictimCosts:
         return found
 
     def portion(self, bound_pod: BoundPod) -> Portion:
-        """Return the members with which a bound pod may be surplus: of its gang, or its role."""
+        """Return the portion in which a bound pod may be surplus: its gang, or its role."""
         gang = bound_pod.gang
         return (gang, bound_pod.pod.role) if gang in self._by_role else gang
 
@@ -254,7 +255,7 @@ class VictimCosts:
         return work_of(bound_pod.pod, self._now, self._work_since(bound_pod.gang))
 
     def is_beyond(self, bound_pod: BoundPod) -> bool:
-        """Return whether a budget allows no eviction of a pod, whatever the other victims are."""
+        """Return whether a budget of the pod allows no eviction at all."""
         exhausted = (self._allowed.get(each, 0) <= 0 for each in bound_pod.budgets)
         return not bound_pod.pod.chosen and any(exhausted)
 
@@ -346,9 +347,9 @@ class VictimCosts:
         parts: list[list[BoundPod]] | None,
         bound_pods: Sequence[BoundPod],
     ) -> Iterator[tuple[tuple[object, ...], EvictionUnit]]:
-        """Yield parts of a gang with what each is worth: its steps, or single pods, if not given.
+        """Yield parts of a gang with the value of each; by default its steps, or single pods.
 
-        Steps keep their order: one is spared only after those that go after it.
+        Steps keep their order: a step is put back only after the steps that go after it.
         """
         if parts is None and gang in self.steps:
             parts = self.steps.apart(gang, bound_pods)

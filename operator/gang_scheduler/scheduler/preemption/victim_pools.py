@@ -33,7 +33,7 @@ MOST_LOOKS: Final = 1_500
 """Looks that all potential victims of one gang count as at most."""
 
 _VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
-"""Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
+"""The highest priority to evict, the gangs that are spared, and the pods that are spared."""
 
 
 class VictimPools:
@@ -81,7 +81,7 @@ class VictimPools:
         """Return the pods that the group may have a right to evict; None if there are none."""
         self._trial.effort.begin(units[0].gangs[0].key, VICTIMS)
         if reclaim_requests is None or not reclaim_requests.reaches_any(request):
-            return None  # Then it need not be found out of what room lacks.
+            return None  # # The request reaches no queue: no need to find the lacking resources.
         if not self._trial.effort.may_begin():
             return None
         resources = self._departures.preemptor(units).lacking_resources()
@@ -126,7 +126,7 @@ class VictimPools:
 
 
 def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
-    """Return the selectors of the pods that members must have near: those pods must stay."""
+    """Return the selectors of the pods to which members have affinity, which must stay."""
     pod_affinity = (bind.pod.pod_class.pod_affinity for bind in binds)
     affinities = (each.affinity for each in pod_affinity if each is not None)
     return frozenset(each.selector for each in affinities if each is not None)

@@ -1,8 +1,8 @@
-"""How many members of one class each domain can take, slices and all: the roll-up.
+"""The number of members of one class that each domain can take, summed up the tree (roll-up).
 
-With slices capacity is no plain sum: a domain of a sliced layer holds whole slices only, except for
-the one domain that takes the short last slice, the tail. So two numbers are kept for a domain, its
-capacity without the tail and its capacity beside the tail, and both roll up exactly.
+With slices this is no plain sum: a domain of a sliced layer holds only whole slices. One domain may
+hold the tail besides, which is the short last slice. So each domain has two numbers, its capacity
+without the tail and its capacity beside the tail, and both can be summed up exactly.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,8 @@ NEVER: Final = -(2**62)
 class Capacity(NamedTuple):
     """The capacity of every domain of one level, in members of whole slices.
 
-    `whole` is what fits without the tail, `beside_tail` what fits beside the tail.
+    `whole` is the capacity without the tail, `beside_tail` the capacity that is left beside the
+    tail.
     """
 
     whole: IntArray
@@ -28,7 +29,10 @@ class Capacity(NamedTuple):
 
     @property
     def loss(self) -> IntArray:
-        """What the tail costs each domain, at most 0; NEVER and less where it does not fit."""
+        """The capacity that each domain loses to the tail, up to 0; NEVER if the tail does not fit.
+
+        A sum with NEVER may lie below it, and means the same.
+        """
         lost: IntArray = np.where(self.beside_tail >= 0, self.beside_tail - self.whole, NEVER)
         return lost
 

@@ -38,7 +38,7 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 from gang_scheduler.scheduler.units import PlacementUnit, RankedMembers
 
-# Why members could not gather: what the domains offer, and what keeps the nodes from offering
+# # Explain why members could not gather: how many each domain could take, and why nodes take no
 # more.
 
 MOST_DOMAINS: Final = 10
@@ -48,7 +48,7 @@ OF_NO_PLACE: Final = frozenset(
         *("beta.kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/instance-type"),
     }
 )
-"""Labels that say what nodes are, not where."""
+"""Labels that describe the kind of a node, not its location."""
 ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
 
 
@@ -67,7 +67,7 @@ def explain_offers(
         [class_members.pod_class for class_members in by_class], trial, profile
     )
     offered = _offered(by_class, area, seats, tied=see_each_other)
-    # The class of which the smallest fraction has room.
+    # # The class with the smallest fraction of its members placed.
     room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
     shortest = by_class[int(np.argmin(room))]
     together = offered.sum(axis=0)
@@ -124,9 +124,9 @@ def _unlabelled(tree: Topology) -> Unlabelled | None:
 def _meant(
     missing: Unlabelled, by_class: Sequence[ClassMembers], needs: int, nodes: NodeTable
 ) -> str:
-    """Return the label that may have been meant: one by which some domain could hold the members.
+    """Return the label that the user may have meant: a domain of it could hold the members.
 
-    On nodes that are empty. The keys of all labels are found once a table.
+    Nodes count as if they were empty. The keys of all labels are collected once for a node table.
     """
 
     def keys() -> list[str]:
@@ -187,7 +187,7 @@ def _fill(
 
 
 def _best_first(area: Area, together: IntArray) -> IntArray:
-    """Return the open domains where members must gather, those with most room first."""
+    """Return the open domains where members may gather, ordered by room, most room first."""
     open_to_it = np.flatnonzero(np.add.reduceat(area.open, area.tree.levels[area.must].starts))
     best: IntArray = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
     return best
@@ -317,7 +317,7 @@ class _Gathering:
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
     def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
-        """Seat slices whose members differ: one slice after the other, each like a gang."""
+        """Seat slices whose members differ one after the other, each like a gang of its own."""
         by_class = self.by_class(parts)
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
             holds = self._packing.holds_requests(by_class, area, depth)
@@ -368,7 +368,7 @@ class _Gathering:
         return self._seat(members) if members else {}
 
     def _any(self, at_least: int) -> Seated | None:
-        """Take room for the most members of several classes, whatever their ranks."""
+        """Take room for as many members of several classes as possible, in any rank order."""
         by_class = self.by_class(self._unit.parts)
         if len(by_class) == 1 or self._unit.step > 1 or not self._unit.exchangeable:
             return None

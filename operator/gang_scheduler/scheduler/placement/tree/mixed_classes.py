@@ -26,9 +26,10 @@ from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, 
 
 
 class Bounds:
-    """Places for the floors of some classes, in every domain of an area.
+    """Bounds on the members of several classes that each domain of an area holds.
 
-    `offered` is what each place in the tree offers to each class, classes by places.
+    Counting by the floors of the classes gives the bounds. `offered` is the number of members of
+    each class that each place in the tree can take, as classes by places.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ MOST_ORDERS: Final = 6
 MOST_PACKED: Final = 64
 """In how many domains of a level packing is tried: half the tightest, half the roomiest."""
 MOST_NARROWED: Final = 32
-"""Up to how many nodes the number of nodes is minimized, too, and not only that of domains."""
+"""Up to this many nodes, the number of nodes is minimized, too, besides the number of domains."""
 MOST_SUBSETS: Final = 256
 """How many sets of domains are looked at to find a smaller one."""
 
@@ -90,7 +91,7 @@ class Packing:
     def seat(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Take room for all members in one domain at `area.must` or lower, else for none."""
         if not by_class:
-            return {}  # A podset all of whose members are surplus needs no room at first.
+            return {}  # # A podset with only surplus members needs no room at first.
         if not area.open.any():
             return None
         if interdependent.are(

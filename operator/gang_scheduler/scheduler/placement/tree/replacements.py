@@ -68,7 +68,7 @@ def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: Sea
 
 
 class _Ranks:
-    """The members of one part in rank order, and the places in the tree of those on nodes."""
+    """The members of one part in rank order, and for bound members their places in the tree."""
 
     def __init__(
         self,
@@ -94,9 +94,10 @@ class _Ranks:
         self._domains = positions.domains_by_level(area.tree)
 
     def seat(self) -> Seated:
-        """Seat waiting members in rank order, but slices that lost all members last.
+        """Seat waiting members in rank order, but slices that lost all their members last.
 
-        Such slices can go to any domain, and must not take slots that other members depend on.
+        Such a slice fits into any domain, and must not take slots that members of other slices
+        need.
         """
         stretches = list(self._stretches())
         seated: Seated = {}
@@ -115,9 +116,10 @@ class _Ranks:
             start = end
 
     def _end_of_stretch(self, start: int) -> int:
-        """Return the end of the stretch: waiting members of one class that share all slices.
+        """Return the end of a stretch: waiting members of one class that belong to the same slices.
 
-        A slice without a placed member is a stretch of its own, whatever its classes.
+        A slice without a placed member is always a stretch of its own, even if its members are of
+        several classes.
         """
         run = self._untouched_run(start)
         if run:

@@ -103,7 +103,7 @@ def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArra
         return _fewest_with_tail(order, capacity.beside_tail[order], whole, held, needed, tail)
     full = int(np.searchsorted(held, needed))
     left = needed - (int(held[full - 1]) if full else 0)
-    # Of the domains that take what is left, the smallest; of equal ones the first.
+    # # The smallest domain that holds the rest; the first one if several are equally small.
     tightest = whole[int(np.searchsorted(-whole, -left, side="right")) - 1]
     last = max(full, int(np.searchsorted(-whole, -tightest)))
     return np.append(order[:full], order[last]), np.append(whole[:full], left)
@@ -120,7 +120,8 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     """Choose where the tail goes, too: together with it, a domain may hold less."""
     loss = Capacity(whole, beside_tail).loss
     beside = np.where(beside_tail >= 0, beside_tail, NEVER)
-    # With n domains: the tail is in one of the n largest, or in a smaller one beside n - 1.
+    # # With n domains, the tail is in one of the n largest, or in a smaller one besides the n - 1
+    # largest.
     before = np.append(0, held[:-1])
     within = held + np.maximum.accumulate(loss)
     outside = before + np.maximum.accumulate(beside[::-1])[::-1]
@@ -220,12 +221,12 @@ class ClassSeating:
         )
 
     def rolled_at_best(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
-        """Return a bound on `rolled`, whatever members were placed that the class depends on."""
+        """Return the most that is `rolled`, wherever members go that the class depends on."""
         slots = self.slots_at_best(class_members, area)
         return capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
 
     def slots_at_best(self, class_members: ClassMembers, area: Area) -> IntArray:
-        """Return a bound on `slots`, whatever members were placed that the class depends on."""
+        """Return the most `slots`, wherever members are placed that the class depends on."""
         return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
 
     def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
@@ -283,9 +284,9 @@ class ClassSeating:
     def _as_preferred(
         self, class_members: ClassMembers, area: Area, rolled: tuple[Capacity, ...], found: Found
     ) -> tuple[Area, tuple[Capacity, ...], Found]:
-        """Return area, capacity and domain on preferred nodes only, if as low a level holds all.
+        """Restrict area, capacity and domain to preferred nodes, if a domain as low holds all.
 
-        And of those on nodes without scarce resources that the class does not ask for.
+        If possible, nodes with scarce resources that the class does not need are left out as well.
         """
         pod_class, rows = class_members.pod_class, area.tree.rows
         later = scoring.later(pod_class, np.arange(len(self.trial.nodes)), self.trial)

@@ -52,9 +52,9 @@ class _Domains(NamedTuple):
 
 
 class _Pool(NamedTuple):
-    """The pods considered, and up to which priority in each domain.
+    """The pods that may be evicted in each domain, up to a priority of each domain.
 
-    `over`: domains that have room only beyond what a PodDisruptionBudget allows.
+    `over` are the domains that make enough room only by exceeding a PodDisruptionBudget.
     """
 
     chosen: BoolArray
@@ -198,9 +198,9 @@ class _Least:
         return tuple(least)
 
     def _weights(self, who: IntArray) -> tuple[Shares, ...]:
-        """Return gangs, unprotected pods, work and pods lost with each pod of the array `who`.
+        """Return the gangs, unprotected pods, work and pods that are lost with each pod of `who`.
 
-        What a gang costs that is evicted as a whole is shared evenly by its pods in the domain.
+        The cost of a gang that is evicted as a whole is split evenly among its pods in the domain.
         """
         potential = self._potential
         gangs = potential.gangs[who]
@@ -237,7 +237,10 @@ class _Least:
     def _cheapest(
         self, domains: IntArray, weights: Shares, gains: Shares, lacking: IntArray
     ) -> IntArray:
-        """Return for each domain the least weight that makes up for what is lacking, in parts."""
+        """Return for each domain the least weight that gains the lacking amount.
+
+        Choices may be taken in part.
+        """
         useful = np.flatnonzero(gains > NONE)
         order = useful[np.lexsort((weights[useful] / gains[useful], domains[useful]))]
         domains, weights, gains = domains[order], weights[order], gains[order]
@@ -273,7 +276,7 @@ class EvictableUnit(NamedTuple):
 
     @property
     def of_surplus(self) -> bool:
-        """The gang goes on without the unit."""
+        """Whether the gang goes on without the unit."""
         return self.single or self.steps
 
     @property
@@ -305,7 +308,7 @@ def evictable_units_of(
         found.pop(gang, None)
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(EvictableUnit(unit, whole=True) for unit in broken)]
-    # Of sets that cost the same always one is chosen, in whatever order the pods come.
+    # # Of sets with equal costs always the same one is chosen, in whatever order the pods come.
     names = Counter(costs.name(gang) for gang in {each.gang for each in both})
     return sorted(both, key=lambda each: _place(each, costs, names))
 
@@ -313,7 +316,7 @@ def evictable_units_of(
 def _place(
     evictable_unit: EvictableUnit, costs: VictimCosts, names: Mapping[tuple[object, ...], int]
 ) -> tuple[Any, ...]:
-    """Return the sort key of a unit: pods are compared by name only where those of gangs tie."""
+    """Return the sort key of a unit; pods are compared by name only if their gangs tie."""
     name, last = (
         costs.name(evictable_unit.gang),
         (min(evictable_unit.unit.uids), len(evictable_unit.unit)),
@@ -328,10 +331,10 @@ def better(
     evictable_units: Sequence[EvictableUnit],
     traits: Callable[[EvictionUnit], Hashable] | None = None,
 ) -> Mapping[int, frozenset[int]]:
-    """Return for each unit the units to evict before it: the same room, and no dearer.
+    """Return for each unit the units to evict before it: they free the same room, and cost no more.
 
-    By their places in the sequence. Of equal units, the earlier ones. `traits` are what else
-    counts of a unit.
+    Units are numbered by their places in the sequence. Of equal units, the earlier go first.
+    `traits` returns further properties that must be equal.
     """
     alike: dict[object, list[int]] = {}
     for place, each in enumerate(evictable_units):

@@ -49,7 +49,7 @@ from gang_scheduler.scheduler.preemption.victim_costs import Victims
 # Domains that are equal in all that counts: the first one stands for all.
 
 Traits = tuple[object, ...]
-"""What counts of one pod: what it uses, and what its gang costs."""
+"""The properties of one pod that matter: its resources, and the cost of its gang."""
 
 
 def key_of_equal_domains(
@@ -89,7 +89,7 @@ def _traits(bound_pod: BoundPod, potential: PotentialVictims) -> Traits:
 
 
 def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:
-    """Return gangs by number, in the order in which they come."""
+    """Return the gangs as numbers, counted in the order of their first occurrence."""
     numbers: dict[GangKey, int] = {}
     return tuple(numbers.setdefault(each, len(numbers)) for each in gangs)
 
@@ -106,9 +106,10 @@ NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Victims, their cost, and the placements of the preemptor; no `domain`: the whole cluster.
+    """Victims, their cost, and the placements of the preemptor, in a domain.
 
-    `classes` are those of the gangs of the victims; empty without queues.
+    Without a `domain`, they are in the whole cluster. `classes` are the classes of the victims'
+    gangs; empty without queues.
     """
 
     victims: Victims
@@ -125,7 +126,7 @@ def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
     """
     effort = preemptor.trial.effort
     best: _Best | None = None
-    # Never beyond what budgets allow, where that is the rule.
+    # # With the Eviction API, victims never exceed budgets.
     rules = preemptor.profile.rules.preemption
     bound = MOST_WITHIN_BUDGETS if rules.use_eviction_api else None
     judged: set[Hashable] = set()
@@ -329,7 +330,7 @@ class _Domain:
         return found
 
     def _in_order(self, judge: Judge) -> Victims | None:
-        """Return the first victims that suffice in some order, without those that can be spared."""
+        """Return the first victims in some order that make enough room, and not one too many."""
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
@@ -339,10 +340,7 @@ class _Domain:
         return self._reprieved_in_time(found) if found is not None else None
 
     def _node_by_node(self) -> Iterator[Sequence[EvictionUnit]]:
-        """Yield eviction sets: those that clear places for the members of the largest class first.
-
-        Then more of them, for members of other classes.
-        """
+        """Yield eviction sets: first for members of the largest class, then for the others."""
         slots, pool = self._slots(), Pool(ANY_PRIORITY)
         eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
         pod_class, needed = self._preemptor.largest_class
@@ -412,9 +410,9 @@ class _Domain:
         return all_gangs if all_gangs is not None and self._fits(all_gangs) else None
 
     def _fewest(self, eviction_sets: EvictionSets, tried: int) -> Victims:
-        """Return the victims of the fewest eviction sets that suffice, all of which do: bisected.
+        """Bisect the eviction sets; return the victims of the fewest that make enough room.
 
-        The first so many that were `tried` do not.
+        All eviction sets together make enough room. The first `tried` do not.
         """
         chosen = eviction_sets.chosen
 
@@ -431,9 +429,9 @@ class _Domain:
         return first(high)
 
     def _reprieved_in_time(self, victims: Victims) -> Victims:
-        """Put victims back one by one, each with a placement, or before looks run out by counting.
+        """Put victims back, each with a placement, or by counting before the effort runs out.
 
-        With placements fewer go in the end: members may be placed around those that stay.
+        With placements fewer go in the end: members may be placed around victims that stay.
         """
         preemptor = self._preemptor
         if preemptor.is_plain:
@@ -443,7 +441,7 @@ class _Domain:
         return self._beside_members(self._reprieved(victims))
 
     def _beside_members(self, victims: Victims) -> Victims:
-        """Put victims back beside the members that are placed without them, by counting."""
+        """Put victims back that fit, by counting, beside the members as they are placed now."""
         preemptor = self._preemptor
         placements = self.placed(victims)
         if placements is None:

@@ -29,11 +29,11 @@ SCALE: Final = 1_000_000
 WEIGHINGS_A_LOOK: Final = 4
 """How many weighings take a look from the search in hand."""
 LOOKS_A_WEIGHING: Final = 3
-"""What one costs in all."""
+"""The cost of weighing a node, in looks."""
 LOOKS_A_POD: Final = 0.5
-"""What it costs to look at one pod of a node."""
+"""The cost of looking at one pod of a node, in looks."""
 LOOKS_IN_ORDER: Final = 2
-"""What it costs to weigh one pod of a node, and to put it in order."""
+"""The cost of weighing and sorting one pod of a node, in looks."""
 ENTRIES_A_LOOK: Final = 500
 """How many nodes and pods are counted through in the time of a look."""
 MOST_WORK: Final = 2**63 // SCALE - 1
@@ -106,7 +106,7 @@ class EvictionSets:
         self._untouched = _Untouched(self._potential, self._slots, self._gains, lacking, known)
 
     def _offer_untouched(self) -> None:
-        """Offer nodes of which no pod has left, until no other one can cost less than the first."""
+        """Offer untouched nodes until no other untouched node can cost less than the first."""
         untouched = self._untouched
         while untouched is not None and untouched.rows_left:
             row = untouched.next_row
@@ -179,7 +179,7 @@ class EvictionSets:
         return alike[eviction_set]
 
     def _eviction_set(self, row: int) -> list[EvictionUnit]:
-        """Return the units to evict for one more slot on a node; empty if there is no such set."""
+        """Return the units to evict for one more slot on a node; empty if no units make one."""
         taken: list[EvictionUnit] = []
         uids: set[str] = set()
         freed = self._slots.nothing
@@ -251,10 +251,11 @@ class EvictionSets:
 
 
 class _Untouched:
-    """The nodes as they are before the first eviction, the ones that may cost least first.
+    """The nodes as they are before the first eviction, the possibly cheapest ones first.
 
-    `known` is what was weighed of them, `rows_left` how many are not offered yet. `slots` and
-    `tally` are those of that state, in which this many slots are `lacking`.
+    `known` are the weighings of these nodes, and `rows_left` is the number of nodes that are not
+    offered yet. `slots` and `tally` describe the state before the first eviction, when `lacking`
+    slots were missing.
     """
 
     def __init__(
@@ -289,7 +290,7 @@ class _Untouched:
 
     @property
     def bound(self) -> Key:
-        """What a slot costs at least on the node that comes next, and on all after it."""
+        """The least cost of a slot on the next node, and on all nodes after it."""
         over, priority, broken, work, pods, row = self._lines[self.rows_left - 1]
         none = NOTHING
         return (

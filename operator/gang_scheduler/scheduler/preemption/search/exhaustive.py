@@ -47,10 +47,11 @@ Places = tuple[int, ...]
 
 
 class Problem(NamedTuple):
-    """The units in a domain, what the preemptor needs there, and the test whether it fits.
+    """The units in a domain, the needs of the preemptor there, and the test whether it fits.
 
-    Sets that cost more than `bound` are not searched. `counts`: counting alone says exactly what
-    fits, and not only what cannot. With a `judge` a set must be allowed, too.
+    Sets that cost more than `bound` are not searched. `counts`: counting alone tells exactly
+    whether the preemptor fits; otherwise it only tells that it does not. With a `judge` a set must
+    be allowed, too.
     """
 
     evictable_units: Sequence[EvictableUnit]
@@ -76,10 +77,10 @@ def cheapest(problem: Problem, effort: Effort) -> Answer:
 
 
 class _Branch(NamedTuple):
-    """What is decided: the units `chosen` for eviction, and those `left` to decide; others stay.
+    """A step of the search: `chosen` units are evicted, `left` units are undecided, others stay.
 
-    `free` is what is free on the rows of the needs without the chosen pods. `at_best` are the
-    places there if all of `left` were evicted, too; None if not computed yet.
+    `free` is the free room on the rows of the needs without the chosen pods. `at_best` are the
+    places there if all units of `left` were evicted, too; None until they are computed.
     """
 
     chosen: Places
@@ -115,7 +116,7 @@ class _Search:
         self._work = [each.lost_work for each in units]
         self._pods = [each.going for each in units]
         self._under_budget = any(each.covered or each.overlapping for each in units)
-        # Where budgets overlap, one more victim may cost less beside others: no bound is known.
+        # # Where budgets overlap, one more victim may cost less beside others: no bound is known.
         self._foreseen = self._under_budget and not any(each.overlapping for each in units)
 
     def run(self) -> Answer:
@@ -150,7 +151,8 @@ class _Search:
     def _take(self, chosen: Places, cost: Cost) -> bool:
         """Keep a set if it is the best so far; return whether it is allowed.
 
-        More victims can make allowed what was not: another queue may go when the own one does.
+        More victims can make a forbidden set allowed: another queue may go once the own queue has
+        yielded.
         """
         if self._judge is not None:
             victims = self._victims(chosen)
@@ -165,9 +167,9 @@ class _Search:
         return True
 
     def _lowering(self, at: _Branch) -> Places:
-        """Return the units left with which an allowed set may go by a lower class; none if not.
+        """Return the undecided units that could make an allowed set go by a lower class.
 
-        Only evictions from the same subtree keep the request to a promise, or to a fair share.
+        A promise or a fair share justifies only evictions from the same subtree.
         """
         if self._judge is None:
             return ()
@@ -190,16 +192,16 @@ class _Search:
         return beside if least < highest else ()
 
     def _needs_all(self, chosen: Places, highest: int) -> bool:
-        """Return whether nothing can be spared: several units together if there are few.
+        """Return whether no unit can be put back, and no few units together.
 
-        What makes others go by a lower class than without it is needed.
+        A unit is needed if others would go by a higher class without it.
         """
         at_once = len(chosen) if len(chosen) <= FEW else PAIRS
         spared = (each for n in range(1, at_once + 1) for each in combinations(chosen, n))
         return not any(self._is_allowed(each, highest) for each in self._fewer(chosen, spared))
 
     def _fewer(self, chosen: Places, spared: Iterable[Places]) -> Iterator[Places]:
-        """Yield what is left, and for gangs that are broken, surplus of one in its place."""
+        """Yield the set without the spared units; for a broken gang, also with one surplus unit."""
         for some in spared:
             rest = tuple(each for each in chosen if each not in some)
             yield rest
@@ -371,7 +373,7 @@ class _Search:
         return [tally.with_more([each]).over_budget - before for each in units]
 
     def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
-        """Return the units that can go beside `taken`: of an elastic gang some pods, or all."""
+        """Return the units that can go beside `taken`: an elastic gang loses some pods, or all."""
         one = self._evictable_units[taken]
         if not one.of_surplus and not one.whole:
             return others

@@ -1,7 +1,8 @@
-"""Many victims where there are queues: the first that suffice in some order.
+"""Many victims where there are queues: the first units that make enough room, in some order.
 
-The cheapest go first, and of queues that cost the same the one that borrows most as others have
-gone. What must not go with the others is left out, and the next ones take its place.
+The cheapest units go first. Of queues that cost the same, the queue comes first that borrows most
+after the evictions so far. A unit that may not go with the others is left out, and the next one
+takes its place.
 """
 
 import heapq
@@ -48,7 +49,7 @@ def allowed(
     own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.request.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):
-        # Others may go by right once those of the own queue do.
+        # # Other queues may have to yield once units of the own queue go.
         first = {each.gang for each in own}
         others = [each for each in there if each.gang not in first]
         orders.append(_Order([own, others], costs, judge))
@@ -65,7 +66,7 @@ def allowed(
     other = _first_allowed(_NodeByNode(node_by_node), judge, fits)
     if other is None or best is None:
         return best or other
-    # Of victims that cost the same, those go that come first by turns.
+    # # Victims with equal costs go in turns of their queues.
     return other if cost(other)._replace(ties=()) < cost(best)._replace(ties=()) else best
 
 
@@ -83,9 +84,10 @@ _Line = list[EvictableUnit]
 
 
 class _Order:
-    """Choices by what they cost apart; of the same class and priority, queues by turns.
+    """Units in the order of their own costs; queues take turns within a class and priority.
 
-    Those of one part before those of the next. As many are put in order as are asked for.
+    Units of one part come before units of the next part. Only as many units are sorted as are asked
+    for.
     """
 
     most: Final = MOST_CHOICES
@@ -153,7 +155,7 @@ def _levels(
 
 
 def _within_surplus(line: _Line, costs: VictimCosts, numbers: Counter[Portion]) -> _Line:
-    """Return a line without single pods that a gang cannot do without; count those that go."""
+    """Return the line without single pods that their gangs need; count the single pods that go."""
     kept = []
     for each in reversed(line):
         numbers[each.portion] += each.single

@@ -1,4 +1,4 @@
-"""Victims that can stay beside the members that are placed without them."""
+"""Victims that can stay beside the members as they are placed without them."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -23,10 +23,10 @@ def beside(
     *,
     leaving: AbstractSet[str] = NONE,
 ) -> Victims:
-    """Return the victims without those that fit beside the members, the most valuable first.
+    """Return the victims without the most valuable ones that fit beside the members.
 
-    Only requests count, and pods that are `leaving`, by their uids, are never put back. The trial
-    is that without the placements, on which no victim has left.
+    Only requests count. Pods whose uids are in `leaving` are never put back. The trial holds none
+    of the placements, and all victims are still on it.
     """
     nodes, left = trial.nodes, trial.free.copy()
     units = costs.units(victims)
