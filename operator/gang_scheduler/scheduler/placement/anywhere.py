@@ -75,7 +75,7 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
         ]
     with trial.all_or_nothing() as attempt:
         while left:
-            # # A member that does not fit yet may fit once other members are placed beside it.
+            # A member that does not fit yet may fit once other members are placed beside it.
             blocked = [share for share in left if not _assume_if_free(share, trial, profile)]
             if len(blocked) == len(left):
                 return None
@@ -207,7 +207,7 @@ def _rows_in_order(share: Share) -> list[int]:
     return rows
 
 
-# # A gang is placed on its nominated nodes only if all members fit there.
+# A gang is placed on its nominated nodes only if all members fit there.
 
 
 def place_nominated(

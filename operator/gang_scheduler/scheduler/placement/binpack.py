@@ -35,7 +35,7 @@ def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> In
     candidates = np.flatnonzero(slots)
     turns = turn(1, pod_class, candidates, trial)
     if count < len(candidates):
-        # # Nodes of the last turn that is needed: the ties below decide which of them come first.
+        # Nodes of the last turn that is needed: the ties below decide which of them come first.
         among = turns <= np.partition(turns, count - 1)[count - 1]
         candidates, turns = candidates[among], turns[among]
     ties = scoring.order(pod_class, candidates, trial)

@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.placement.feasible_slots import (
 from gang_scheduler.scheduler.policies import Profile, ScoresOneByOne
 from gang_scheduler.scheduler.trial import Share, Trial, number_in
 
-# # Place pods of one class one by one, where each changes the room that nodes offer to the next. //
+# Place pods of one class one by one, where each changes the room that nodes offer to the next.
 # Running all filters on all nodes for each pod would cost too much. So only the changes that a pod
 # makes are updated, in a few vector operations.
 
@@ -53,7 +53,7 @@ def place_one_by_one(
         if preference.concerns(pod_class, trial)
     ]
     everywhere = np.arange(len(left))
-    # # A turn is split into as many parts as there are nodes, so that ties go by `scoring.order`.
+    # A turn is split into as many parts as there are nodes, so that ties go by `scoring.order`.
     ties = np.argsort(np.argsort(scoring.order(pod_class, everywhere, trial)))
     turns = profile.turn(1, pod_class, everywhere, trial) * len(left) + ties
     counts = np.zeros_like(left)
@@ -124,7 +124,7 @@ def assume_interdependent(
 
     `rows` are the nodes where members may be; None is all.
     """
-    # # A search always makes its first attempt. A first attempt in each of a thousand domains is
+    # A search always makes its first attempt. A first attempt in each of a thousand domains is
     # too much.
     if trial.effort.has_overrun():
         return []

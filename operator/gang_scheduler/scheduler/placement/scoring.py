@@ -98,7 +98,7 @@ def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: 
     room = _room(_unasked(pod_class, trial.nodes), trial)
     columns = [axis[name] for name in asked if name != PODS]
     if columns:
-        # # The scarcest requested resource counts: free CPUs beside busy GPUs are no room.
+        # The scarcest requested resource counts: free CPUs beside busy GPUs are no room.
         room += functools.reduce(np.minimum, (_free(column, trial) for column in columns))
     room = room[tree.rows]
     *_, lowest = layers = tree.levels[1:-1]
@@ -107,7 +107,7 @@ def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: 
         keys.append(np.add.reduceat(room, level.starts)[above])
         above = level.parents[above]
     domain_of = trial.nodes.derive(("domains", tree.tree_spec), lambda: _domain_of(tree))
-    # # If domains are equal in all this, the one with the first node comes first.
+    # If domains are equal in all this, the one with the first node comes first.
     first = np.full(len(lowest) + 1, len(trial.nodes), dtype=np.int64)
     first[domain_of[rows[::-1]]] = rows[::-1]
     ranks = np.full(len(lowest) + 1, ABSENT, dtype=np.int64)

@@ -174,7 +174,7 @@ def _request(pod_class: PodClass, nodes: NodeTable) -> IntArray:
     return nodes.derive(("request", pod_class), functools.partial(nodes.vector, pod_class.requests))
 
 
-# # The cost of a growing set of victims, and the order that compares costs.
+# The cost of a growing set of victims, and the order that compares costs.
 
 NONE: Mapping[Portion, int] = {}
 

@@ -87,7 +87,7 @@ class Needs:
         """
         request = self._least[floor]
         free_parts = np.where(request > 0, free / np.maximum(request, 1), np.inf)
-        # # The scarcest resource bounds the places, whatever else is freed.
+        # The scarcest resource bounds the places, whatever else is freed.
         shortest = free_parts.argmin(axis=1)
         lines = np.arange(len(free))
         begun = (free_parts[lines, shortest] - there[floor]).clip(min=0)
@@ -265,7 +265,7 @@ class Preemptor:
         """
         is_short = not self._has_enough(self.trial.free)
         if is_short or (self.is_counted and not self._has_places(())):
-            # # A lack of room needs no diagnosis here.
+            # A lack of room needs no diagnosis here.
             self.trial.effort.spend(looks(len(self.trial.nodes)))
             return None
         units = self.units
@@ -282,7 +282,7 @@ class Preemptor:
     def _has_enough(self, free: IntArray) -> bool:
         """Return whether as much is free on all nodes together as all members request."""
         there = free[self.open_to.any(axis=0)].clip(min=0)
-        # # The sums may exceed 64 bits, since nodes may claim any amount.
+        # The sums may exceed 64 bits, since nodes may claim any amount.
         sums = there.sum(axis=0, dtype=np.float64)
         return bool((sums >= self._request * (1 - NONE)).all())
 

@@ -221,7 +221,7 @@ class Judge:
         for each in victims.values():
             requests = dict(each.pod.pod_class.requests)
             freed += sum(requests.get(name, 0) for name in resources)
-            # # Some quotas count other amounts than the pods request.
+            # Some quotas count other amounts than the pods request.
             charge = self.running[each.gang].charges.get(each.pod.uid, {})
             others = resources.difference(requests)
             freed += sum(amount for key, amount in charge.items() if key.resource in others)
@@ -241,7 +241,7 @@ class Draining:
         """Let a unit leave."""
         freed = self._judge.running[unit.gang].charge_of(unit.uids - self._gone)
         self._quota.release(self._judge.running[unit.gang].ref, freed)
-        # # Later steps of a gang come on top of its earlier steps.
+        # Later steps of a gang come on top of its earlier steps.
         self._gone |= unit.uids
         self.taken.append((unit.gang, freed))
 

@@ -81,7 +81,7 @@ class VictimPools:
         """Return the pods that the group may have a right to evict; None if there are none."""
         self._trial.effort.begin(units[0].gangs[0].key, VICTIMS)
         if reclaim_requests is None or not reclaim_requests.reaches_any(request):
-            return None  # # The request reaches no queue: no need to find the lacking resources.
+            return None  # The request reaches no queue: no need to find the lacking resources.
         if not self._trial.effort.may_begin():
             return None
         resources = self._departures.preemptor(units).lacking_resources()

@@ -17,10 +17,10 @@ SAME_ATTEMPT_SECONDS = 10
 
 
 class Transition(NamedTuple):
-    """What changed in the record of a gang.
+    """The changes to the record of a gang.
 
-    `became_whole`: from now on the gang holds back no other gang of its group. `is_news`: its
-    status may say something else.
+    `became_whole`: from now on the gang holds back no other gang of its group. `is_news`: the
+    status of the gang may have to be written.
     """
 
     became_whole: bool
@@ -28,13 +28,13 @@ class Transition(NamedTuple):
 
 
 class Attempt:
-    """The present attempt of a gang to run. It ends when none of its members has a node any more.
+    """The present attempt of a gang to run, which ends when no member has a node any more.
 
-    `past` are members that had ended before it began. `was_whole` lasts while any member that has a
-    node lives; what is `written` of that is asked until this process has seen it itself, or bound
-    members. `quorum_since` is when a quorum of living members was first seen, in seconds since the
-    epoch. `spared` are how many members of each role are not run any more, because so many have
-    succeeded.
+    `past` are members that had ended before the attempt began. `was_whole` lasts while any member
+    with a node lives. The `written` status answers for it until this process has seen the gang
+    whole itself, or has bound members. `quorum_since` is the moment when a quorum of living members
+    was first seen, in seconds since the epoch. `spared` is the number of members of each role that
+    are not run again, because so many have succeeded.
     """
 
     __slots__ = (
@@ -51,10 +51,7 @@ class Attempt:
         self._version = version
 
     def settle(self, now: int) -> Transition:
-        """Bring what is remembered in line with the members; return what that changed.
-
-        Linear in members.
-        """
+        """Update the record from the members; return the changes. Linear in members."""
         before = self.past, self.quorum_since, self.was_whole
         living, bound = self._observed.living, self._observed.summary.bound
         if living and not bound:
@@ -75,7 +72,7 @@ class Attempt:
         return not was_whole
 
     def take_over(self, gang_spec: GangSpec) -> None:
-        """Take in what the status of an object says that describes the gang from now on."""
+        """Take over the status of an object that describes the gang from now on."""
         self._set_whole(is_whole=self.was_whole or gang_spec.was_scheduled)
         self.quorum_since = self.quorum_since or gang_spec.quorum_since
 
@@ -91,7 +88,7 @@ class Attempt:
 
     @property
     def needed(self) -> int:
-        """The quorum less what has succeeded and will not be run again."""
+        """The quorum without the members that have succeeded and are not run again."""
         spec = self._observed.spec or NO_SPEC
         if spec.roles:
             return sum(each.min_member for each in self.roles)
@@ -133,13 +130,13 @@ class Attempt:
         `bound` counts them by role; of a gang without roles the only one is "".
         """
         spec = self._observed.spec
-        # Of a gang that nothing describes it is not known what it can do without.
+        # Without an object that describes the gang, nobody knows how many members it can spare.
         if spec is None or spec.problem is not None or spec.disrupted_whole:
             return {}
         if not spec.roles:
             return {"": max(0, sum(bound.values()) - self.needed)}
         needed = {each.name: each.min_member for each in self.roles}
-        # Of a role that the gang does not have it is not known, either.
+        # Nor does anybody know it of a role that the gang does not declare.
         return {role: max(0, n - needed.get(role, n)) for role, n in bound.items()}
 
     def succeeded_wholly(self) -> bool:
@@ -158,9 +155,10 @@ class Attempt:
         return self.holds_quorum(self._confirmed(self._observed.living))
 
     def is_partially_bound(self) -> bool:
-        """Tell a gang whose bindings a crash interrupted from one that lost members later.
+        """Return whether a crash interrupted the bindings of the gang.
 
-        The first has members that were there before others were bound, and were not bound.
+        A gang that lost members later is not meant. After a crash, some members are not bound,
+        although they were there before others were bound.
         """
         if self.was_whole or not self._observed.summary.bound:
             return False
@@ -170,7 +168,7 @@ class Attempt:
 
     def _begin(self) -> None:
         """Count no member of this attempt that ended before: none runs, and some wait."""
-        # Unless the same run goes on, which never repeats what has succeeded.
+        # A run that goes on never repeats members that have succeeded.
         past = frozenset[str]()
         if not self._observed.all_live:
             runs = {pod.run for pod in one_of_each(self._observed.living) if pod.run}
@@ -237,13 +235,13 @@ def _has_done_its_part(ended: Pod, runs: AbstractSet[str]) -> bool:
     return ended.phase is PodPhase.SUCCEEDED and not ended.deleting and ended.run in runs
 
 
-# Since when a gang has a quorum: what its place in the line goes by.
+# The age of a gang's quorum, which decides its place in the line.
 
 
 class QuorumAge:
-    """When the member came that made the quorum complete; a PodGroup alone is no place in the line.
+    """The moment when the last member of the quorum came; a PodGroup alone has no place in line.
 
-    That is fixed when a quorum is first seen, for an object and a minimum. It is kept while a
+    The moment is fixed when a quorum is first seen, for an object and a minimum. It is kept while a
     member of that time, or one with a node, lives. A gang that was evicted, or whose members are to
     be created for it, keeps it until members have nodes again.
     """
@@ -294,7 +292,7 @@ class QuorumAge:
             self._version.changed()
 
     def _begin_with_object(self) -> None:
-        """Forget what was of another object. The status of this one may tell of an eviction."""
+        """Forget the moment of another object; the status of this one may tell of an eviction."""
         spec = self._observed.spec or NO_SPEC
         uid = spec.uid if spec.gvr is not None else ""
         if uid != self._uid:

@@ -24,7 +24,7 @@ from gang_scheduler.state.gangs.retries import (
 
 WITH_BACKOFF = those_with(lambda rule: Helped.TIME in rule.helped_by)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
-"""Why a gang is not tried that lacks members, or whose group has a gang that cannot be tried."""
+"""The reasons not to try a gang: it lacks members, or its group has a gang that cannot be tried."""
 
 
 class Decisions:
@@ -37,7 +37,7 @@ class Decisions:
     def placed(self, key: GangKey) -> None:
         """Note that the scheduler found room for a gang's quorum."""
         info = self._queue.info(key)
-        # What the API server refused last time stands until it takes it.
+        # A refusal of the API server stands until the server accepts the binding.
         stands = self.failed_binds(key) > 0
         self._queue.queueing_hints.placed(info, info.verdict.refusal if stands else None)
         self._queue.grouping.release([key])
@@ -70,7 +70,8 @@ class Decisions:
         refusal = info.preemptor.shown(refusal)
         known = info.verdict.refusal
         if known is not None and known is not refusal and known == refusal:
-            # Many say what those of the cycle before said: all that is kept of these stands.
+            # Many refusals repeat the one of the cycle before: everything that follows from it is
+            # kept.
             refusal = known
         deadline = self._queue.deadlines.of(info)
         late = deadline is not None and now >= deadline
@@ -80,7 +81,7 @@ class Decisions:
             self._queue.reworded.add(info.key)
         self._queue.queueing_hints.refused(info, refusal, late=late)
         if refusal.reason not in TRIED_WITH_NODES:
-            # What follows from the nodes is kept with it, and they may be others by the next try.
+            # The kept group depends on the nodes, which may have changed by the next try.
             self._queue.grouping.release([info.key])
         self._queue.vain_rounds.refused(info.key, refusal.reason)
         if refusal.reason not in MAKING_ROOM:
@@ -107,13 +108,14 @@ class Decisions:
             self._queue.reservations.first_wait_ends(refusal, now),
             cause.until if isinstance(cause, (CoolingDown, AskedAgain, DecisionTooLong)) else None,
         )
-        # Of each gang that waits for quota, after every cycle: `min` would take thrice as long.
+        # This runs for each gang that waits for quota, after every cycle; `min` would take thrice
+        # as long.
         next_one = None
         for each in moments:
             if each is not None and now < each and (next_one is None or each < next_one):
                 next_one = each
         known = next_one
-        # Time alone ends what protects gangs: how long they must have run, or may run.
+        # Protection of running gangs ends with time alone: a minimum or maximum run time passes.
         if self._queue.quota_waits.may_take_back(refusal):
             look = now + LAST_RETRY_SECONDS
             next_one = look if next_one is None else min(look, next_one)
@@ -135,7 +137,7 @@ class Decisions:
             self._queue.info(placed.gang.key).passes = placed.backfilled.ahead_of
 
     def admitted(self, placed: Placed, now: int) -> None:
-        """Note what is to be known of a gang of a queue that has found room, once it runs."""
+        """Record a gang of a queue that has found room, for the time when it runs."""
         if placed.gang.queue is None:
             return
         self._queue.quota_waits.admitted(placed)
@@ -150,7 +152,7 @@ class Decisions:
                 self._queue.reservations.let_pass(info.backfilled)
 
     def warned(self, warned: Warned) -> None:
-        """Note what people should know of a gang, after the verdict of the same try."""
+        """Record a problem that users should know, after the decision about the gang."""
         info = self._queue.info(warned.gang.key)
         info.verdict.warn(warned.problem)
         self._queue.changed.add(info.key)

@@ -19,15 +19,15 @@ from gang_scheduler.state.gangs import problems
 from gang_scheduler.state.gangs.attempt import Attempt, QuorumAge, Transition
 from gang_scheduler.state.gangs.observed import NO_SPEC, Observed, Version
 
-# The nodes with which members of a gang were lost, and since when there is no room for
-# replacements.
+# The nodes on which a gang lost members, and the moment since when replacements lack room.
 
 
 class Losses:
-    """What a gang has lost with nodes, until it is whole on healthy ones again.
+    """The losses of a gang together with nodes, until it is whole on healthy nodes again.
 
-    `nodes` are names. `no_room_since` is when it was first found that members which replace lost
-    ones have no room, in seconds since the epoch; None while they have, or none waits.
+    `nodes` are names. `no_room_since` is the moment when replacements of lost members were first
+    found to have no room, in seconds since the epoch. It is None while they have room, or none
+    waits.
     """
 
     __slots__ = ("no_room_since", "nodes")
@@ -120,7 +120,7 @@ class Scaling:
         return max((int(pod.scheduled_at or pod.started_at) for pod in workers), default=0)
 
     def take_over(self, gang_spec: GangSpec) -> None:
-        """Take in what the status of an object says that describes the gang from now on."""
+        """Take over the status of an object that describes the gang from now on."""
         if gang_spec.scaled is not None and self.changed_at is None:
             changed_at, size, by, reason = gang_spec.scaled
             known = ScaleReason(reason) if reason in {*ScaleReason} else None
@@ -168,14 +168,13 @@ class Scaling:
 
 
 class Verdict:
-    """Why a gang waits, and what users should know of it.
+    """The reason why a gang waits, and warnings for users.
 
-    `tried`: the gang was tried since this process began. `refusal` is why members wait, None if
-    none does: it comes from the last try, from a failed binding, or from claims that are not bound
-    yet. `warnings` are findings of the last try that do not hold up the gang; None before the first
-    try. `late`: the schedule timeout had ended at the last refusal.
-
-    `QueueingHints` writes the refusal, since it counts the gangs that wait.
+    `tried`: the gang was tried since this process began. `refusal` is the reason why members wait,
+    None if none waits. It comes from the last try, from a failed binding, or from claims that are
+    not bound yet. `QueueingHints` writes it, since it counts the gangs that wait. `warnings` are
+    findings of the last try that do not hold up the gang; None before the first try. `late`: the
+    schedule timeout had ended at the last refusal.
     """
 
     __slots__ = ("late", "refusal", "tried", "warnings")
@@ -199,7 +198,7 @@ class Verdict:
         return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
 
     def placed(self, stands: Refused | None) -> None:
-        """Note that a try found room; what binding met before `stands` until that succeeds."""
+        """Note that a try found room; a failure to bind `stands` until binding succeeds."""
         self.refusal, self.warnings, self.tried = stands, (), True
 
     def refused(self, refusal: Refused, *, late: bool) -> None:
@@ -211,11 +210,11 @@ class Verdict:
         self.refusal = refusal
 
     def warn(self, problem: Problem) -> None:
-        """Add what the same try found."""
+        """Add a problem that the same try found."""
         self.warnings = tuple(dict.fromkeys((*(self.warnings or ()), problem)))
 
     def drop_warnings(self) -> None:
-        """Warn of nothing: what the gang was warned of may be gone."""
+        """Drop all warnings: their causes may be gone."""
         self.warnings = ()
 
 
@@ -235,9 +234,9 @@ def _wordless(refusal: Refused) -> tuple[object, ...]:
 
 
 class VolumeWaits:
-    """Counts the placements of a gang whose claims are not bound yet, and whose room is held.
+    """Counts the placements of a gang that hold room, but whose claims are not bound yet.
 
-    `of_quorum`: one of them is that of the quorum.
+    `of_quorum`: one of these placements is the quorum's.
     """
 
     __slots__ = ("_version", "number", "of_quorum")
@@ -275,7 +274,7 @@ HOLD_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Preempting:
-    """A preemption that is carried out: since when, its victims (uids), and for which domain."""
+    """A preemption under way: when it began, its victims (uids), and the domain to clear."""
 
     at: int
     victims: tuple[str, ...] = ()
@@ -342,9 +341,9 @@ class Preemptor:
 
 
 class Preempted:
-    """Which gang took members of a gang, until it is whole again; "" where none did.
+    """The gang that took members of this gang, until this gang is whole again; "" if none did.
 
-    `creator` is what creates members again, such as "Job"; "" if nothing does.
+    `creator` is the kind of object that creates members again, such as "Job"; "" if nothing does.
     """
 
     __slots__ = ("_bound_then", "_observed", "by", "creator")
@@ -376,14 +375,14 @@ class Preempted:
 
 
 class GangInfo:
-    """One gang: what is observed of it, and a record for each thing that has a life of its own.
+    """One gang: its observed members and objects, and a record for each of its concerns.
 
-    Each record changes only by its own methods. They raise `version` for every change that can
+    Each record changes only by its own methods. These raise `version` for every change that can
     matter to the scheduler. `jobs_failed`: all Jobs of the members have failed. `backfilled` is the
-    gang that this gang was started before, when this process last placed it (`admitted_here`).
-    `passes` is the gang that it will start before, once its nominated room is free. `suspended` is
-    the suspended workload that will create the members; once it is started, the gang
-    `awaits_pods`, and their room is kept. The gang is not tried before `rests_until`, in seconds.
+    gang before which this gang was started, when this process last placed it (`admitted_here`).
+    `passes` is the gang before which it will start, once its nominated room is free. `suspended` is
+    the suspended workload that will create the members; once it is started, the gang `awaits_pods`,
+    and their room is kept. The gang is not tried before `rests_until`, in seconds.
     """
 
     __slots__ = (
@@ -414,10 +413,10 @@ class GangInfo:
         self.rests_until = 0
 
     def settle(self, now: int) -> Transition:
-        """Bring what is remembered in line with the members; return what that changed.
+        """Update the records from the members; return the changes. Linear in members.
 
-        For the grouping alone: a transition that another caller sees is lost for the gangs that
-        wait for it. Linear in members.
+        Only the grouping may call this. If another caller took the transition, the gangs that wait
+        for it would miss it.
         """
         transition = self.attempt.settle(now)
         self.scaling.begin_or_end(now)
@@ -429,7 +428,7 @@ class GangInfo:
         return transition
 
     def relinked(self) -> None:
-        """Note that what others say of this gang, or its group, may be something else."""
+        """Note that another object has changed what it says about this gang or its group."""
         self.version.seen_otherwise()
 
     def has_pending(self, schedulers: frozenset[str]) -> bool:
@@ -478,9 +477,10 @@ class GangInfo:
         )
 
     def in_line_since(self, oldest: Pod | None) -> float:
-        """Return when the gang, of which this is the oldest member, came into line, in seconds.
+        """Return when the gang came into line, in seconds; `oldest` is its oldest member.
 
-        Since what describes it, or else that member, was created; or its quorum, which is later.
+        A gang comes into line when the object that describes it is created, or else its oldest
+        member. It comes later if its quorum is complete only later.
         """
         spec = self.observed.spec or NO_SPEC
         described = spec.created_at if spec.uid or oldest is None else oldest.created_at

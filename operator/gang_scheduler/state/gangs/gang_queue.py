@@ -36,15 +36,15 @@ from gang_scheduler.state.queues.reservations import Reservations
 MOST_CHECKPOINTS = 5
 """How many saves of a gang are remembered where the settings do not say it."""
 MANY = 1000
-"""This many gangs of one cycle are sorted by the order of the last such cycle."""
+"""If a cycle has this many gangs, they are sorted by the order of the last such cycle."""
 
 
 class GangQueue:
-    """All gangs, and the set of those to try in the next cycle.
+    """All gangs, and the set of gangs to try in the next cycle.
 
-    A gang is tried when something about itself or its group changed, when room was freed or the
-    network changed and that may help it, and after a backoff as a safety net. So a cycle costs what
-    changed, not what waits.
+    A gang is tried after a change of itself or its group, and after a change of nodes, pods or the
+    network that may help it. As a safety net, it is also tried after a pause (backoff). So the cost
+    of a cycle grows with the changes, not with the gangs that wait.
     """
 
     def __init__(
@@ -62,17 +62,17 @@ class GangQueue:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
         self.changed: set[GangKey] = set()
-        """Gangs whose status may say something else than before."""
+        """Gangs whose status may have to be written."""
         self.reworded: set[GangKey] = set()
-        """Gangs whose status says the same in other numbers."""
+        """Gangs whose status has changed only in its numbers."""
         self.evicted: set[GangKey] = set()
-        """Gangs whose status remembers evictions."""
+        """Gangs whose status records evictions."""
         self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self.to_try: set[GangKey] = set()
         self._unheard: set[GangKey] = set()
         self._regrouped: set[GangKey] = set()
-        """Gangs whose group may be another, or may ask for something else."""
+        """Gangs whose group may have changed, in its members or in its requests."""
         self._untried = Untried()
         self._round_began = 0
         self._sorted: list[GangKey] = []
@@ -111,7 +111,7 @@ class GangQueue:
         """Wait for no pods that may still come: all are there that there will ever be."""
         self.grouping.patience = NOTHING_COMES
 
-    # What is seen.
+    # Events of the watches.
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
@@ -122,7 +122,7 @@ class GangQueue:
         self._touched(key)
 
     def _note_member(self, key: GangKey, pod: Pod, *, is_new: bool) -> None:
-        """Note of what workloads a member is."""
+        """Record a member for the workloads that it belongs to."""
         if self.infos[key].observed.may_rank_apart:
             self._apart.add(key)
         self.misplaced_requests.upsert_member(key, pod)
@@ -205,7 +205,7 @@ class GangQueue:
         self.grouping.release_members(keys)
 
     def upsert_gang_specs(self, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
-        """Add or replace what an object of a kind says of its gangs."""
+        """Add or replace the gangs that an object of a kind describes."""
         declared = tuple(declared)
         known = self._objects.setdefault(kind, {})
         for key in set(known.get(uid, ())) - {each.key for each in declared}:
@@ -243,23 +243,23 @@ class GangQueue:
             self.to_try.add(key)
 
     def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
-        """Note what a workload asks for in the wrong place; None: nothing, or it is gone."""
+        """Note a request that a workload has in the wrong place; None: it has none, or is gone."""
         for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():
             self.infos[key].relinked()
             self.to_try.add(key)
 
     def upsert_workload(self, uid: str, workload: str, request: QueueRequest | None) -> None:
-        """Note what a Job or JobSet says of the queue of its pods."""
+        """Note the queue that a Job or JobSet names for its pods."""
         self._requeue(self.queues.workloads.upsert(uid, workload, request))
 
     def delete_workload(self, uid: str) -> None:
-        """Forget what a Job or JobSet said of the queue of its pods."""
+        """Forget the queue that a Job or JobSet named for its pods."""
         self._requeue(self.queues.workloads.delete(uid))
 
     def upsert_run_time(
         self, uid: str, run_time: RunTime | None, problem: Problem | None = None
     ) -> None:
-        """Note how long the pods of a Job run, as it declares, and what is wrong with that."""
+        """Note the run time that a Job declares for its pods, and any problem with it."""
         self._requeue(self.queues.run_times.upsert(uid, run_time, problem))
 
     def job_failed(self, uid: str, gang: GangKey | None) -> None:
@@ -272,7 +272,7 @@ class GangQueue:
         self._settle_failure(self._failed_jobs.delete(uid))
 
     def room_freed(self) -> None:
-        """Try again all gangs that were short of room, or of a layer: nodes make those."""
+        """Try all gangs again that lacked room, or a topology layer, which only nodes bring."""
         self.queueing_hints.room_freed()
 
     def topologies_changed(self) -> None:
@@ -287,18 +287,18 @@ class GangQueue:
         self.queueing_hints.queues_changed()
 
     def provisioning_changed(self, keys: Collection[GangKey]) -> None:
-        """Try gangs again whose requests for nodes have changed, and all that wait for nodes."""
+        """Try all gangs again that wait for nodes, and these, whose requests for nodes changed."""
         self.to_try.update(self.infos.keys() & set(keys))
         self.queueing_hints.provisioning_changed()
 
     def matches_came(self, keys: Collection[GangKey]) -> None:
-        """Try gangs again that wait for pods such as have just found a node."""
+        """Try gangs again whose members have affinity to a pod that has just found a node."""
         self.to_try.update(keys & self.infos.keys())
 
     def undecided(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again that were taken for a cycle and got no verdict in it."""
         undecided = self.infos.keys() & set(keys)
-        # An error may have kept the verdict away, and what led to it may be kept with the group.
+        # The cause may be an error, and the kept group may lead to the same error again.
         self.grouping.release(undecided)
         self._untried.put_back(undecided)
         self.to_try.update(undecided)
@@ -331,17 +331,18 @@ class GangQueue:
         return self.grouping.bound_members(key)[0]
 
     def ranked(self) -> dict[GangKey, int]:
-        """Return the priorities of gangs whose members disagree about it."""
+        """Return the priorities of gangs whose members have different priorities."""
         known = ((key, self.infos.get(key)) for key in self._apart)
         infos = ((key, info.observed) for key, info in known if info is not None)
         return {key: observed.priority for key, observed in infos if observed.ranks_apart}
 
-    # What is to be tried.
+    # The choice of gangs to try.
 
     def take_in(self) -> None:
-        """Take in which gangs are one group, and whether queues have changed.
+        """Update the groups of gangs, and the queues if they have changed.
 
-        Before usage is summed, which counts groups, and before any queue of a gang is asked for.
+        This comes before usage is summed, which counts groups, and before the queue of any gang is
+        looked up.
         """
         if self._round != self.queues.round:
             self._round = self.queues.round
@@ -363,9 +364,9 @@ class GangQueue:
         return self._round != self.queues.round
 
     def to_make(self, *, every: bool) -> list[GangKey]:
-        """Return gangs of queues whose groups the next cycle has to make, if they are very many.
+        """Return gangs of queues whose groups the next cycle must make, if there are very many.
 
-        `every`: not only the groups of gangs that are to be tried may have to be made.
+        `every`: the groups of all gangs may have to be made, not only of the gangs to try.
         """
         keys = self.infos.keys() if every else self.to_try & self.infos.keys()
         if not self.queues.names.in_use or len(keys) < MANY:
@@ -422,8 +423,8 @@ class GangQueue:
     def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
         """Return the gangs for which this cycle has no time."""
         if self.queues.names.in_use:
-            return set()  # All gangs of a queue decide whose turn it is.
-        # Of nearly all gangs no member waits: no group is made of these.
+            return set()  # The order of a queue depends on all its gangs.
+        # Most gangs have no waiting member, and need no group.
         waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
         changed = self.grouping.not_kept(waiting)
         return set_aside.left_out(waiting, changed, self.infos, self.grouping.bound_members)
@@ -440,8 +441,9 @@ class GangQueue:
     def _due(self, now: int) -> set[GangKey]:
         """Return the gangs that are due although they have not changed since their last try.
 
-        Gangs that a cycle has left come before all gangs that were tried: these wait until the
-        round is over, which takes a minute at most. But preemptors whose room was freed are tried.
+        Gangs that a cycle has left come before gangs that were tried. The latter wait until the
+        round is over, which takes a minute at most. Only preemptors whose room was freed do not
+        wait.
         """
         if self._untried and now < self._round_began + LAST_RETRY_SECONDS:
             due = self._untried.keys() | self.queueing_hints.preemptors_helped()
@@ -453,9 +455,9 @@ class GangQueue:
     def _companions(
         self, groups: Iterable[GangGroup], there: AbstractSet[GangKey], now: int
     ) -> Iterator[GangGroup]:
-        """Yield the groups that must be tried with these, since the order of a queue decides.
+        """Yield the other groups that must be tried with these, because queues have an order.
 
-        `there` are the gangs that were asked for, and the groups are those of them.
+        `there` are the gangs that were asked for, and `groups` are their groups.
         """
         waiting = (gang.queue for group in groups for gang in group.waiting)
         # By identity first: very many gangs are in few queues.
@@ -497,7 +499,8 @@ class GangQueue:
             gang_spec.options,
             gang_spec.topology_request,
         ):
-            # A gang that is bound is not tried again, and what it was warned of may be gone.
+            # A bound gang is not tried again, so its warnings would stay after their causes are
+            # gone.
             info.verdict.drop_warnings()
         self._made_for.upsert(gang_spec.key, gang_spec.made_for)
         has_other_roles = self._take_roles(gang_spec.key)
@@ -513,7 +516,7 @@ class GangQueue:
             self._give_roles(key)
 
     def _give_roles(self, workload: GangKey) -> None:
-        """Pass what a workload declares now to the gangs of the objects that were made for it."""
+        """Pass the roles that a workload declares to the gangs of objects that were made for it."""
         for key in tuple(self._made_for.of(workload)):
             if self._take_roles(key):
                 self._touched(key)
@@ -547,7 +550,7 @@ class GangQueue:
         self._unheard.add(key)
 
     def _requeue(self, keys: AbstractSet[GangKey]) -> None:
-        """Note that gangs may be in another queue, by what others say than themselves."""
+        """Note that gangs may be in another queue, because of another object such as their Job."""
         for key in keys & self.infos.keys():
             self.infos[key].relinked()
             self.queues.touch(key)

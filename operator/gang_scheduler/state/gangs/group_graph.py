@@ -24,7 +24,7 @@ class GroupGraph:
         self._named_by: dict[GangName, set[GangKey]] = {}
 
     def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
-        """Replace the names that a gang mentions; return those that are new, or said no longer."""
+        """Replace the names that a gang mentions; return the names that were added or dropped."""
         before = self._names.pop(key, ())
         for name in before:
             self._named_by[name].discard(key)
@@ -39,7 +39,7 @@ class GroupGraph:
         return set(before) ^ set(others)
 
     def group_of(self, key: GangKey) -> tuple[tuple[GangKey, ...], Problem | None]:
-        """Return the gangs of a gang's group, sorted, and what keeps the group from being one."""
+        """Return the sorted gangs of a gang's group, and the problem that keeps it from forming."""
         if self.is_alone(key):
             return (key,), None
         found, unseen = {key}, [key]
@@ -83,7 +83,7 @@ class GroupGraph:
 
 
 def _order(obstacle: _Obstacle) -> tuple[bool, str, str]:
-    """Return a sort key: what is wrong comes before what is only not there yet."""
+    """Return a sort key: errors come before names of gangs that are only missing yet."""
     if isinstance(obstacle, OneSided):
         return False, str(obstacle.gang), str(obstacle.name)
     return True, str(obstacle.name), str(obstacle.named_by)

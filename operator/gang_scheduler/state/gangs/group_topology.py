@@ -25,8 +25,8 @@ def common(
 ) -> TopologyRequest | Problem | None:
     """Return the one request of a whole group; a gang without any inherits it.
 
-    What gangs ask that have started holds for those that are `starting`. But a gang that has lost
-    members and starts again alone asks for itself: its request need not agree with the others'.
+    The requests of gangs that have started hold for the `starting` gangs, too. But a gang that has
+    lost members and starts again alone uses its own request, which need not agree with the others.
     """
     asking = [
         (each, found) for each in whole if (found := each.observed.topology_request) is not None
@@ -41,13 +41,13 @@ def common(
 
 
 def shared(gangs: Iterable[Gang]) -> bool:
-    """Return whether any waiting member shares its domain with those of other gangs."""
+    """Return whether a waiting member must share its domain with members of other gangs."""
     podsets = (pod.podset for gang in gangs for pod in one_of_each(gang.pending))
     return any(podset.group for podset in podsets if podset is not None)
 
 
 def started(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> tuple[Pod, ...]:
-    """Return the bound members of those gangs that do not start now, in rank order in each."""
+    """Return the bound members of the gangs that are not `starting`, each gang in rank order."""
     others = (each for each in whole if each.key not in starting)
     return tuple(pod for each in others for pod in each.observed.bound())
 
@@ -97,9 +97,9 @@ def _contradiction(
 
 
 class MisplacedRequests:
-    """The workloads that ask so, by their uid, and the waiting pods of any workload.
+    """The workloads with a request in the wrong place, by uid, and all waiting pods without a gang.
 
-    Of pods only those that are in no gang count: the others were asked for in the right place.
+    A pod in a gang does not count: for this pod, the request is in the right place.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class MisplacedRequests:
                 self._waiting.pop(workload, None)
 
     def upsert(self, uid: str, request: MisplacedRequest | None) -> set[GangKey]:
-        """Note what a workload asks for in vain; None: nothing. Return the gangs concerned."""
+        """Note a misplaced request of a workload; None: it has none. Return the gangs concerned."""
         before = self.by_uid.pop(uid, None)
         if before is not None and self._uids[before.workload] == uid:
             del self._uids[before.workload]
@@ -137,7 +137,7 @@ class MisplacedRequests:
         return {key for each in workloads for key in self._waiting.get(each, ())}
 
     def problem(self, gang: Gang) -> Problem | None:
-        """Return why a pod waits whose workload asks for a gang in the wrong place."""
+        """Return the problem of a pod whose workload asks for a gang in the wrong place."""
         if not self.by_uid:
             return None
         for pod in gang.pending:

@@ -70,7 +70,7 @@ class GroupMemo:
         return group
 
     def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
-        """Return those of the gangs that have changed themselves, or that no group is kept of."""
+        """Return the gangs that have changed since their group was kept, or have no kept group."""
         known = self._kept
         return {
             key
@@ -147,7 +147,7 @@ NOTHING_COMES = Patience(0, 0, 0)
 
 
 class _Asked(NamedTuple):
-    """What one gang asks for and all gangs of its group must have in common."""
+    """The requests of one gang that all gangs of its group must share."""
 
     topology_request: TopologyRequest | None
     queue: QueueRef | None
@@ -168,12 +168,12 @@ class _Formed(NamedTuple):
 
 
 class Grouping:
-    """Makes groups out of infos. A group that would be the same as the last time is kept.
+    """Makes groups out of infos, and keeps a group that would be the same as the last time.
 
     Gangs whose status changes by that are added to `changed`, and gangs to try at a certain moment
-    to `retries`. `layers` are the names of the topology layers that there are. The number of
-    replicas is changed of workloads of `elastic_kinds`. `patience` may be changed before the first
-    use.
+    to `retries`. `layers` are the names of the existing topology layers. `elastic_kinds` are the
+    kinds of workloads whose number of replicas is changed. `patience` may be changed before the
+    first use.
     """
 
     def __init__(
@@ -209,13 +209,13 @@ class Grouping:
         self._made = 0
 
     def listen(self, key: GangKey) -> set[GangKey]:
-        """Take in what a gang says of its group; return the gangs that this concerns."""
+        """Update the group that a gang names; return the gangs whose group this changes."""
         observed = self._infos[key].observed
         spec = observed.spec
         concerned = self._say(key, spec.options.groups if spec else ())
         asked = self._asks_of_group(key, observed.topology_request)
         if self._asked.get(key, ASKS_NOTHING) != asked:
-            # What one asks for holds for its whole group, also when it has started itself.
+            # A request holds for the whole group, even after its own gang has started.
             self._asked[key] = asked
             concerned.add(key)
         return concerned
@@ -245,7 +245,7 @@ class Grouping:
         return found
 
     def take_placed(self) -> set[GangKey]:
-        """Return the gangs of groups, asked for since the last call, of which no member waits."""
+        """Return the gangs of completely bound groups that were asked for since the last call."""
         found, self._placed = self._placed, set()
         return found
 
@@ -446,10 +446,10 @@ class Grouping:
     def _exists(self, key: GangKey) -> bool:
         return key.source != refs.SINGLE.name and self._infos[key].observed.spec is not None
 
-    # What the scheduler sees.
+    # Groups for the scheduler.
 
     def _as_group(self, formed: _Formed, now: int) -> GangGroup:
-        """Return the group as the scheduler sees it, with what its gangs ask of the network."""
+        """Return the group for the scheduler, with the common topology request of its gangs."""
         whole = [self._infos[key] for key in formed.whole]
         found = group_topology.common(whole, formed.starting)
         topology_request = None if isinstance(found, Problem) else found
@@ -459,7 +459,7 @@ class Grouping:
         wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
         wrong = wrong or self._queues.group_problem(formed.whole)
         has_bound_members = topology_request is not None or group_topology.shared(gangs)
-        # What is wrong comes before what is only not there yet.
+        # Errors come before names of gangs that are only missing yet.
         is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
         group = GangGroup(
             gangs=gangs,
@@ -475,7 +475,7 @@ class Grouping:
         return group
 
     def _with_partially_bound(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
-        """Tell those gangs that a crash kept from starting with the others of their group."""
+        """Mark the gangs that a crash kept from starting with the others of their group."""
         others = set(formed.whole).difference(formed.starting)
         if not others:
             return gangs
@@ -506,9 +506,10 @@ class Grouping:
         return group_topology.checked(gang, topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:
-        """Tell a gang that cannot be complete yet, because its Jobs make fewer pods at once.
+        """Mark a gang that cannot be complete yet, because its Jobs make too few pods at once.
 
-        And a pod whose Job or JobSet asks for a gang where the pod does not get it from.
+        A pod is marked, too, if its Job or JobSet asks for a gang in a place where the pod does not
+        get it.
         """
         misplaced = self._misplaced_requests.problem(gang)
         if gang.problem is None and misplaced is not None:

@@ -92,15 +92,15 @@ def _is_special(pod: Pod) -> bool:
     )
 
 
-# The state of a gang from which a result was computed.
+# A version of a gang, to know whether a kept result is still true.
 
 
 class Version:
-    """Counts the changes of one gang that can make it another one for the scheduler.
+    """Counts the changes of one gang that can matter to the scheduler.
 
-    The records of the gang share it, and each counts its own changes. What was made of the gang is
-    true for as long as `number` is the same. What was made of its members, its objects and its
-    workloads alone is true for as long as `seen` is.
+    The records of the gang share one version, and each counts its own changes. A result that was
+    computed from the gang is true as long as `number` is the same. A result that was computed only
+    from its members, its objects and its workloads is true as long as `seen` is the same.
     """
 
     __slots__ = ("number", "seen")
@@ -110,11 +110,11 @@ class Version:
         self.seen = 0
 
     def changed(self) -> None:
-        """Count a change of what is remembered of the gang."""
+        """Count a change of a record of the gang."""
         self.number += 1
 
     def seen_otherwise(self) -> None:
-        """Count a change of the members, of what describes them, or of what belongs with them."""
+        """Count a change of the members, of objects that describe them, or of related objects."""
         self.number += 1
         self.seen += 1
 
@@ -123,11 +123,11 @@ NO_SPEC = GangSpec(GangKey("", "", ""), "")
 
 
 class Observed:
-    """The members and specs of a gang, with values derived from them, each computed once.
+    """The members and specs of a gang, with derived values, each computed once.
 
-    `members` are all its pods by uid, ended ones included; those with a node have it, also when the
-    binding is only assumed. `specs` are the objects that describe the gang, by uid.
-    `virtual` are members that are not created yet, since their workload is suspended.
+    `members` are all its pods by uid, ended pods included. A member has a node, too, if its binding
+    is only assumed. `specs` are the objects that describe the gang, by uid. `virtual` are members
+    that are not created yet, since their workload is suspended.
     """
 
     __slots__ = (
@@ -179,9 +179,9 @@ class Observed:
         self._members_changed()
 
     def upsert_spec(self, gang_spec: GangSpec) -> GangSpec | None:
-        """Add or replace what an object says of the gang; return what it said before.
+        """Add or replace the spec that an object has for the gang; return the spec before.
 
-        A new status of the object is taken in, and makes the gang no other one.
+        A new status of the object is taken over, and counts as no change of the gang.
         """
         before = self.specs.get(gang_spec.uid)
         self.specs[gang_spec.uid] = gang_spec
@@ -199,7 +199,7 @@ class Observed:
         return described
 
     def made_for(self, workload: GangSpec | None) -> bool:
-        """Note what the workload says that the object was made for; return whether it is news."""
+        """Note the spec of the workload that the object was made for; return whether it changed."""
         if workload == self._workload:
             return False
         self._workload = workload
@@ -217,7 +217,7 @@ class Observed:
 
     @property
     def spec(self) -> GangSpec | None:
-        """What describes the gang; of several objects, the youngest of the first API group."""
+        """The spec of the gang; of several, the youngest object of the first API group counts."""
         if not self._spec_is_known:
             self._spec, self._spec_is_known = self._find_spec(), True
             self._elastic_is_known = False
@@ -225,7 +225,7 @@ class Observed:
 
     @property
     def elastic(self) -> Elastic | None:
-        """How the gang grows and shrinks: what describes it says so, or its oldest member does."""
+        """The way in which the gang grows and shrinks, by its spec or else by its oldest member."""
         spec = self.spec
         if not self._elastic_is_known:
             said = spec.elastic or self._elastic_of_members() if spec is not None else None
@@ -249,7 +249,7 @@ class Observed:
 
     @property
     def asks(self) -> TopologyRequest | None:
-        """What the gang, or else the first member that asks, wants of the network."""
+        """The topology request of the gang, or else of the first member that has one."""
         if self.living and not self.summary.with_podset:
             return self.topology_request
         podsets = (pod.podset for pod in one_of_each(self.telling) if pod.podset)
@@ -258,7 +258,7 @@ class Observed:
 
     @property
     def topology_request(self) -> TopologyRequest | None:
-        """What the gang as a whole asks of the network."""
+        """The topology request of the gang as a whole."""
         return (self.spec or NO_SPEC).topology_request
 
     @property
@@ -323,7 +323,7 @@ class Observed:
 
     @property
     def summary(self) -> Summary:
-        """What the living members say together; of equal virtual ones, each kind counts once."""
+        """A summary of the living members; of equal virtual members, each kind counts once."""
         if self._summary is None:
             self._summary = summary_of(one_of_each(self.living))
         return self._summary
@@ -332,8 +332,8 @@ class Observed:
     def telling(self) -> Sequence[Pod]:
         """The members that describe the gang: the living ones, or else the gated ones.
 
-        What has ended or is being deleted may be of an earlier run of that name. It tells only
-        where nothing else is left of the gang.
+        A pod that has ended or is being deleted may belong to an earlier run of the same name. It
+        counts only if no other pod is left.
         """
         if self.living:
             return self.living
@@ -343,7 +343,8 @@ class Observed:
     @property
     def is_being_bound(self) -> bool:
         """Some living member's node is not confirmed by the API server yet."""
-        # Asked at every confirmation: what looks at all members then is quadratic in a large gang.
+        # This runs at every confirmation: a look at all members would be quadratic in a large
+        # gang.
         return bool(self._assumed)
 
     def with_node(self) -> Iterator[Pod]:
@@ -376,7 +377,7 @@ class Observed:
         """Drop everything that is derived from the members."""
         self._version.seen_otherwise()
         self._living = self._summary = self._ranks_apart = None
-        # An object says the same whatever its members are.
+        # A spec that comes from an object does not depend on the members.
         self._spec_is_known &= self.key.source not in table.BY_MEMBERS
         self._elastic_is_known = False
 

@@ -20,14 +20,14 @@ PLACEABLE = those_with(lambda rule: Room.SOUGHT in rule.room)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a phase depends on.
+    """The numbers on which a phase depends.
 
     `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
-    `failed` those that ended; `done` are those that are not run again, though their pods may be
-    gone. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of
-    all members have failed, and create no others. `goes_on`: members were evicted, and are created
-    again. `role` is the one that is counted, "" for all. `by_role` are the counts of each role;
-    empty without roles.
+    `failed` count members that ended. `done` counts members that are not run again, though their
+    pods may be gone. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of all members
+    have failed, and create no other pods. `goes_on`: members were evicted, and are created again.
+    `role` is the role to which the numbers belong, "" for all. `by_role` are the numbers of each
+    role; empty without roles.
     """
 
     min_member: int
@@ -44,7 +44,7 @@ class Counts:
     by_role: tuple["Counts", ...] = ()
 
     def reached(self, count: Callable[["Counts"], int]) -> bool:
-        """Return whether what is counted is a quorum: of every role, if there are any."""
+        """Return whether a count reaches the quorum, of every role if there are any."""
         return all(count(each) >= each.min_member for each in self.by_role or (self,))
 
     def short_of(self, count: Callable[["Counts"], int]) -> tuple[RoleCount, ...]:
@@ -146,10 +146,10 @@ def _done(info: GangInfo) -> Mapping[str, int]:
 
 
 def nodes_of(info: GangInfo) -> set[str]:
-    """Return the nodes of a gang, and nothing before a member is known to have one.
+    """Return the nodes of a gang, and none before one member is known to have a node.
 
-    From then on those are in it that are assumed of the others: so where a gang is does not change
-    with every member of it that is confirmed. Linear in members.
+    From then on the assumed nodes of other members count, too. So the answer does not change with
+    every member that is confirmed. Linear in members.
     """
     placed = list(info.observed.with_node())
     if all(pod.assumed for pod in placed):
@@ -158,7 +158,7 @@ def nodes_of(info: GangInfo) -> set[str]:
 
 
 def _was_placeable(info: GangInfo) -> bool:
-    """Tell a gang that was tried from one that could not even be tried."""
+    """Return whether the gang was tried, and not refused before the try."""
     refusal = info.verdict.refusal
     return refusal is None or refusal.reason in PLACEABLE
 

@@ -22,9 +22,9 @@ from gang_scheduler.state.queues import names
 
 
 class Mark(NamedTuple):
-    """What a binding says of its plan: how many members of the gang it binds, and how many not.
+    """The annotations of a binding about its plan: how many members it binds or leaves out.
 
-    `gangs` is how many gangs start together by it. An empty `plan` says nothing: another writer
+    `gangs` is the number of gangs that start together. An empty `plan` means that another writer
     bound the pod.
     """
 
@@ -40,7 +40,7 @@ class Progress(enum.Enum):
     UNFINISHED = "unfinished"
     """Members wait that were to be bound."""
     FINISHED = "finished"
-    """All were bound that were to be: what is missing was lost later."""
+    """All members of the plan were bound: a member that is missing was lost later."""
 
 
 def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
@@ -57,7 +57,7 @@ def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
 
 
 def charges_of(gang: Gang, bind: Bind) -> Mapping[str, str]:
-    """Return the annotations that say what a binding is charged to; none without queues."""
+    """Return the annotations with the queue and flavors of a binding; none without queues."""
     if gang.queue is None:
         return {}
     queue = {annotations.QUEUE: names.annotation_of(gang.queue)}
@@ -68,7 +68,7 @@ def charges_of(gang: Gang, bind: Bind) -> Mapping[str, str]:
 
 
 def bought_by(request: ProvisioningRequest | None) -> Mapping[str, str]:
-    """Return the annotations by which an autoscaler knows pods on nodes that it was asked for."""
+    """Return the annotations that make an autoscaler recognize pods for nodes it provisioned."""
     if request is None:
         return {}
     return {
@@ -99,7 +99,7 @@ def mark_of(pod: Pod) -> Mark:
 
 
 def _called(gang: GangKey) -> str:
-    """Return the name of a gang among those of its namespace."""
+    """Return the name of a gang as other gangs of its namespace write it."""
     return f"{gang.source}/{gang.name}"
 
 
@@ -123,7 +123,7 @@ def progress_of(living: Sequence[Pod]) -> Progress | None:
 
 
 def is_left_behind(waiting: Iterable[Pod], started: Iterable[Sequence[Pod]]) -> bool:
-    """Return whether a gang was to start with others of its group, of which these have started.
+    """Return whether other gangs have started that should have started together with this one.
 
     `waiting` are its members, `started` the living members of each gang that has started.
     """

@@ -26,7 +26,7 @@ from gang_scheduler.workloads import exclusive_topology, table
 
 
 def of_gang(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
-    """Return the problem of a gang: that of its object, that of a member, or both at once."""
+    """Return the problem of a gang: its object's, a member's, or both at once."""
     of_spec, of_member = _of_objects(observed), _of_members(observed, pending)
     if of_spec is None or of_member is None:
         return of_spec or of_member
@@ -150,7 +150,8 @@ def _strange_role(members: Sequence[Pod], roles: Sequence[Role]) -> Problem | No
     for pod in one_of_each(members):
         if not known and not pod.role:
             continue
-        # What a controller calls its pods makes no roles where none are declared.
+        # The names that a controller gives to its pods make no roles unless the gang declares
+        # roles.
         if pod.role not in known if known else annotations.ROLE in pod.labels:
             return Problem(Reason.INVALID_SPEC, RoleUnknown(pod.key, pod.role, known))
     return None

@@ -161,7 +161,7 @@ class Retries:
 
 
 class Deadlines:
-    """The schedule timeouts of gangs; `timeout_seconds` is that of gangs that do not say one."""
+    """The schedule timeouts of gangs; `timeout_seconds` is the default."""
 
     def __init__(self, timeout_seconds: int) -> None:
         self.timeout_seconds = timeout_seconds
@@ -181,13 +181,13 @@ class Deadlines:
 
 HELPED_BY_NODES: Final = those_with(lambda rule: Helped.NODES in rule.helped_by)
 TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
-"""For what a gang is tried again whenever the nodes are others."""
+"""The reasons for which a gang is tried again whenever nodes change."""
 HELPED_BY_TREES: Final = those_with(lambda rule: Helped.TREES in rule.helped_by)
 HELPED_BY_QUEUES: Final = those_with(lambda rule: Helped.QUEUES in rule.helped_by)
 
 
 class QueueingHints:
-    """How many gangs wait, by reason, and what has changed since `helped` was last asked."""
+    """The number of waiting gangs by reason, and the changes since `helped` was last asked."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class QueueingHints:
             self._short_of_nodes.discard(info.key)
 
     def placed(self, info: GangInfo, stands: Refused | None) -> None:
-        """Note that a try found room, and what binding met before, which `stands` if not None."""
+        """Note that a try found room; an earlier failure to bind `stands`, unless it is None."""
         self._count(info, stands, placed=True)
         info.verdict.placed(stands)
         self._short_of_nodes.discard(info.key)
@@ -240,7 +240,7 @@ class QueueingHints:
         self._topologies_changed = True
 
     def queues_changed(self) -> None:
-        """Note that queues, or what they refer to, say something else now."""
+        """Note that queues, or objects that they refer to, have changed."""
         self._queues_changed = True
 
     def provisioning_changed(self) -> None:
@@ -248,7 +248,7 @@ class QueueingHints:
         self._provisioning_changed = True
 
     def helped(self) -> set[GangKey]:
-        """Return the gangs that may be helped by what has changed since the last time."""
+        """Return the gangs that changes since the last call may help."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
         if self._topologies_changed:
             helped.update(self._refused_for(HELPED_BY_TREES))
@@ -264,7 +264,7 @@ class QueueingHints:
         return helped
 
     def preemptors_helped(self) -> set[GangKey]:
-        """Return the gangs for which room is made, if some was freed since they were asked for."""
+        """Return gangs that wait for victims, if some room was freed since the last call."""
         if not self._room_made:
             return set()
         self._room_made = False

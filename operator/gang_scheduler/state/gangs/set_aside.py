@@ -25,8 +25,10 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 SHARE_SECONDS: Final = 2.0
 """CPU time that a decision on one group may take in a cycle."""
 STRIKES: Final = 2
-"""After so many decisions that took more, a group is set aside. In a namespace that has such a
-group already, after one."""
+"""After so many slow decisions, a group is set aside.
+
+In a namespace that already has such a group, one slow decision is enough.
+"""
 REST: Final = 10
 """A group waits this many times as long as its last decision took: a tenth of the time at most.
 Twice as long after each other one."""
@@ -43,7 +45,7 @@ MOST_TOLD: Final = 32
 
 
 class Costly(NamedTuple):
-    """A group by its first gang, what the last decision on it took, and how many took too long."""
+    """A group by its first gang, the time of its last decision, its number of slow decisions."""
 
     key: GangKey
     seconds: float
@@ -52,9 +54,10 @@ class Costly(NamedTuple):
 
 @dataclass(slots=True)
 class _Record:
-    """What is remembered of a group: see `Costly`. `at` and `until` are in seconds since the epoch.
+    """The record of a group with slow decisions; its first two fields are as in `Costly`.
 
-    `until` is when it is tried again; None for a group that is not set aside.
+    `at` and `until` are in seconds since the epoch. `until` is the moment when the group is tried
+    again; None for a group that is not set aside.
     """
 
     seconds: float
@@ -81,13 +84,14 @@ class SetAside:
     def __bool__(self) -> bool:
         return bool(self._records)
 
-    # What decisions take.
+    # Judging how long decisions take.
 
     def judge(self, plan: Plan, took: Mapping[Gangs, float], now: int) -> Plan:
-        """Return a plan with what is to be said of groups that took too long once more.
+        """Return a plan that also refuses groups whose decisions took too long once more.
 
-        `took` is the CPU time of decisions, in seconds. A group that has found room is decided. One
-        whose decision was cut has failed in the plan, and is set aside at once.
+        `took` is the CPU time of decisions, in seconds. The decision on a group that has found room
+        is made, and is not judged. A group whose decision was cut has failed in the plan, and is
+        set aside at once.
         """
         cut = [each.group for each in plan.failures if isinstance(each.error, DecisionCutError)]
         problems: dict[GangKey, Problem] = {}
@@ -108,9 +112,9 @@ class SetAside:
         )
 
     def _took(self, key: GangKey, seconds: float, now: int, least: int) -> Problem | None:
-        """Note a decision that took too long; return why the group is set aside, if it is now.
+        """Note a slow decision; return the problem of the group if it is set aside now.
 
-        It counts as the `least` such one that it can be.
+        The group has at least the `least` number of slow decisions from now on.
         """
         known = self._records.pop(key, None)
         number = max(least, 1 if known is None else known.number + 1)
@@ -182,7 +186,7 @@ class SetAside:
         return replace(record, until=shared if own is None else max(own.until or 0, shared))
 
     def _forget(self, now: int) -> None:
-        """Forget what took too long so long ago that it counts no more."""
+        """Drop the records of slow decisions that are too old to count."""
         for key, record in list(self._records.items()):
             if now >= max(record.at, record.until or 0) + REMEMBERED_SECONDS:
                 del self._records[key]
@@ -196,7 +200,7 @@ class SetAside:
         self.told = tuple(found[-MOST_TOLD:])
 
     def take_over(self, told: Iterable[Costly], now: int) -> None:
-        """Set those aside that a process before this one has told of."""
+        """Set the groups aside that an earlier process has reported."""
         for key, seconds, number in told:
             record = self._records[key] = _Record(seconds, max(number, STRIKES), now, None)
             record.until = record.rests_until(record.number)
@@ -210,7 +214,7 @@ class SetAside:
 
 
 def with_suspects(told: Iterable[Costly], suspects: Iterable[Costly]) -> tuple[Costly, ...]:
-    """Return groups with those on which decisions take too long in the cycle under way."""
+    """Return groups together with the groups on which the present cycle takes too long."""
     found = {each.key: each for each in told}
     for each in suspects:
         known = found.pop(each.key, None)
@@ -227,7 +231,7 @@ def written(told: Collection[Costly]) -> str:
 
 
 def read(text: str) -> tuple[Costly, ...]:
-    """Return the groups of such a text; none for a text that is none."""
+    """Return the groups in a text; none if the text cannot be read."""
     try:
         rows = msgspec.json.decode(text or "[]", type=list[tuple[str, str, str, float, int]])
     except (msgspec.DecodeError, UnicodeError):
@@ -254,7 +258,7 @@ def _problem(record: _Record, until: int) -> Problem:
 
 
 def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
-    """Return the refusal of a gang whose group is set aside."""
+    """Return the refusal of a gang with the problem of its group, if the group is set aside."""
     problem = problems.get(refused.gang.key)
     if problem is None or refused.left_over:
         return refused
@@ -265,7 +269,7 @@ def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
 # The gangs that a cycle takes when so many have changed that a snapshot of all would delay it.
 
 MOST_MADE: Final = 2_000
-"""Gangs and members of which groups are made for one cycle: less than a tenth of a second."""
+"""The most gangs and members whose groups one cycle makes, in less than a tenth of a second."""
 
 
 def left_out(
@@ -274,10 +278,11 @@ def left_out(
     infos: Mapping[GangKey, GangInfo],
     group_of: Callable[[GangKey], Sequence[GangKey]],
 ) -> set[GangKey]:
-    """Return the gangs that are left to the next cycle, so that few groups are made again.
+    """Return the gangs that are left to the next cycle, so that this one makes few groups.
 
-    `changed` are those whose group must be made. No gang is left to which one of a lower priority
-    is taken; of the priority of which only a part is, the oldest are taken.
+    `changed` are the gangs whose group must be made. Gangs of a higher priority are never left
+    while a lower one is taken. Within the priority where the limit falls, the oldest gangs are
+    taken.
     """
     if sum(_size(infos[key]) for key in changed) <= MOST_MADE:
         return set()
@@ -327,12 +332,12 @@ many other namespaces would have one."""
 
 
 class Untried:
-    """The gangs that cycles have left, and since when. Times are in seconds since the epoch.
+    """The gangs that cycles have left, and since when, in seconds since the epoch.
 
-    The next cycle tries them, in the order of priorities. Gangs of a high priority that are many,
-    new or changed all the time could take up every cycle by that. So every other cycle is for those
-    alone that were left for long: for one of each namespace. How soon a gang is tried depends on
-    the gangs of its own namespace, and on nothing that others make.
+    The next cycle tries them in the order of priorities. Many gangs of a high priority, or gangs
+    that change all the time, could so take up every cycle. Therefore every other cycle belongs only
+    to gangs that were left for long, one gang of each namespace. So the wait of a gang depends only
+    on the gangs of its own namespace.
     """
 
     def __init__(self) -> None:
@@ -353,7 +358,7 @@ class Untried:
         return self._since.keys()
 
     def own_turn(self, now: int) -> Collection[GangKey]:
-        """Return the gangs to which the next cycle belongs; none where it belongs to all."""
+        """Return the gangs to which the next cycle belongs; none if it belongs to all gangs."""
         found: dict[str, GangKey] = {}
         if not self._is_own_turn:
             left = [(since, key) for key, since in self._since.items()]

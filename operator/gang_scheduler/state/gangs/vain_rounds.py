@@ -41,7 +41,7 @@ class _Rounds:
         return sum(1 for at in (*self.gone, *known) if now - at < ROUNDS_SECONDS)
 
     def forget_old(self, now: int) -> bool:
-        """Forget what counts no longer; return whether anything is left."""
+        """Drop the rounds that no longer count; return whether any round is left."""
         self.gone = [at for at in self.gone if now - at < ROUNDS_SECONDS][-MOST_ROUNDS:]
         for key, moments in [*self.by_gang.items()]:
             if all(now - at >= ROUNDS_SECONDS for at in moments):
@@ -90,7 +90,7 @@ class VainRounds:
             rounds.idle.discard(key)
 
     def forget(self, key: GangKey) -> None:
-        """Note that a gang is gone: what it has not found room by was in vain."""
+        """Note that a gang is gone, so that its rounds without success count for its owner."""
         owner = self._owners.pop(key, None)
         if owner is not None:
             rounds = self._by_owner[owner]

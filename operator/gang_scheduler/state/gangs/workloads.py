@@ -21,7 +21,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC
 from gang_scheduler.workloads import job_sets, kueue_pod_groups, queue_namers
 
-# Gangs whose Jobs have all failed: no member of such a gang is created again.
+# Gangs whose Jobs have all failed, so that no member of them is created again.
 
 
 class FailedJobs:
@@ -33,7 +33,7 @@ class FailedJobs:
         self._failed: set[str] = set()
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
-        """Note in which gang a pod of a Job is."""
+        """Note the gang of a pod that belongs to a Job."""
         if key.source != refs.SINGLE.name:
             self._join(key, pod.job_uid)
 
@@ -180,9 +180,10 @@ class JobSizes:
         return set(chain.from_iterable(self._gangs.of(part) for part in changed))
 
     def absent(self, info: GangInfo) -> tuple[tuple[PodClass, int], ...]:
-        """Return the members that may come still: like which pods, and how many. Linear in members.
+        """Return the members that may still come: a pod that is like them, and their number.
 
-        Those of a Job are like its pods; what a total says beyond that is like most members.
+        Missing pods of a Job are like its other pods. If the total of the gang says that still more
+        will come, these are like most members. Linear in members.
         """
         spec, living = info.observed.spec or NO_SPEC, info.observed.living
         if info.key.source == refs.SINGLE.name or spec.apart or not living:
@@ -208,7 +209,7 @@ class JobSizes:
                 yield pod.pod_class, number
 
     def _sized(self, pod: Pod) -> str:
-        """Return the workload of a pod whose size is known, a replicatedJob before its Jobs."""
+        """Return the workload of a pod whose size is known: its replicatedJob, or else its Job."""
         part = part_of(pod) if self._parts else ""
         return part if part in self._parts else pod.job_uid
 
@@ -217,10 +218,10 @@ class JobSizes:
         return self._parts.get(workload, 0) if pods is None else pods.left
 
     def spared(self, info: GangInfo) -> Mapping[str, int]:
-        """Return how many members of each role are not run any more: so many have succeeded.
+        """Return the number of members of each role that are not run again, since they succeeded.
 
-        Those of Jobs are counted by these, since the pods may be gone, and all others as pods of
-        the run of which members live. Linear in members.
+        Members of Jobs are counted by the Job, since the pods may be gone. Other members are
+        counted as pods of the run to which the living members belong. Linear in members.
         """
         observed = info.observed
         if observed.all_live and not (self._pods and observed.summary.of_jobs):
@@ -280,8 +281,8 @@ class JobSizes:
     def problem(self, gang: Gang) -> Problem | None:
         """Return the problem of a gang whose Jobs create fewer pods at once than its quorum.
 
-        Other pods may come, as those of another Job. Only of Jobs that are no gangs themselves, and
-        if all its waiting members are of such Jobs.
+        This holds only if all waiting members belong to Jobs that are no gangs themselves. Other
+        pods may still come, such as pods of another Job.
         """
         jobs = {pod.job_uid for pod in one_of_each(gang.pending)}
         if gang.key.source in OWNERS or not jobs or jobs - self._pods.keys():
@@ -312,7 +313,7 @@ class MadeFor:
         self._workloads: dict[GangKey, GangKey] = {}
 
     def upsert(self, key: GangKey, workload: GangKey | None) -> None:
-        """Note for which workload the object of a gang was made; None: for none."""
+        """Note the workload for which the object of a gang was made; None: for none."""
         if self._workloads.get(key) == workload:
             return
         self.forget(key)
@@ -339,20 +340,20 @@ class MadeFor:
         return self._gangs.get(workload, ())
 
 
-# Pods that are a gang because a TrainJob has made their JobSet. Such pods look like those of any
-# JobSet: only the JobSet says that a TrainJob owns it. Until the JobSet is known, its pods count
-# as a gang that nothing describes, and so wait.
+# Pods that are a gang because a TrainJob has made their JobSet.
+#
+# Such pods look like the pods of any JobSet. Only the JobSet tells that a TrainJob owns it. Until
+# the JobSet is known, no object describes the gang of its pods, and the gang waits.
 #
 # Trainer's coscheduling policy makes one PodGroup that counts all pods of a TrainJob. If some pods
-# are created only after others have run, such a gang could never start: in this case the JobSet
-# counts.
+# are created only after others have run, such a gang could never start. Then the JobSet counts.
 
 SINGLE, JOB_SET = refs.SINGLE.name, refs.JOB_SET.name
 POD_GROUP = refs.POD_GROUP.name
 
 
 class Made(enum.Enum):
-    """What a JobSet was made for."""
+    """The origin of a JobSet: a user made it for itself, or Trainer made it for a TrainJob."""
 
     ITSELF = enum.auto()
     TRAIN_JOB = enum.auto()
@@ -361,7 +362,7 @@ class Made(enum.Enum):
 
 
 class TrainJobs:
-    """The JobSets by namespace/name, and the pods of each that do not say what they are.
+    """The JobSets by namespace/name, and for each the pods whose gang is not settled.
 
     `enabled`: the pods of TrainJobs are gangs without a label. If not, nothing is kept here.
     """
@@ -380,7 +381,7 @@ class TrainJobs:
         return replace(job_set, gang_specs=job_set.by_default)
 
     def upsert(self, job_set: GangObject) -> set[str]:
-        """Note what a JobSet was made for; return the uids of the pods of which that is news."""
+        """Note the origin of a JobSet; return the uids of its pods if the origin is new."""
         if not self._enabled or not job_set.readable:
             return set()
         made, name = _made(job_set), job_set.workload
@@ -389,7 +390,7 @@ class TrainJobs:
         return set() if before is made else set(self._pods.get(name, ()))
 
     def delete(self, uid: str) -> None:
-        """Forget a JobSet. Its pods stay what they are."""
+        """Forget a JobSet. Its pods stay in their gangs."""
         name = self._names.pop(uid, "")
         if self._uids.get(name) == uid:
             del self._uids[name], self._made[name]
@@ -423,7 +424,7 @@ class TrainJobs:
 
 
 def _undecided(pod: Pod) -> str:
-    """Return the JobSet of a pod if that decides in which gang the pod is, else ""."""
+    """Return the JobSet of a pod if it decides about the gang of the pod, else ""."""
     if pod.gang.source == POD_GROUP:
         # A PodGroup of coscheduling is called like the TrainJob, and so is the JobSet.
         named = pod.labels.get(annotations.POD_GROUP_LABEL_SCHED_PLUGINS)

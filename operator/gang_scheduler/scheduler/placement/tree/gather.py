@@ -38,7 +38,7 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 from gang_scheduler.scheduler.units import PlacementUnit, RankedMembers
 
-# # Explain why members could not gather: how many each domain could take, and why nodes take no
+# Explain why members could not gather: how many each domain could take, and why nodes take no
 # more.
 
 MOST_DOMAINS: Final = 10
@@ -67,7 +67,7 @@ def explain_offers(
         [class_members.pod_class for class_members in by_class], trial, profile
     )
     offered = _offered(by_class, area, seats, tied=see_each_other)
-    # # The class with the smallest fraction of its members placed.
+    # The class with the smallest fraction of its members placed.
     room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
     shortest = by_class[int(np.argmin(room))]
     together = offered.sum(axis=0)

@@ -91,7 +91,7 @@ class Packing:
     def seat(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Take room for all members in one domain at `area.must` or lower, else for none."""
         if not by_class:
-            return {}  # # A podset with only surplus members needs no room at first.
+            return {}  # A podset with only surplus members needs no room at first.
         if not area.open.any():
             return None
         if interdependent.are(

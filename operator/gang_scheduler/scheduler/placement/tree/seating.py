@@ -103,7 +103,7 @@ def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArra
         return _fewest_with_tail(order, capacity.beside_tail[order], whole, held, needed, tail)
     full = int(np.searchsorted(held, needed))
     left = needed - (int(held[full - 1]) if full else 0)
-    # # The smallest domain that holds the rest; the first one if several are equally small.
+    # The smallest domain that holds the rest; the first one if several are equally small.
     tightest = whole[int(np.searchsorted(-whole, -left, side="right")) - 1]
     last = max(full, int(np.searchsorted(-whole, -tightest)))
     return np.append(order[:full], order[last]), np.append(whole[:full], left)
@@ -120,7 +120,7 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     """Choose where the tail goes, too: together with it, a domain may hold less."""
     loss = Capacity(whole, beside_tail).loss
     beside = np.where(beside_tail >= 0, beside_tail, NEVER)
-    # # With n domains, the tail is in one of the n largest, or in a smaller one besides the n - 1
+    # With n domains, the tail is in one of the n largest, or in a smaller one besides the n - 1
     # largest.
     before = np.append(0, held[:-1])
     within = held + np.maximum.accumulate(loss)

@@ -308,7 +308,7 @@ def evictable_units_of(
         found.pop(gang, None)
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(EvictableUnit(unit, whole=True) for unit in broken)]
-    # # Of sets with equal costs always the same one is chosen, in whatever order the pods come.
+    # Of sets with equal costs always the same one is chosen, in whatever order the pods come.
     names = Counter(costs.name(gang) for gang in {each.gang for each in both})
     return sorted(both, key=lambda each: _place(each, costs, names))
 

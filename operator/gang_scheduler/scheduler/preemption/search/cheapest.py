@@ -126,7 +126,7 @@ def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
     """
     effort = preemptor.trial.effort
     best: _Best | None = None
-    # # With the Eviction API, victims never exceed budgets.
+    # With the Eviction API, victims never exceed budgets.
     rules = preemptor.profile.rules.preemption
     bound = MOST_WITHIN_BUDGETS if rules.use_eviction_api else None
     judged: set[Hashable] = set()

@@ -116,7 +116,7 @@ class _Search:
         self._work = [each.lost_work for each in units]
         self._pods = [each.going for each in units]
         self._under_budget = any(each.covered or each.overlapping for each in units)
-        # # Where budgets overlap, one more victim may cost less beside others: no bound is known.
+        # Where budgets overlap, one more victim may cost less beside others: no bound is known.
         self._foreseen = self._under_budget and not any(each.overlapping for each in units)
 
     def run(self) -> Answer:

@@ -49,7 +49,7 @@ def allowed(
     own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.request.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):
-        # # Other queues may have to yield once units of the own queue go.
+        # Other queues may have to yield once units of the own queue go.
         first = {each.gang for each in own}
         others = [each for each in there if each.gang not in first]
         orders.append(_Order([own, others], costs, judge))
@@ -66,7 +66,7 @@ def allowed(
     other = _first_allowed(_NodeByNode(node_by_node), judge, fits)
     if other is None or best is None:
         return best or other
-    # # Victims with equal costs go in turns of their queues.
+    # Victims with equal costs go in turns of their queues.
     return other if cost(other)._replace(ties=()) < cost(best)._replace(ties=()) else best
 
 
