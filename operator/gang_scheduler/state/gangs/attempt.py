@@ -130,13 +130,13 @@ class Attempt:
         `bound` counts them by role; of a gang without roles the only one is "".
         """
         spec = self._observed.spec
-        # Without an object that describes the gang, nobody knows how many members it can spare.
+        # Without an object that describes the gang, its spare members are unknown.
         if spec is None or spec.problem is not None or spec.disrupted_whole:
             return {}
         if not spec.roles:
             return {"": max(0, sum(bound.values()) - self.needed)}
         needed = {each.name: each.min_member for each in self.roles}
-        # Nor does anybody know it of a role that the gang does not declare.
+        # They are also unknown for a role that the gang does not declare.
         return {role: max(0, n - needed.get(role, n)) for role, n in bound.items()}
 
     def succeeded_wholly(self) -> bool:
