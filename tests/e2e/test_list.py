@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from e2e.support import queues
 from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.queues import Objects, queue
 from e2e.support.waiting import eventually, until
+from gang_scheduler.cli import main
 from support import listed_clusters
 from tools import controlplane
 from tools.chart import CHART
@@ -160,16 +162,20 @@ def test_what_is_not_allowed_is_named(
     namespace: Namespace, other: Namespace, tmp_path: Path
 ) -> None:
     tenant = account(namespace, tmp_path, "rolebinding", "view")
-    file = tmp_path / "s.jsonl"
-    anywhere, elsewhere, cluster, snapshot = (
+    file, week = tmp_path / "s.jsonl", tmp_path / "week.jsonl"
+    anywhere, elsewhere, cluster, snapshot, record = (
         asked(tenant, "list", "--all-namespaces"),
         asked(tenant, "list", f"--namespace={other.name}"),
         asked(tenant, "cluster", f"--namespace={namespace.name}"),
         asked(tenant, "snapshot", f"--namespace={namespace.name}", f"--output={file}"),
+        asked(tenant, "record", f"--out={week}", "--for=1m"),
     )
 
-    refused = (anywhere, elsewhere, cluster, snapshot)
-    assert [4, 4, 4, 4] == [each.returncode for each in refused]
+    refused = (anywhere, elsewhere, cluster, snapshot, record)
+    assert [4, 4, 4, 4, 4] == [each.returncode for each in refused]
+    assert 'resource "nodes"' in record.stderr
+    assert "needs the rights to list and watch nodes" in record.stderr
+    assert not week.exists()
     assert "cannot list resource" in snapshot.stderr
     assert "needs the rights to list nodes, and pods in all namespaces" in snapshot.stderr
     assert not file.exists()
@@ -189,6 +195,21 @@ def test_the_role_for_readers_is_enough(namespace: Namespace, tmp_path: Path) ->
     found = document(reader, "cluster")
     assert ("live", f"default/{RELEASE}") == (found["source"], found["settingsOf"])
     assert "notReadable" not in found
+
+
+def test_the_role_for_readers_is_enough_to_record(namespace: Namespace, tmp_path: Path) -> None:
+    role = f"default:{RELEASE}:reader"
+    reader = account(namespace, tmp_path, "clusterrolebinding", role)
+    week = tmp_path / "week.jsonl.gz"
+    namespace.own_nodes(2)
+    namespace.create(*gang("own", 2, on=namespace.here))
+    eventually("Running", lambda: namespace.phase("own"))
+    done = asked(reader, "record", f"--out={week}", "--for=4s")
+    again = CliRunner().invoke(main, ["replay", str(week), "--output=json"])
+
+    assert 0 == done.returncode, done.stderr
+    assert f"settings of default/{RELEASE}" in again.stderr
+    assert 0 == again.exit_code, again.stderr
 
 
 def test_a_server_that_is_not_there_is_unreachable(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "logs": _lazy("logs", "Print the logs of the members of a gang."),
     "page": _lazy("page", "Show the cluster in a browser: what waits, why, and what runs."),
     "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),
+    "record": _lazy("record", "Record what becomes of gangs and nodes, for replay."),
     "replay": _lazy("replay", "Replay the jobs of a file under other policies, and compare them."),
     "run": _lazy("run", "Run the operator."),
     "simulate": _lazy("simulate", "Schedule manifests without a cluster."),

@@ -22,7 +22,10 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     cls=OfCluster,
     multiple=True,
     metavar="FILE|DIR",
-    help="Nodes, network, queues and priority classes: manifests, or a snapshot. Repeatable.",
+    help=(
+        "Nodes, network, queues and priority classes: manifests, a snapshot or a recording. "
+        "Repeatable."
+    ),
 )
 @click.option(
     "--nodes",
@@ -104,8 +107,8 @@ def replay_command(
 ) -> None:
     """Replay JOBS under one or more policies, and compare what would have come of them.
 
-    JOBS is CSV, the output of sacct, or a file in the Standard Workload Format. The decisions are
-    those of the operator, at a virtual time.
+    JOBS is CSV, the output of sacct, a file in the Standard Workload Format, or a recording, which
+    is the cluster, too. The decisions are those of the operator, at a virtual time.
     """
     from gang_scheduler.cli.answers import replay  # noqa: PLC0415 - not for help.
 

@@ -31,6 +31,7 @@ from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import live
+from gang_scheduler.watch.known_objects import Handlers
 from gang_scheduler.watch.live import Unlisted
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
 
@@ -161,24 +162,24 @@ async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVE
     return await only(server, operator, namespace)
 
 
-def _unseen(event_handlers: EventHandlers) -> live.Handlers:
+def _unseen(event_handlers: EventHandlers) -> Handlers:
     return event_handlers
 
 
 async def everything(
     server: Server,
     operator: OperatorSettings,
-    seen_by: Callable[[EventHandlers], live.Handlers] = _unseen,
+    seen_by: Callable[[EventHandlers], Handlers] = _unseen,
 ) -> Cluster:
     """Return the whole cluster. Raises ApiError, 403 if nodes or pods may not be listed.
 
     `seen_by` may return handlers that see objects on their way into the cache.
     """
-    cache, left_out, event_handlers = _empty(operator.policy)
+    cache, left_out, event_handlers = empty(operator.policy)
     handlers = seen_by(event_handlers)
     unlisted = await live.fill(server.connection, handlers, server.request_seconds)
-    notes = [*operator.notes, *_told(left_out), *_of_unlisted(unlisted.forbidden)]
-    notes += await _quota_notes(server, cache, unlisted)
+    notes = [*operator.notes, *told_of(left_out), *_of_unlisted(unlisted.forbidden)]
+    notes += await quota_notes(server, cache, unlisted)
     unknown = {*unlisted.not_served, *unlisted.forbidden}
     cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
     waits.keep_room(cache)
@@ -196,7 +197,7 @@ async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cl
 
     Raises ApiError 403 if its pods may not be listed.
     """
-    cache, left_out, event_handlers = _empty(operator.policy)
+    cache, left_out, event_handlers = empty(operator.policy)
     reading = _Namespace(server, namespace, event_handlers)
     async with anyio.create_task_group() as group:
         for reader, _ in kinds.sinks(cache):
@@ -209,7 +210,7 @@ async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cl
         asks.append(cluster.ASK_FOR_QUEUES)
     return Cluster(
         *(cache, operator.policy, int(time.time()), Source.WRITTEN, operator.settings_of),
-        notes=(*operator.notes, *_told(left_out), *asks),
+        notes=(*operator.notes, *told_of(left_out), *asks),
         unread=tuple(sorted({*reading.forbidden, api_kinds.NODES.name})),
         namespace=namespace,
         written=reading.written,
@@ -269,14 +270,14 @@ def _is_of_all(gvr: GVR) -> bool:
     return not kinds.of(gvr).reader.namespaced
 
 
-def _empty(of: Policy) -> tuple[Cache, LeftOutObjects, EventHandlers]:
+def empty(of: Policy) -> tuple[Cache, LeftOutObjects, EventHandlers]:
     """Return an empty cache, and the handlers that fill it."""
     cache, left_out = policy.cache(of, Changes()), LeftOutObjects()
     cache.gang_queue.expect_nothing()
     return cache, left_out, EventHandlers(kinds.sinks(cache, policy.membership(of)), left_out)
 
 
-def _told(left_out: LeftOutObjects) -> list[str]:
+def told_of(left_out: LeftOutObjects) -> list[str]:
     """Return a line for each object that cannot be read."""
     lines = []
     for each in left_out.take_all():
@@ -293,7 +294,7 @@ def _of_unlisted(forbidden: Sequence[str]) -> list[str]:
     return [f"not counted, since they may not be listed: {', '.join(forbidden)}"]
 
 
-async def _quota_notes(server: Server, cache: Cache, unlisted: Unlisted) -> list[str]:
+async def quota_notes(server: Server, cache: Cache, unlisted: Unlisted) -> list[str]:
     """Tell the cache which other controllers decide quota; return a line for each of them."""
     lines: list[str] = []
 

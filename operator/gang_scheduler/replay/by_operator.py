@@ -78,12 +78,13 @@ class Operator:
         self._keys.pop(key, None)
         self._uids.pop(job.key, None)
 
-    def node(self, name: str, *, up: bool) -> None:
-        """Take in that a node has become ready or not ready."""
-        since = 0 if up else self._now
+    def node(self, name: str, *, up: bool, is_open: bool = True) -> None:
+        """Take in that a node has become ready or not ready, and whether it takes more pods."""
+        since, node = 0 if up else self._now, self._nodes[name]
+        closed = node.unschedulable or not is_open
         self.cache.upsert(
             self.cache.node_store,
-            replace(self._nodes[name], ready=up, not_ready_since=since),
+            replace(node, ready=up, not_ready_since=since, unschedulable=closed),
         )
 
     def cycle(self, now: int) -> Decided:

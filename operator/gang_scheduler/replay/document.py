@@ -69,7 +69,7 @@ def of_policy(scenario: Scenario, replay: Replay, trace: Trace) -> Json:
         "complete": replay.complete,
         "seconds": until - found.begin,
         "resource": "gpu" if found.by_gpu else "cpu",
-        "capacity": _units(found, found.capacity),
+        "capacity": _units(found, found.whole),
         "jobs": _jobs(lives),
         "wait": {
             "all": measures.spread([life.wait(until) for life in counted]),

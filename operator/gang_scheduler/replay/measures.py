@@ -150,6 +150,11 @@ class Measures:
         self._free[self._rows[node]] -= sign * each
         self._stale = True
 
+    @property
+    def whole(self) -> int:
+        """What all nodes have, also those that are not there just now."""
+        return int(self._all.sum())
+
     def node(self, name: str, *, up: bool) -> None:
         """Note that a node has failed, or is back."""
         row = self._rows[name]

@@ -85,9 +85,9 @@ class PodByPod:
         for known in (self._jobs, self._waiting, self._placed, self._holds):
             known.pop(job.key, None)
 
-    def node(self, name: str, *, up: bool) -> None:
+    def node(self, name: str, *, up: bool, is_open: bool = True) -> None:
         """Note whether a node takes pods."""
-        self._up[self._rows[name]] = up
+        self._up[self._rows[name]] = up and is_open
         self._changed = True
 
     def cycle(self, now: int) -> Decided:

@@ -8,13 +8,16 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from gang_scheduler.decode import fields
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of
-from gang_scheduler.replay import slurm, swf
+from gang_scheduler.recording import form
+from gang_scheduler.recording.form import Recorded
+from gang_scheduler.replay import recordings, slurm, swf
 from gang_scheduler.replay.jobs import Faults, Job, Trace, UnreadableJobs, placed_in_time
 from gang_scheduler.simulation import snapshot_files
 
@@ -22,15 +25,24 @@ STDIN: Final = "-"
 MOST_PODS: Final = 100_000
 
 
-def read(name: str, classes: Mapping[str, int]) -> Trace:
-    """Return the jobs of a file, of `-` for standard input. Raises UnreadableJobs.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The content of a file, of the name that is shown for it. A recording is read already."""
 
-    `classes` are the values of the PriorityClasses that rows may name.
-    """
+    shown: str
+    text: str = ""
+    recorded: Recorded | None = None
+
+
+def load(name: str) -> Given:
+    """Return the content of a file, of `-` for standard input. Raises UnreadableJobs."""
     shown = "<stdin>" if name == STDIN else name
     try:
         raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-        text = snapshot_files.unpacked(raw).decode("utf-8-sig")
+        content = snapshot_files.unpacked(raw)
+        if form.is_recording(content):
+            return Given(shown, recorded=form.read(content))
+        return Given(shown, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UnreadableJobs(
             [f"{shown}: is not UTF-8 text: {error.reason} at byte {error.start}"]
@@ -39,7 +51,16 @@ def read(name: str, classes: Mapping[str, int]) -> Trace:
         raise UnreadableJobs([f"{shown}: cannot be read: {error.strerror}"]) from error
     except ValueError as error:
         raise UnreadableJobs([f"{shown}: {error}"]) from error
-    return of_text(shown, text, classes)
+
+
+def read(given: Given, classes: Mapping[str, int]) -> Trace:
+    """Return the jobs of a file. Raises UnreadableJobs.
+
+    `classes` are the values of the PriorityClasses that rows may name.
+    """
+    if given.recorded is None:
+        return of_text(given.shown, given.text, classes)
+    return _with_jobs(given.shown, recordings.trace_of(given.shown, given.recorded))
 
 
 def of_text(shown: str, text: str, classes: Mapping[str, int]) -> Trace:
@@ -48,11 +69,13 @@ def of_text(shown: str, text: str, classes: Mapping[str, int]) -> Trace:
     if not first:
         raise UnreadableJobs([f"{shown}: is empty"])
     if slurm.is_header(first):
-        found = slurm.read(shown, text)
-    elif swf.is_first(first):
-        found = swf.read(shown, text)
-    else:
-        found = _read_csv(shown, text, classes)
+        return _with_jobs(shown, slurm.read(shown, text))
+    if swf.is_first(first):
+        return _with_jobs(shown, swf.read(shown, text))
+    return _with_jobs(shown, _read_csv(shown, text, classes))
+
+
+def _with_jobs(shown: str, found: Trace) -> Trace:
     if not found.jobs:
         raise UnreadableJobs([f"{shown}: has no job that could run", *found.notes])
     return found

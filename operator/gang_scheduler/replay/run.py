@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import Final, NamedTuple, Protocol
 
+from gang_scheduler.recording.form import GONE, UP, NodeChange
 from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.measures import Life, Measures
 
@@ -61,8 +62,8 @@ class Decides(Protocol):
     def forget(self, job: Job) -> None:
         """Forget a job that no longer has pods."""
 
-    def node(self, name: str, *, up: bool) -> None:
-        """Take in that a node has failed, or is back."""
+    def node(self, name: str, *, up: bool, is_open: bool = True) -> None:
+        """Take in that a node has failed, or is back; one that is not open takes no more pods."""
 
     def cycle(self, now: int) -> Decided:
         """Decide once."""
@@ -81,6 +82,8 @@ class Kind(IntEnum):
     GONE = auto()
     WITHDRAWN = auto()
     NODE = auto()
+    CHANGE = auto()
+    """A node is in another state that was recorded."""
     SUBMIT = auto()
 
 
@@ -160,6 +163,7 @@ class Replay:
         domain_of: Callable[[Iterable[str]], int] = lambda _: 0,
         watch: Watch = lambda *_: None,
         nodes: Sequence[str] = (),
+        changes: Sequence[NodeChange] = (),
     ) -> None:
         self.measures = measures
         self.now = measures.begin
@@ -188,7 +192,13 @@ class Replay:
             self._put(job.submit, Kind.SUBMIT, job.key)
             if job.withdrawn is not None:
                 self._put(job.withdrawn, Kind.WITHDRAWN, job.key)
-        if rules.failures is not None:
+        self._changes, self._down = changes, set[str]()
+        if rules.failures is None:
+            for number, change in enumerate(changes):
+                if change.name in nodes:
+                    at = max(self.now, change.at)
+                    self._put(at, Kind.CHANGE, change.name, number)
+        else:
             for name in nodes:
                 self._put(self.now + self._lasts(rules.failures[0]), Kind.NODE, name)
 
@@ -269,7 +279,7 @@ class Replay:
     # Events.
 
     def _take(self, event: Event) -> None:
-        if event.kind is Kind.NODE:
+        if event.kind in (Kind.NODE, Kind.CHANGE):
             self._node(event)
             return
         state = self._states.get(event.name)
@@ -369,6 +379,9 @@ class Replay:
         return len(state.nodes) * float(max(0, self.now - state.began))
 
     def _node(self, event: Event) -> None:
+        if event.kind is Kind.CHANGE:
+            self._change(self._changes[event.version])
+            return
         mean, repair = self._rules.failures or (0, 0)
         up = event.version == 1
         self.measures.node(event.name, up=up)
@@ -376,11 +389,25 @@ class Replay:
         if up:
             self._put(self.now + self._lasts(mean), Kind.NODE, event.name)
             return
-        for key in sorted(self._on[event.name]):
-            state = self._states[key]
-            numbers = [number for number, node in state.nodes.items() if node == event.name]
-            self._lose(state, numbers, failed=True)
+        self._lose_all_on(event.name)
         self._put(self.now + self._lasts(repair), Kind.NODE, event.name, 1)
+
+    def _change(self, change: NodeChange) -> None:
+        """Let a node be in the state that was recorded."""
+        up = change.state != GONE
+        if up is (change.name in self._down):
+            self.measures.node(change.name, up=up)
+        (self._down.discard if up else self._down.add)(change.name)
+        self._decides.node(change.name, up=up, is_open=change.state == UP)
+        if not up:
+            self._lose_all_on(change.name)
+
+    def _lose_all_on(self, node: str) -> None:
+        """Let the pods on a node be gone."""
+        for key in sorted(self._on[node]):
+            state = self._states[key]
+            numbers = [number for number, name in state.nodes.items() if name == node]
+            self._lose(state, numbers, failed=True)
 
     def _lasts(self, mean: float) -> int:
         return max(1, round(self._dice.expovariate(1 / mean)))

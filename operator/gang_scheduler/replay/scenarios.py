@@ -13,6 +13,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of, quantity
 from gang_scheduler.model.wording import counted
 from gang_scheduler.policy import membership
+from gang_scheduler.recording.form import KEPT, NODE, NodeChange, Recorded
 from gang_scheduler.replay.jobs import NodesWanted, Trace, UnreadableJobs
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, snapshot_files
@@ -20,16 +21,6 @@ from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.snapshot_files import Stored
 
-KEPT: Final = frozenset(
-    {
-        *("Node", "ClusterNetworkTopology", "Topology", "Queue", "ResourceFlavor", "ClusterQueue"),
-        *("LocalQueue", "Cohort", "PriorityClass", "WorkloadPriorityClass", "Namespace"),
-    }
-)
-"""The kinds of objects that a replay takes from a cluster.
-
-Pods and workloads come from the jobs.
-"""
 QUEUES: Final = frozenset({"Queue", "ClusterQueue"})
 NAMED: Final = QUEUES | {"LocalQueue"}
 GPU: Final = "nvidia.com/gpu"
@@ -55,13 +46,15 @@ _OWN: Final = ("moreNodes", "nodes", "podByPod", "queueFairness", "queueStrategy
 class Scenario:
     """A policy with its cluster.
 
-    `pod_by_pod`: there are no gangs, and pods are placed one by one.
+    `pod_by_pod`: there are no gangs, and pods are placed one by one. `changes` are the recorded
+    changes of its nodes.
     """
 
     name: str
     objects: Objects
     policy: Policy
     pod_by_pod: bool = False
+    changes: Sequence[NodeChange] = ()
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -85,12 +78,22 @@ class Given:
 
 
 class Clusters:
-    """The objects of a cluster from which scenarios are made. `notes` are lines for users."""
+    """The objects of a cluster from which scenarios are made. `notes` are lines for users.
 
-    def __init__(self, given: Given) -> None:
+    Jobs that were `recorded` bring their cluster along, unless another one is given.
+    """
+
+    def __init__(self, given: Given, recorded: Recorded | None = None, shown: str = "") -> None:
         self._given = given
         self.notes: list[str] = []
-        found = list(documents.read(given.cluster)) if given.cluster else []
+        found: list[Item] = list(documents.read(given.cluster)) if given.cluster else []
+        self._changes: Sequence[NodeChange] = ()
+        if recorded is not None and not given.cluster:
+            found = list(documents.of_recording(shown, recorded))
+            self._changes = () if given.nodes else recorded.changes
+        wrong = [each for each in found if isinstance(each, Problem)]
+        if wrong:
+            raise UnreadableInput(wrong)
         self._items = self._kept(found)
         try:
             self._policy, told = snapshot_files.policy_of(
@@ -136,16 +139,16 @@ class Clusters:
     def _with_nodes(self, trace: Trace) -> list[Item]:
         text = self._given.nodes
         wanted = nodes_of("--nodes", text) if text else None
-        if not text and not any(_key(each)[0] == "Node" for each in self._items):
+        if not text and not any(_key(each)[0] == NODE for each in self._items):
             wanted = trace.nodes
             if wanted is not None:
                 self.notes.append(f"the nodes are those that the {trace.form} file names")
         if wanted is None:
-            if any(_key(each)[0] == "Node" for each in self._items):
+            if any(_key(each)[0] == NODE for each in self._items):
                 return self._items
             raise UnreadableJobs(["there are no nodes: give --cluster FILE, or --nodes 300x8"])
         self.notes.append(_said(wanted))
-        others = [each for each in self._items if _key(each)[0] != "Node"]
+        others = [each for each in self._items if _key(each)[0] != NODE]
         network = [] if _has(others, "ClusterNetworkTopology") else [_network()]
         return [*others, *network, *_made("node", wanted)]
 
@@ -154,8 +157,9 @@ class Clusters:
     ) -> Scenario:
         own = {key: settings[key] for key in _OWN if key in settings}
         where = f"--policy {name}"
+        changes = () if "nodes" in own else self._changes
         if "nodes" in own:
-            items = [each for each in items if _key(each)[0] != "Node"]
+            items = [each for each in items if _key(each)[0] != NODE]
             items += _made("node", nodes_of(where, str(own["nodes"])))
         if "moreNodes" in own:
             items = [*items, *_made("more", nodes_of(where, str(own["moreNodes"])))]
@@ -176,7 +180,8 @@ class Clusters:
         for note in loaded.notes:
             if note not in self.notes:
                 self.notes.append(note)
-        return Scenario(name, loaded, policy, pod_by_pod=own.get("podByPod") is True)
+        by_pod = own.get("podByPod") is True
+        return Scenario(name, loaded, policy, pod_by_pod=by_pod, changes=changes)
 
     def _note_unknown(self, items: Sequence[Item], trace: Trace) -> None:
         """Note the queues and GPUs of jobs that the cluster does not have."""
@@ -202,7 +207,7 @@ class Clusters:
         if not names:
             return []
         bodies = [each.body for each in items if isinstance(each, Document)]
-        nodes = [body for body in bodies if body.get("kind") == "Node"]
+        nodes = [body for body in bodies if body.get("kind") == NODE]
         resource = GPU if any(job.gpu for job in trace.jobs) else CPU
         total = sum(
             amount_of(resource, body.get("status", {}).get("allocatable", {}).get(resource, 0))

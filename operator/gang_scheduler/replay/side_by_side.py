@@ -102,7 +102,13 @@ def made_of(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Made:
     names = [node.name for node in nodes]
     watch = _watch(scenario.name, trace.begin, tell)
     domains = _domains(nodes, labels)
-    replay = Replay(trace.jobs, timed, measures, rules, domain_of=domains, watch=watch, nodes=names)
+    replay = Replay(
+        *(trace.jobs, timed, measures, rules),
+        domain_of=domains,
+        watch=watch,
+        nodes=names,
+        changes=scenario.changes,
+    )
     return Made(replay, decides, timed)
 
 

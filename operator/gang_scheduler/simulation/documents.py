@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.recording import form
+from gang_scheduler.recording.form import Recorded
 from gang_scheduler.simulation import snapshot_files, syntax
 from gang_scheduler.simulation.snapshot_files import Header, Stored, UnreadableLine
 
@@ -122,7 +124,13 @@ def _read_file(name: str) -> Iterator[Item]:
 
 
 def of_content(shown: str, content: bytes) -> Iterator[Item]:
-    """Yield the objects of a file's content. Raises UnreadableLine, and UnicodeDecodeError."""
+    """Yield the objects of a file's content; of a recording, the last state of each.
+
+    Raises UnreadableLine, UnreadableRecording and UnicodeDecodeError.
+    """
+    if form.is_recording(content):
+        yield from of_recording(shown, form.read(content))
+        return
     header = snapshot_files.header_of(shown, content)
     if header is None and not shown.endswith(LINES):
         yield from parse(shown, content.decode("utf-8-sig"))
@@ -135,6 +143,13 @@ def of_content(shown: str, content: bytes) -> Iterator[Item]:
         else:
             value = snapshot_files.value(shown, number, line)
             yield from _objects(Document(shown, number, value, header=header, line=number))
+
+
+def of_recording(shown: str, recorded: Recorded) -> Iterator[Document]:
+    """Yield the objects of a recording, with its settings."""
+    header = snapshot_files.header_of_recording(recorded)
+    for number, body in enumerate(recorded.objects, start=1):
+        yield Document(shown, number, body, header=header)
 
 
 def _bytes(name: str) -> bytes:

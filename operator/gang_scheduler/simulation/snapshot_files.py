@@ -21,6 +21,8 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode import reader as decode_reader
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.reader import Object, Reader, Unreadable
+from gang_scheduler.recording import form
+from gang_scheduler.recording.form import Recorded
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import syntax
 from gang_scheduler.state import kinds
@@ -106,7 +108,10 @@ _HEADER: Final = msgspec.json.Decoder(Header)
 
 
 def unpacked(raw: bytes) -> bytes:
-    """Return the content of a file, compressed or not. Raises ValueError for a broken one."""
+    """Return the content of a file, compressed or not. Raises ValueError for a broken one.
+
+    The end of a recording may be missing, if its recorder was killed.
+    """
     if not raw.startswith(_GZIP):
         return raw
     parts, size = [], 0
@@ -117,7 +122,9 @@ def unpacked(raw: bytes) -> bytes:
                 if size > MOST_BYTES:
                     raise ValueError(f"has more than {MOST_BYTES} bytes")
                 parts.append(part)
-    except (OSError, EOFError, zlib.error) as error:
+    except EOFError:
+        return form.unpacked_so_far(raw)
+    except (OSError, zlib.error) as error:
         raise ValueError(f"is no whole gzip file: {error}") from error
     return b"".join(parts)
 
@@ -141,6 +148,21 @@ def _checked(header: Header) -> Header:
         raise InvalidField("apiVersion", header.api_version, f"must be {API_VERSION}")
     fields.timestamp(header.taken_at, "takenAt")
     return header
+
+
+def header_of_recording(recorded: Recorded) -> Header:
+    """Return the settings and the time of a recording as those of a snapshot of manifests."""
+    header = recorded.header
+    return Header(
+        kind=form.KIND,
+        api_version=header.api_version,
+        version=header.version,
+        taken_at=header.begun_at,
+        source=FILES,
+        anonymized=header.anonymized,
+        profile=header.profile,
+        profile_of=header.profile_of,
+    )
 
 
 def lines(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -189,7 +211,8 @@ def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, 
             where, first["input"], f"is wrong ({shortened(first['msg'])})"
         ) from error
     of = f" of {header.profile_of}" if header.profile_of else ""
-    notes = [f"settings{of} as in the snapshot, taken at {header.taken_at}"]
+    where = "recording, begun" if header.kind == form.KIND else "snapshot, taken"
+    notes = [f"settings{of} as in the {where} at {header.taken_at}"]
     if flags:
         notes[0] += f", but for {', '.join(sorted(flags))}"
     if strange := sorted(header.profile.keys() - known.keys()):

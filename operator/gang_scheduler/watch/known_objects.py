@@ -1,7 +1,7 @@
 """The known objects of one kind: takes in every object, and each deletion once."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -109,6 +109,18 @@ class Handler(Protocol):
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
         """Take in an event directly. Raises InvalidField without any effect."""
+
+
+class Handlers(Protocol):
+    """Takes in the objects of all kinds; `EventHandlers` implements it."""
+
+    @property
+    def all(self) -> Sequence[Handler]:
+        """The handlers of all kinds."""
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of all listed objects."""
 
 
 class KnownObjects:

@@ -4,8 +4,8 @@ It serves commands that ask once. The lists run concurrently, in pages. Forbidde
 reported, and only the lists of decisive kinds must succeed.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import anyio
@@ -14,10 +14,9 @@ import msgspec
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
-from gang_scheduler.decode.events import Versions
 from gang_scheduler.watch import list_watch
 from gang_scheduler.watch.kinds import DECISIVE
-from gang_scheduler.watch.known_objects import Handler, KnownObjects
+from gang_scheduler.watch.known_objects import Handler, Handlers, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
 
@@ -25,18 +24,6 @@ FORBIDDEN: Final = 403
 EXPIRED: Final = 410
 """The list took so long that the server no longer has its next page."""
 TRIES: Final = 3
-
-
-class Handlers(Protocol):
-    """Takes in the objects of all kinds; `EventHandlers` implements it."""
-
-    @property
-    def all(self) -> Sequence[Handler]:
-        """The handlers of all kinds."""
-
-    @property
-    def versions(self) -> Versions:
-        """The versions of all listed objects."""
 
 
 class Unlisted(NamedTuple):

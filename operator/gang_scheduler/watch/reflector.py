@@ -8,11 +8,10 @@ import anyio
 
 from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kinds, list_watch
-from gang_scheduler.watch.known_objects import Handler, KnownObjects
+from gang_scheduler.watch.known_objects import Handler, Handlers, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
 
@@ -22,7 +21,7 @@ log = Logger()
 class Reflector:
     """A source with one task for each kind, and one for CRDs, which announce new kinds."""
 
-    def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
+    def __init__(self, connection: Connection, event_handlers: Handlers) -> None:
         self._crd_changes = ChangeCount()
         self._kinds = [
             self._list_watch(connection, event_handlers, each) for each in event_handlers.all
@@ -80,7 +79,7 @@ class Reflector:
     def _list_watch(
         self,
         connection: Connection,
-        event_handlers: EventHandlers,
+        event_handlers: Handlers,
         handler: Handler,
         accept: tuple[str, str] = list_watch.FULL,
     ) -> ListWatch:

@@ -111,9 +111,9 @@ def test_the_content_tells_the_form_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("; MaxProcs: 4\n1 0 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1\n")
 
-    assert "SWF" == reading.read(str(path), {}).form
+    assert "SWF" == reading.read(reading.load(str(path)), {}).form
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnreadableJobs, match="cannot be read: No such file"):
-        reading.read(str(tmp_path / "none"), {})
+        reading.load(str(tmp_path / "none"))

@@ -50,8 +50,9 @@ def answer(wanted: Wanted) -> None:
     try:
         rules = _rules(wanted)
         given = Given(wanted.cluster, wanted.nodes, wanted.policies, make_queues=wanted.make_queues)
-        clusters = Clusters(given)
-        trace = reading.read(wanted.jobs, clusters.classes)
+        jobs = reading.load(wanted.jobs)
+        clusters = Clusters(given, jobs.recorded, jobs.shown)
+        trace = reading.read(jobs, clusters.classes)
         scenarios = clusters.scenarios(trace)
     except (UnreadableJobs, UnreadableInput) as error:
         refuse(error.lines)

@@ -5,16 +5,19 @@ known. Numbers stay, and so do random identifiers, which reveal nothing. The ord
 well, because it breaks ties.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
 import msgspec
 
 from gang_scheduler.decode.pods.pod import OUR_MARK
-from gang_scheduler.inspection.snapshots import vocabulary, whitelist, words
+from gang_scheduler.inspection.snapshots import vocabulary, words
 from gang_scheduler.inspection.snapshots.taking import Line, Snapshot
-from gang_scheduler.inspection.snapshots.whitelist import WRITTEN, Shape
+from gang_scheduler.recording import whitelist
+from gang_scheduler.recording.whitelist import WRITTEN, Shape
 from gang_scheduler.simulation.snapshot_files import Header, Told
 from gang_scheduler.state import kinds
 
@@ -69,9 +72,16 @@ def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
 
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+LATER_WIDTH: Final = 4
+"""How many letters, after the first, a word has at least that came later."""
 HIDDEN: Final = "hidden"
 """Stands for texts for people, which may contain anything."""
 _SHAPES: Final = tuple(WRITTEN[each.reader.gvr] for each in kinds.KINDS)
+_OF_KIND: Final = {
+    (each.reader.kind, gvr.api_version): WRITTEN[each.reader.gvr]
+    for each in kinds.KINDS
+    for gvr in each.reader.versions
+}
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 Rename = Callable[[str], str]
@@ -91,6 +101,65 @@ class Pseudonyms:
         if stays(text):
             return text
         return words.renamed_words(renamed_numbers(text, self.numbers), self.words)
+
+
+class GrowingPseudonyms(Pseudonyms):
+    """Pseudonyms that texts get as they come, as in a recording.
+
+    Those of the first texts have the order of the texts; of later ones each gets the next that is
+    free.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self._taken: set[str] = set()
+        self._numbers = itertools.count()
+
+    def learn(self, texts: Iterable[str]) -> bool:
+        """Give each text a pseudonym that has none yet; return whether any was given."""
+        found = [each for each in texts if not stays(each)]
+        parts = {part for text in found for part in words.words_of(text)} - self.words.keys()
+        numbers = {part for text in found for part in number_of(text)} - self.numbers.keys()
+        if not self._taken:
+            self.words = words.word_pseudonyms(parts, vocabulary.WORDS)
+            self.numbers = number_pseudonyms(numbers)
+        else:
+            kept = parts & vocabulary.WORDS
+            self.words |= {each: each for each in kept}
+            self.words |= {each: self._free(_word_like(each)) for each in sorted(parts - kept)}
+            self.numbers |= {each: self._free(_number_like(each)) for each in sorted(numbers)}
+        self._taken.update(self.words.values(), self.numbers.values(), vocabulary.WORDS)
+        return bool(parts or numbers)
+
+    def _free(self, nth: Callable[[int], str]) -> str:
+        """Return the next pseudonym of a form that nothing has."""
+        while (found := nth(next(self._numbers))) in self._taken:
+            pass
+        self._taken.add(found)
+        return found
+
+
+def _word_like(word: str) -> Callable[[int], str]:
+    """Return the forms of pseudonyms of a word that came later: sorted as it is, by case."""
+    letters = ascii_lowercase if word >= "a" else ascii_uppercase
+
+    def nth(number: int) -> str:
+        signs = ""
+        while number or len(signs) < LATER_WIDTH:
+            number, sign = divmod(number, len(letters))
+            signs = letters[sign] + signs
+        return letters[-1] + signs
+
+    return nth
+
+
+def _number_like(text: str) -> Callable[[int], str]:
+    """Return the forms of pseudonyms of a number that came later: another address, or as long."""
+    match = TELLING.fullmatch(text)
+    sign = match["sign"] if match is not None else None
+    if sign is None:
+        return lambda number: str(10 ** (len(text) - 1) + number)
+    return lambda number: sign.join(("10", *(str(number >> places & 255) for places in (16, 8, 0))))
 
 
 def of(snapshot: Snapshot) -> Pseudonyms:
@@ -133,24 +202,35 @@ def _lines(lines: Iterable[Line], rename: Rename) -> Iterable[Line]:
 
 
 def _header(header: Header, rename: Rename) -> Header:
-    profile = {
-        name: _in_json(value, rename) if name in vocabulary.NAMING_SETTINGS else value
-        for name, value in header.profile.items()
-    }
     return msgspec.structs.replace(
         header,
         anonymized=True,
         namespace=rename(header.namespace),
-        profile=profile,
+        profile=profile(header.profile, rename),
         profile_of=rename(header.profile_of),
         events=None if header.events is None else [_event(each, rename) for each in header.events],
     )
+
+
+def profile(settings: Mapping[str, Any], rename: Rename) -> dict[str, Any]:
+    """Return settings with pseudonyms."""
+    return {
+        name: _in_json(value, rename) if name in vocabulary.NAMING_SETTINGS else value
+        for name, value in settings.items()
+    }
 
 
 def _event(told: Told, rename: Rename) -> Told:
     """Return an Event without its note, which may contain anything."""
     namespace, name = rename(told.namespace), rename(told.name)
     return msgspec.structs.replace(told, namespace=namespace, name=name, note="")
+
+
+def renamed_object(body: Mapping[str, Any], rename: Rename) -> dict[str, Any]:
+    """Return the fields of an object that are written, with pseudonyms."""
+    shape = _OF_KIND[str(body["kind"]), str(body["apiVersion"])]
+    found: dict[str, Any] = _renamed(body, shape, "", rename)
+    return found
 
 
 def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # noqa: ANN401 - any JSON value.

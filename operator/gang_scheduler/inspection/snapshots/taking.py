@@ -21,11 +21,11 @@ from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.snapshots import whitelist
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.values import QuotaOf
+from gang_scheduler.recording import whitelist
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, snapshot_files
@@ -245,7 +245,7 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
         return Snapshot(header, lines, cluster)
     lines = tuple(sorted(map(_line_of, stored)))
     header = msgspec.structs.replace(
-        stored[0].header, profile=_profile(cluster), taken_at=_text(cluster.read_at)
+        stored[0].header, profile=profile_of(cluster), taken_at=_text(cluster.read_at)
     )
     return Snapshot(header, lines, cluster)
 
@@ -274,13 +274,13 @@ def _header(cluster: Cluster, **more: Any) -> Header:  # noqa: ANN401 - other fi
         api_version=snapshot_files.API_VERSION,
         version=__version__,
         taken_at=_text(cluster.read_at),
-        profile=_profile(cluster),
+        profile=profile_of(cluster),
         profile_of=cluster.settings_of,
         **more,
     )
 
 
-def _profile(cluster: Cluster) -> dict[str, Any]:
+def profile_of(cluster: Cluster) -> dict[str, Any]:
     """Return the settings; quota that another controller decides is not enforced."""
     found = cluster.policy.model_dump(mode="json")
     for product, setting in _SETTINGS.items():

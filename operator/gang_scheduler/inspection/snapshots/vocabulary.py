@@ -5,11 +5,11 @@ from itertools import chain
 from typing import Final
 
 from gang_scheduler.api import annotations, pod_group
-from gang_scheduler.inspection.snapshots.whitelist import KEYS
 from gang_scheduler.inspection.snapshots.words import WORD
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
+from gang_scheduler.recording.whitelist import KEYS
 from gang_scheduler.state import kinds
 from gang_scheduler.workloads import table
 

@@ -5,8 +5,8 @@ from typing import Any
 from msgspec import field
 
 from gang_scheduler.api.pod_group import PodGroupSpec
-from gang_scheduler.inspection.snapshots import whitelist
-from gang_scheduler.inspection.snapshots.whitelist import pruned
+from gang_scheduler.recording import whitelist
+from gang_scheduler.recording.whitelist import pruned
 from gang_scheduler.wire.core import Count, Wire
 
 

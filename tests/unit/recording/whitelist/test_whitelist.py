@@ -9,7 +9,7 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, NODES, PODS
 from gang_scheduler.decode.gangs import pod_groups
-from gang_scheduler.inspection.snapshots import whitelist
+from gang_scheduler.recording import whitelist
 from gang_scheduler.state import kinds
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.workloads import spark

@@ -1,0 +1,54 @@
+"""`record`: what becomes of the gangs and nodes of a cluster, in a file for `replay`."""
+
+from typing import Any
+
+import click
+
+from gang_scheduler.cli.exits import Exit
+from gang_scheduler.cli.helping import HelpfulCommand, OfOutput, statuses
+from gang_scheduler.cli.reading.options import with_server
+
+
+@click.command(
+    "record",
+    cls=HelpfulCommand,
+    example="record --out week.jsonl.gz --for 168h",
+    statuses=statuses(
+        {
+            Exit.DONE: "the time is over; ctrl-C and SIGTERM end it, too",
+            Exit.NOT_TRUE: "nothing was recorded, or the disk is full; replay reads what is there",
+        }
+    ),
+)
+@with_server
+@click.option(
+    "--out",
+    cls=OfOutput,
+    required=True,
+    metavar="FILE",
+    help="A new file, compressed if its name ends in .gz.",
+)
+@click.option(
+    "--for",
+    "lasts",
+    metavar="DURATION",
+    help="End after so long, such as 24h. [default: go on]",
+)
+@click.option(
+    "--anonymize",
+    cls=OfOutput,
+    is_flag=True,
+    help=(
+        "Write pseudonyms in place of names, as snapshot does. What they stand for goes to "
+        "FILE.names.json, which you keep."
+    ),
+)
+def record_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
+    """Record what happens in a cluster, until it is ended: it only reads.
+
+    The file has each gang when it is complete and when it has ended, and nodes as they change. Give
+    it to replay: it is both the jobs and the cluster. It may be ended in any way, kill -9 included.
+    """
+    from gang_scheduler.cli.answers import record  # noqa: PLC0415 - not for help.
+
+    record.answer(given)

@@ -1,0 +1,375 @@
+"""The form of a recording: lines of JSON, of which the first is a header, and how it is read.
+
+A line says what a node or a queue is from then on, that a gang is complete, or that it has ended.
+However the recorder ends, what it wrote before can be read.
+"""
+
+import io
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+
+KIND: Final = "RecordingHeader"
+API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
+PACKED: Final = ".gz"
+MOST_BYTES: Final = 4 * 2**30
+"""The largest size after decompression: a small file could fill all memory."""
+KEPT: Final = frozenset(
+    {
+        *("Node", "ClusterNetworkTopology", "Topology", "Queue", "ResourceFlavor", "ClusterQueue"),
+        *("LocalQueue", "Cohort", "PriorityClass", "WorkloadPriorityClass", "Namespace"),
+    }
+)
+"""The kinds of objects that a recording has, and that a replay needs."""
+NODE: Final = "Node"
+_CHUNK: Final = 2**20
+_GZIP: Final = 31
+"""How zlib is told to expect the header and the end of gzip."""
+
+Moment = Annotated[int, Meta(ge=0, le=2**40)]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Number = Annotated[int, Meta(ge=1, le=100_000)]
+Body = Mapping[str, Any]
+
+
+class Form(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
+    """Base of what is in a recording: camelCase, and without what is as usual."""
+
+
+class Header(Form, frozen=True, kw_only=True):
+    """The first line. Times are RFC 3339 here, and seconds since the epoch in all other lines.
+
+    `version` is that of the program that wrote it. `profile` has the settings that decisions depend
+    on, and `profileOf` says where they are from.
+    """
+
+    kind: str
+    api_version: str
+    version: str
+    begun_at: str
+    anonymized: bool = False
+    profile: dict[str, Any] = msgspec.field(default_factory=dict)
+    profile_of: str = ""
+
+    @property
+    def at(self) -> int:
+        """When the recording began, in seconds since the epoch."""
+        return fields.timestamp(self.begun_at)
+
+
+class Gang(Form, frozen=True, kw_only=True):
+    """A gang that is complete, in the words of a file of jobs (`docs/replay.md`).
+
+    `id` is its number in the recording. Amounts are those of each of its `pods`; `others` are pods
+    of other sizes, which are left out.
+    """
+
+    id: Count
+    name: str
+    namespace: str = "default"
+    submit: Moment
+    pods: Number = 1
+    least: Number = msgspec.field(name="min", default=1)
+    others: Count = 0
+    gpu: Count = 0
+    cpu: str = ""
+    memory: str = ""
+    gpu_type: str = ""
+    queue: str = ""
+    priority: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] = 0
+    priority_class: str = ""
+    limit: Annotated[int, Meta(ge=1, le=2**40)] | None = None
+    topology: str = ""
+    user: str = ""
+
+
+class End(Form, frozen=True, kw_only=True):
+    """The end of a gang, by its number: how it ended, and how it had run.
+
+    `started` is when it had its quorum on nodes, the last time; None: it never had. `stopped` is
+    when it had lost that again, None if it kept it to the end. `pods` are those that came later,
+    too. `evictions` counts how often it lost its nodes and waited again.
+    """
+
+    id: Count
+    state: str
+    started: Moment | None = None
+    stopped: Moment | None = None
+    pods: Annotated[int, Meta(ge=0, le=100_000)] = 0
+    evictions: Count = 0
+
+
+class Name(Form, frozen=True, kw_only=True):
+    """The name of an object."""
+
+    kind: str
+    namespace: str = ""
+    name: str
+
+
+class Line(Form, frozen=True, kw_only=True):
+    """A line after the header: when, and one of an object's state, its end, a gang and its end."""
+
+    at: Moment
+    object: dict[str, Any] | None = None
+    gone: Name | None = None
+    gang: Gang | None = None
+    ended: End | None = None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it says one thing, as it must."""
+        said = (self.object, self.gone, self.gang, self.ended)
+        return sum(each is not None for each in said) == 1
+
+
+_LINE: Final = msgspec.json.Decoder(Line)
+_HEADER: Final = msgspec.json.Decoder(Header)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def text_of(line: Header | Line) -> bytes:
+    """Return a line as it is written."""
+    return _ENCODER.encode(line) + b"\n"
+
+
+# What is read.
+
+UP, CLOSED, GONE = "up", "closed", "gone"
+"""The states of a node: it takes pods; it keeps those that it has; it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChange:
+    """A node is in another state, one of UP, CLOSED and GONE, from a time on."""
+
+    at: int
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """A gang, and how it ended at a time; None for one that was still there."""
+
+    gang: Gang
+    end: End | None = None
+    ended_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recording.
+
+    `objects` are the last states of all that there was; nodes are ready and open in them, and
+    `changes` say when they were not. `is_cut`: the recorder ended amid a line.
+    """
+
+    header: Header
+    objects: Sequence[Body]
+    gangs: Sequence[Lived]
+    changes: Sequence[NodeChange]
+    is_cut: bool = False
+
+
+class UnreadableRecording(ValueError):  # noqa: N818 - names what is wrong, like InvalidField
+    """A recording that cannot be read; the message says which line, and why."""
+
+
+def is_recording(content: bytes) -> bool:
+    """Return whether a file is one, by its first line."""
+    return _is_header(content[: content.find(b"\n") + 1 or len(content)].strip())
+
+
+def _is_header(line: bytes) -> bool:
+    return line.startswith(b"{") and b'"kind":"' + KIND.encode() + b'"' in line
+
+
+def unpacked_so_far(raw: bytes) -> bytes:
+    """Return the content of a compressed recording, also where its end was never written.
+
+    Raises ValueError for another file, and for a broken one.
+    """
+    parts, size, rest = list[bytes](), 0, raw
+    try:
+        while rest.strip(b"\0"):
+            unpacking = zlib.decompressobj(_GZIP)
+            parts.append(unpacking.decompress(rest, MOST_BYTES + 1 - size))
+            size += len(parts[-1])
+            if size > MOST_BYTES:
+                raise ValueError(f"has more than {MOST_BYTES} bytes")
+            rest = unpacking.unused_data
+    except zlib.error as error:
+        raise ValueError(f"is no whole gzip file: {error}") from error
+    content = b"".join(parts)
+    if not is_recording(content):
+        raise ValueError("is no whole gzip file: it ends too soon")
+    return content
+
+
+def read(content: bytes) -> Recorded:
+    """Return a recording; several that follow each other count as one.
+
+    Half a line at the end is left out. Raises UnreadableRecording for any other damaged line.
+    """
+    reading = _Reading()
+    lines = [pair for pair in enumerate(io.BytesIO(content), start=1) if pair[1].strip()]
+    for place, (number, line) in enumerate(lines):
+        try:
+            reading.take(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidField) as error:
+            is_last = place == len(lines) - 1 and not line.endswith(b"\n")
+            if not (is_last and reading.header is not None):
+                raise UnreadableRecording(f"line {number}: {error}") from error
+            reading.is_cut = True
+    return reading.found()
+
+
+Key = tuple[str, str, int, int]
+"""Namespace, name and time of a gang, and how many like it had ended before."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What the lines so far say."""
+
+    header: Header | None = None
+    is_cut: bool = False
+    _begun_at: int = 0
+    _objects: dict[tuple[str, str, str, str], Body] = field(default_factory=dict)
+    _states: dict[str, str] = field(default_factory=dict)
+    _changes: list[NodeChange] = field(default_factory=list)
+    _listed: set[str] = field(default_factory=set)
+    _gangs: dict[Key, Lived] = field(default_factory=dict)
+    _by_id: dict[int, Key] = field(default_factory=dict)
+
+    def take(self, text: bytes) -> None:
+        """Take in a line. Raises DecodeError and InvalidField."""
+        if self.header is None or _is_header(text.strip()):
+            self._begin(_HEADER.decode(text))
+            return
+        line = _LINE.decode(text)
+        if not line.is_one:
+            raise InvalidField("the line", text.decode()[:60], "must say one thing")
+        if line.object is not None:
+            self._take_object(line.at, line.object)
+        elif line.gone is not None:
+            gone = line.gone
+            if gone.kind == NODE:
+                self._turn(line.at, gone.name, GONE)
+        elif line.gang is not None:
+            self._take_gang(line.gang)
+        elif line.ended is not None:
+            self._take_end(line.at, line.ended)
+
+    def found(self) -> Recorded:
+        """Return the whole. Raises UnreadableRecording where there is no header."""
+        if self.header is None:
+            raise UnreadableRecording("has no header")
+        self._leave_unlisted()
+        return Recorded(
+            self.header,
+            tuple(self._objects.values()),
+            tuple(self._gangs.values()),
+            tuple(sorted(self._changes, key=lambda each: (each.at, each.name))),
+            self.is_cut,
+        )
+
+    def _begin(self, header: Header) -> None:
+        if header.kind != KIND:
+            raise InvalidField("kind", header.kind, f"must be {KIND}")
+        if header.api_version != API_VERSION:
+            raise InvalidField("apiVersion", header.api_version, f"must be {API_VERSION}")
+        begun_at = fields.timestamp(header.begun_at, "begunAt")
+        if self.header is None:
+            self.header = header
+        else:
+            self._leave_unlisted()
+        self._begun_at, self._listed = begun_at, set()
+        self._by_id.clear()
+
+    def _leave_unlisted(self) -> None:
+        """Note that nodes were gone when a recorder began that has not listed them."""
+        for name in sorted(self._states.keys() - self._listed):
+            self._turn(self._begun_at, name, GONE)
+
+    def _take_object(self, at: int, body: Body) -> None:
+        metadata = body.get("metadata")
+        if body.get("kind") not in KEPT or not isinstance(metadata, dict):
+            raise InvalidField("object", body.get("kind"), "must be of a kind that is recorded")
+        kind, name = str(body["kind"]), metadata.get("name")
+        if not isinstance(name, str) or not name:
+            raise InvalidField("object.metadata.name", name, "must be a name")
+        key = (kind, str(body.get("apiVersion")), str(metadata.get("namespace", "")), name)
+        if kind != NODE:
+            self._objects[key] = body
+            return
+        state = state_of(body)
+        if name not in self._states and self.header is not None and at > self.header.at:
+            self._changes.append(NodeChange(0, name, GONE))
+            self._states[name] = GONE
+        self._listed.add(name)
+        self._objects[key] = as_up(body)
+        self._turn(at if name in self._states else 0, name, state)
+
+    def _turn(self, at: int, name: str, state: str) -> None:
+        if self._states.get(name, UP) != state:
+            self._changes.append(NodeChange(at, name, state))
+        self._states[name] = state
+
+    def _take_gang(self, gang: Gang) -> None:
+        number = 0
+        # Two recordings in a row both have the gangs that were there when the second one began.
+        while (key := (gang.namespace, gang.name, gang.submit, number)) in self._gangs:
+            if self._gangs[key].end is None:
+                break
+            number += 1
+        self._by_id[gang.id] = key
+        self._gangs.setdefault(key, Lived(gang))
+
+    def _take_end(self, at: int, end: End) -> None:
+        key = self._by_id.get(end.id)
+        if key is None:
+            raise InvalidField("ended.id", end.id, "must be that of a gang before")
+        self._gangs[key] = replace(self._gangs[key], end=end, ended_at=at)
+
+
+def state_of(node: Body) -> str:
+    """Return the state of a node, by its manifest."""
+    if _is_ready(node):
+        return CLOSED if (node.get("spec") or {}).get("unschedulable") else UP
+    return GONE
+
+
+def _is_ready(node: Body) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    ready = (each.get("status") for each in conditions if each.get("type") == "Ready")
+    return next(ready, "True") == "True"
+
+
+def as_up(node: Body) -> Body:
+    """Return the manifest of a node that takes pods."""
+    spec = {k: v for k, v in (node.get("spec") or {}).items() if k != "unschedulable"}
+    taints = [each for each in spec.get("taints") or () if not _is_of_state(each)]
+    status = {k: v for k, v in (node.get("status") or {}).items() if k != "conditions"}
+    conditions = [{"type": "Ready", "status": "True"}]
+    return {
+        **node,
+        "spec": {**spec, "taints": taints},
+        "status": {**status, "conditions": conditions},
+    }
+
+
+_OF_STATE: Final = "node.kubernetes.io/"
+
+
+def _is_of_state(taint: Mapping[str, Any]) -> bool:
+    """Return whether Kubernetes sets a taint while a node is in a state that passes."""
+    return str(taint.get("key", "")).startswith(_OF_STATE)

@@ -1,0 +1,228 @@
+"""The gangs of a cache as a recording has them: a line once one is complete, and once it has ended.
+
+What is asked of a cache are the gangs that have changed, so a look costs what changed.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model.pods import Pod, VirtualPods, numbers_by, one_of_each
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
+from gang_scheduler.recording.form import End, Gang, Line
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.observed import NO_SPEC
+from gang_scheduler.workloads import table
+
+ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
+DELETED: Final = "Deleted"
+"""How a gang ended that was deleted before it had finished."""
+GPU_TYPE: Final = "nvidia.com/gpu.product"
+"""The label of nodes that says which GPUs they have."""
+
+
+class Size(NamedTuple):
+    """What a pod asks for, as far as a replay knows it."""
+
+    gpu: int
+    cpu: int
+    memory: int
+    gpu_type: str
+
+
+@dataclass(slots=True)
+class _Known:
+    """A gang that is recorded and has not ended."""
+
+    id: int
+    uid: str
+    submit: int
+    pods: int
+    is_whole: bool = False
+    started: int | None = None
+    stopped: int | None = None
+    evictions: int = 0
+
+
+class Gangs:
+    """Makes the lines of gangs."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._gpus = cache.queues.rules.gpu_resources
+        self._known: dict[GangKey, _Known] = {}
+        self._earlier: dict[GangKey, _Known] = {}
+        self._over: dict[GangKey, str] = {}
+        self._number = 0
+
+    def start_over(self) -> None:
+        """Forget what is recorded: what is there is recorded again, in another file."""
+        self._earlier, self._known = self._known, {}
+        self._number = 0
+
+    def lines(self, keys: Collection[GangKey], now: int) -> Iterator[Line]:
+        """Yield what is new of these gangs. Linear in their members."""
+        infos = self._cache.gang_queue.infos
+        came: list[tuple[int, GangKey, GangInfo]] = []
+        gone = (self._known.keys() | self._over.keys()) - infos.keys()
+        for key in sorted(gone.union(keys)):
+            info = infos.get(key)
+            yield from self._gone_on(key, info, now)
+            if info is not None and key not in self._known and self._is_to_come(info):
+                came.append((self._submitted(info, now), key, info))
+        # In the order of their age, so that equal ages keep an order, too.
+        for submit, key, info in sorted(came, key=lambda each: each[:2]):
+            yield Line(at=now, gang=self._begin(key, info, submit))
+            self._note(self._known[key], info, now)
+        self._earlier.clear()
+
+    # Gangs that are recorded.
+
+    def _gone_on(self, key: GangKey, info: GangInfo | None, now: int) -> Iterator[Line]:
+        """Take in what became of a gang; yield its end."""
+        known = self._known.get(key)
+        if info is None:
+            self._over.pop(key, None)
+            if known is not None:
+                yield self._end(key, known, DELETED, now)
+            return
+        if known is None:
+            return
+        if (uid := _uid_of(info)) and known.uid and uid != known.uid:
+            # Another one has its name.
+            yield self._end(key, known, DELETED, now)
+            return
+        phase = phases.phase_of(phases.counts_of(info))
+        if phase in ENDED:
+            yield self._end(key, known, phase.value, now)
+            self._over[key] = _uid_of(info)
+        else:
+            self._note(known, info, now)
+
+    def _note(self, known: _Known, info: GangInfo, now: int) -> None:
+        """Take in whether a gang has its quorum on nodes, and how many pods it has."""
+        placed = [*info.observed.with_node()]
+        _, pods, _ = self._sizes(info.observed.living)
+        known.pods = max(known.pods, pods)
+        if bool(placed) and info.attempt.holds_quorum(placed):
+            if not known.is_whole:
+                known.is_whole, known.stopped = True, None
+                bound = (int(pod.scheduled_at or pod.started_at) for pod in placed)
+                known.started = min(now, max(bound, default=0) or now)
+        elif known.is_whole and not placed:
+            # Members that ended, or are replaced one by one, let a gang go on.
+            known.is_whole, known.stopped = False, now
+            known.evictions += 1
+
+    def _end(self, key: GangKey, known: _Known, state: str, now: int) -> Line:
+        del self._known[key]
+        evictions = known.evictions
+        if known.stopped is not None and evictions:
+            evictions -= 1  # It did not wait again.
+        end = End(
+            id=known.id,
+            state=state,
+            started=known.started,
+            stopped=known.stopped,
+            pods=known.pods,
+            evictions=evictions,
+        )
+        return Line(at=now, ended=end)
+
+    # Gangs that are not.
+
+    def _is_to_come(self, info: GangInfo) -> bool:
+        """Return whether a gang of ours is complete and has not ended."""
+        if not phases.is_ours(info, self._cache):
+            return False
+        if phases.phase_of(phases.counts_of(info)) in ENDED:
+            # It ended before the recording began, or its end is recorded.
+            self._over[info.key] = _uid_of(info)
+            return False
+        living = info.observed.living
+        return len(living) > 0 and info.attempt.holds_quorum(living)
+
+    def _submitted(self, info: GangInfo, now: int) -> int:
+        """Return when a gang came into line, in seconds since the epoch."""
+        if self._over.get(info.key) == _uid_of(info):
+            return now  # It has failed, and tries once more.
+        observed = info.observed
+        since = info.in_line_since(observed.summary.oldest)
+        of_members = table.BY_NAME[info.key.source].object_kind in ("", "PodGroup")
+        living = observed.living
+        if of_members and not info.quorum_age.complete_at and type(living) is not VirtualPods:
+            ages = sorted(pod.created_at for pod in living)
+            since = max(since, ages[min(len(ages), max(1, info.attempt.needed)) - 1])
+        return min(now, int(since) or now)
+
+    def _begin(self, key: GangKey, info: GangInfo, submit: int) -> Gang:
+        """Return a gang that is recorded from now on."""
+        self._over.pop(key, None)
+        observed = info.observed
+        size, pods, others = self._sizes(observed.living)
+        self._number += 1
+        self._known[key] = known = _Known(self._number, _uid_of(info), submit, pods)
+        earlier = self._earlier.get(key)
+        if earlier is not None and earlier.uid == known.uid:
+            # In the file before: what it has been through is known.
+            self._known[key] = known = replace(earlier, id=self._number)
+        ref = self._cache.queue_of(key)
+        members = one_of_each(observed.living)
+        spec = observed.spec or NO_SPEC
+        times = self._cache.gang_queue.queues.run_times
+        return Gang(
+            id=self._number,
+            namespace=key.namespace,
+            name=key.name,
+            submit=known.submit,
+            pods=pods,
+            least=min(pods, max(1, info.attempt.needed - others)),
+            others=others,
+            gpu=size.gpu,
+            cpu=quantity_of(CPU, size.cpu) if size.cpu else "",
+            memory=quantity_of(MEMORY, size.memory) if size.memory else "",
+            gpu_type=size.gpu_type,
+            queue=ref.name if ref is not None else "",
+            priority=observed.priority,
+            priority_class=next((pod.priority_class for pod in members), ""),
+            limit=times.duration(members, spec.run_time),
+            topology=_topology(info),
+            user=next(filter(None, (pod.labels.get(annotations.USER) for pod in members)), ""),
+        )
+
+    def _sizes(self, members: Sequence[Pod]) -> tuple[Size, int, int]:
+        """Return the size that most is asked of, how many pods have it, and how many have not."""
+        counts = numbers_by(members, self._size)
+        if not counts:
+            return Size(0, 0, 0, ""), 0, 0
+        most = max(counts, key=lambda size: (size.gpu * counts[size], size.cpu * counts[size]))
+        return most, counts[most], counts.total() - counts[most]
+
+    def _size(self, pod: Pod) -> Size:
+        asked = dict(pod.pod_class.requests)
+        gpus = next((asked[name] for name in self._gpus if asked.get(name)), 0)
+        kind = dict(pod.pod_class.node_selector).get(GPU_TYPE, "")
+        return Size(gpus, asked.get(CPU, 0), asked.get(MEMORY, 0), kind)
+
+
+def _uid_of(info: GangInfo) -> str:
+    """Return what tells a gang from another one of its name; "" where only its members do."""
+    spec = info.observed.spec or NO_SPEC
+    return spec.uid
+
+
+def _topology(info: GangInfo) -> str:
+    """Return the layer that a gang must be in, or with ? the one that it prefers; "" for none."""
+    request = info.observed.asks
+    if request is None:
+        return ""
+    for layers, mark in ((request.must, ""), (request.prefer, "?")):
+        named = [each.name for each in layers if not each.by_label]
+        if named:
+            return f"{named[-1]}{mark}"
+    return ""

@@ -1,0 +1,96 @@
+"""The jobs of a recording, which is the cluster to replay them on as well.
+
+`recording.form` reads the file. A gang that ran more than once runs for as long as the last time,
+as a requeued job of Slurm.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from gang_scheduler.model.resources import CPU, MEMORY, amount_of
+from gang_scheduler.model.wording import counted
+from gang_scheduler.recording.form import Gang, Lived, Recorded
+from gang_scheduler.replay.jobs import Job, Trace, UnreadableJobs, sorted_jobs
+
+FORM: Final = "recording"
+_SAID: Final = {
+    "unended": "without an end in the recording: it does not end in a replay, either",
+    "withdrawn": "deleted before the start: it waits until that time at most",
+    "evicted": "evicted: it runs for as long as its last run",
+    "uneven": "with pods of several sizes: those of which most is asked are replayed",
+}
+
+
+def trace_of(shown: str, recorded: Recorded) -> Trace:
+    """Return the jobs of a recording. Raises UnreadableJobs."""
+    said = Counter[str]()
+    names = set[str]()
+    wrong, jobs = list[str](), list[Job]()
+    for each in sorted(recorded.gangs, key=lambda lived: (lived.gang.submit, lived.gang.id)):
+        try:
+            job = _job(each, _name(each.gang, names), said)
+        except ValueError as error:
+            wrong.append(f"{shown}: gang {each.gang.namespace}/{each.gang.name}: {error}")
+            continue
+        jobs.append(job)
+    if wrong:
+        raise UnreadableJobs(wrong)
+    notes = [f"{shown}: ends amid a line, which is left out"] if recorded.is_cut else []
+    notes += [f"{shown}: {counted(number, 'gang')} {_SAID[why]}" for why, number in said.items()]
+    return Trace(sorted_jobs(jobs), FORM, dated=True, notes=tuple(notes))
+
+
+def _name(gang: Gang, names: set[str]) -> str:
+    """Return a name for a gang that no other has: one may be created again under its name."""
+    found, number = gang.name, 1
+    while (key := f"{gang.namespace}/{found}") in names:
+        number += 1
+        found = f"{gang.name}-{number}"
+    names.add(key)
+    return found
+
+
+def _job(lived: Lived, name: str, said: Counter[str]) -> Job:
+    gang, end = lived.gang, lived.end
+    said.update(_said_of(lived))
+    duration: int | None = None
+    withdrawn: int | None = None
+    if end is not None:
+        if end.started is None:
+            # Given up while it waited: it asks for its room until then.
+            withdrawn = max(lived.ended_at, gang.submit + 1)
+            duration = gang.limit
+        else:
+            duration = max(1, (end.stopped or lived.ended_at) - end.started)
+    pods = max(gang.pods, end.pods if end is not None else 0)
+    return Job(
+        name=name,
+        submit=gang.submit,
+        duration=duration,
+        pods=pods,
+        least=min(gang.least, pods),
+        gpu=gang.gpu,
+        cpu=amount_of(CPU, gang.cpu) if gang.cpu else 0,
+        memory=amount_of(MEMORY, gang.memory) if gang.memory else 0,
+        gpu_type=gang.gpu_type,
+        namespace=gang.namespace,
+        queue=gang.queue,
+        priority=gang.priority,
+        priority_class=gang.priority_class,
+        limit=gang.limit,
+        topology=gang.topology,
+        user=gang.user,
+        withdrawn=withdrawn,
+    )
+
+
+def _said_of(lived: Lived) -> Iterator[str]:
+    if lived.end is None:
+        yield "unended"
+    elif lived.end.started is None:
+        yield "withdrawn"
+    elif lived.end.evictions:
+        yield "evicted"
+    if lived.gang.others:
+        yield "uneven"
