@@ -40,7 +40,7 @@ SECONDS = {
     "test_broken_builds.py": 50,
     "test_sources.py": 50,
     "test_queues.py": 45,
-    "test_elastic_replicas.py": 170,
+    "test_elastic_replicas.py": 210,
     "test_elastic_pace.py": 45,
     "test_chart.py": 45,
     "test_what_users_see.py": 40,
