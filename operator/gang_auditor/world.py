@@ -52,7 +52,7 @@ class Versions(Generic[T]):
         self.turned_at = float("-inf")
         """When an object was last added or removed."""
         self.gone_at = float("-inf")
-        """When an object went last."""
+        """The last moment when an object was deleted."""
 
     def put(self, key: str, version: T | None, at: float) -> None:
         """Note a version; None: the object is gone."""

@@ -37,7 +37,7 @@ class Placement:
 def place(
     members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
 ) -> Placement | Misfit:
-    """Take room for as many members as fit, if at least `at_least` do; else change nothing.
+    """Take room for as many members as fit, if at least `at_least` fit; else change nothing.
 
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
     """
@@ -131,8 +131,8 @@ def _arranged(
 
 
 def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
-    """Return how many members are of each class, in the order of the first ones."""
-    # A class is slow to look up, and nearly all that are equal are one object.
+    """Return the number of members of each class, in the order of their first members."""
+    # Looking up a class is slow, and most equal classes are the same object.
     numbers = Counter(map(id, map(_class_of, members)))
     sizes: dict[PodClass, int] = {}
     for pod_class in {id(each): each for each in map(_class_of, members)}.values():
@@ -235,7 +235,7 @@ def place_nominated(
 
 
 def _gathers(unit: PlacementUnit, binds: Sequence[Bind]) -> bool:
-    """Return whether members on these nodes and bound members gather as they must."""
+    """Return whether these members and the bound members meet the topology requests."""
     scope = unit.scope
     if scope is None:
         return True

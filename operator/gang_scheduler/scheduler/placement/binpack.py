@@ -9,7 +9,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return turns of the nodes: the fullest with this many pods more is the first."""
+    """Return the turn of each node: the node that is fullest with this many more pods is first."""
     use = scoring.use_with(more, pod_class, rows, trial)
     return scoring.later(pod_class, rows, trial) - use
 
@@ -31,7 +31,7 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
 
 
 def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
-    """Return the first rows of the rank, as many as there are pods; no other row is sorted."""
+    """Return the first rows by rank, as many as there are pods; the other rows stay unsorted."""
     candidates = np.flatnonzero(slots)
     turns = turn(1, pod_class, candidates, trial)
     if count < len(candidates):

@@ -14,7 +14,7 @@ import numpy as np
 from gang_scheduler.model.nodes import BoolArray, IntArray
 
 MOST_AMOUNTS: Final = 8
-"""How many amounts of one resource are looked at, from the least to the most."""
+"""The most different amounts of one resource that are counted, from the least to the most."""
 MOST: Final = 1_000_000
 """Places of pods that ask for nothing."""
 
@@ -55,7 +55,7 @@ class Floors:
         ).reshape(len(self.floors), len(free))
 
     def open_to(self, rows: BoolArray) -> BoolArray:
-        """Return the nodes open to each floor, floors by nodes, from `rows`, classes by nodes."""
+        """Return the nodes open to each floor; `rows` are the nodes open to each class."""
         found = [rows[each.classes].any(axis=0) for each in self.floors]
         return np.array(found, dtype=np.bool_).reshape(len(self.floors), rows.shape[1])
 
@@ -70,7 +70,7 @@ def times(request: IntArray, free: IntArray) -> IntArray:
 
 
 def _together(requests: IntArray) -> Iterator[IntArray]:
-    """Yield classes that are counted together: each alone, and all that request no less."""
+    """Yield classes that are counted together: each alone, and all with at least an amount."""
     seen: set[bytes] = set()
     alone = np.eye(len(requests), dtype=np.bool_)
     for chosen in (*alone[:MOST_AMOUNTS], *_by_amount(requests)):

@@ -1,4 +1,4 @@
-"""How many members of a class the nodes can take: all filters, a vector operation each."""
+"""The number of members of a class that each node can take, by vector operations."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=RoomFilter)
 Offer = Callable[[PodClass, Trial], IntArray]
 
 NODES_A_LOOK: Final = 1_000
-"""How many nodes are offered to a class in the time of a look, plus one look for the call."""
+"""Offering this many nodes to a class counts as one look; the call itself counts as one more."""
 
 
 def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
@@ -42,7 +42,7 @@ def coupled(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
-    """Return how many of a coupled class may be placed at once; None is one in the cluster."""
+    """Return the most members of a coupled class that may be placed at once; None: one."""
     coupling = _coupling(pod_class, trial, profile)
     if len(coupling) != 1 or _likes_itself(pod_class, trial, profile):
         return None
@@ -69,7 +69,7 @@ def one_by_one(
 
 
 def allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return 0 where a node filter forbids the class, and no limit elsewhere."""
+    """Return 0 for nodes that a node filter forbids to the class, and no limit for other nodes."""
 
     def compute() -> IntArray:
         verdicts = [each.passes(pod_class, trial.nodes) for each in profile.node_filters]
@@ -93,9 +93,9 @@ def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArr
 
 
 def slot_limit(trial: Trial) -> int:
-    """Return a bound on slots a node that keeps sums inside 64 bits.
+    """Return a limit of slots for each node, so that sums stay within 64 bits.
 
-    A pod that asks for nothing has 2**63-1 slots a node.
+    A pod that asks for nothing has 2**63-1 slots on each node.
     """
     return UNLIMITED // max(len(trial.nodes), 1)
 

@@ -91,7 +91,7 @@ def _first(
 
 
 MOST_ANCHORS: Final = 64
-"""In how many domains members that must share one are tried."""
+"""The most domains that are tried for members that must share one."""
 
 Sizes = Mapping[PodClass, int]
 """How many members there are of each class."""
@@ -156,7 +156,10 @@ def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[
 
 
 def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
-    """Return whether an affinity selects members to be placed, and no pod in any domain."""
+    """Return whether the first placed members choose the domain of an affinity.
+
+    They do if the affinity selects members to be placed, and no pod in any domain.
+    """
     if not any(affinity.selector in pod_class.selected_by for pod_class in sizes):
         return False
     return trial.pod_affinity.is_near_none(affinity.selector, affinity.keys)
@@ -211,14 +214,14 @@ def _step_by_step(
             taken += found
             may_retry = number_in(taken) < certain or not trial.effort.has_overrun()
             if found and drawn and may_retry:
-                # Only these may fit on more nodes than before.
+                # Only classes that are drawn to placed members may fit on more nodes than before.
                 near = {each for key in pod_class.selected_by for each in drawn.get(key, ())}
                 to_try |= {each for each in near if left[each] and each != number}
     return taken
 
 
 def _drawn(classes: Sequence[PodClass]) -> Mapping[PodSelector, Sequence[int]]:
-    """Return the places of the classes that pods of each selector draw near."""
+    """Return for each selector the classes with affinity to its pods, by their places."""
     found: dict[PodSelector, list[int]] = {}
     for number, pod_class in enumerate(classes):
         asked = pod_class.pod_affinity

@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 MOST_NODES: Final = 12
 MOST_MEMBERS: Final = 16
 MOST_LOOKS: Final = 2_000
-"""How many arrangements of single nodes are looked at before a case is given up."""
+"""The most arrangements of single nodes that are tried before the search gives up."""
 
 Counts = tuple[int, ...]
 
@@ -39,7 +39,7 @@ def pack_exactly(
     `slots` classes by nodes, `requests` classes by resources and `free` nodes by resources.
     """
     if not len(free):
-        # Nor are there resources then that requests could be compared by.
+        # Without members there are no resources to compare either.
         return None
     alike = np.concatenate([free, slots.T], axis=1).tolist()
     nodes = sorted(range(len(free)), key=lambda node: (alike.index(alike[node]), node))
@@ -57,7 +57,7 @@ def pack_exactly(
 
 
 class _Search:
-    """Depth first over the nodes; nodes that are alike follow each other."""
+    """A depth-first search over the nodes; equal nodes follow each other."""
 
     def __init__(
         self, slots: IntArray, requests: IntArray, free: IntArray, counts: Counts, effort: Effort
@@ -71,7 +71,7 @@ class _Search:
         floors = Floors(requests, counts)
         places = floors.places(free.clip(min=0), slots)
         self._floors = [each.classes.tolist() for each in floors.floors]
-        # The places of each floor on a node and all later ones.
+        # The places of each floor on a node and on all later nodes together.
         self._from: list[list[int]] = places[:, ::-1].cumsum(axis=1)[:, ::-1].T.tolist()
         self._dead: set[tuple[int, Counts, Counts]] = set()
         alike = range(len(self._free) - 1, 0, -1)
@@ -103,7 +103,7 @@ class _Search:
         return None
 
     def _goes_on(self) -> bool:
-        """Count an arrangement of a node; return whether there are looks left for it."""
+        """Count an arrangement of a node; return whether the search may go on."""
         self._effort.spend(1)
         self._looks_left -= 1
         if self._looks_left <= 0:
@@ -117,7 +117,7 @@ class _Search:
         return False
 
     def _are_alike_from(self, node: int) -> bool:
-        """Return whether all nodes from this one on are alike: no later one takes more."""
+        """Return whether this node and all later nodes are alike."""
         return self._alike_from <= node
 
     def _is_like_the_one_before(self, node: int) -> bool:
@@ -169,7 +169,7 @@ def are_few(counts: Iterable[int]) -> bool:
 
 
 MOST_SELECTIONS: Final = 64
-"""How many choices of members are tried, where not all members need a place."""
+"""The most choices of members that are tried, if not all members need a place."""
 
 
 def assume_arranged(
@@ -197,7 +197,7 @@ def assume_arranged(
 def _selections(
     counts: Sequence[int], at_least: int, requests: IntArray, free: IntArray
 ) -> Iterator[tuple[int, ...]]:
-    """Yield how many of each class may be chosen, the smallest requests in all first."""
+    """Yield the numbers of members of each class to choose, the smallest requests first."""
     if at_least == sum(counts):
         yield tuple(counts)
         return

@@ -42,7 +42,7 @@ def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterato
     gaps.
     """
     ranks = [pod.rank for pod in line]
-    # A try with fewer members may leave none of a part.
+    # A part may have no members in a try with fewer members.
     if ranks and all(len(rank) == 1 for rank in ranks) and ranks == sorted(set(ranks)):
         first = ranks[0][0]
         missing = range(min(first + 1, size))

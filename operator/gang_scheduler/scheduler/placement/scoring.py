@@ -21,11 +21,11 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 THOUSAND: Final = 1000
 LAST: Final = 2**20
-"""More than any measure of use: by this a turn is later for each scarce resource of a node."""
+"""A number above any measure of use: each scarce resource of a node delays its turn by this."""
 
 
 def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return by how much turns are later for scarce resources that the class does not ask for."""
+    """Return the delay of each node's turn for scarce resources that the class does not need."""
     columns = _unasked(pod_class, trial.nodes)
     if not columns:
         return np.zeros(len(rows), dtype=np.int64)
@@ -51,7 +51,7 @@ def order(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
     if columns:
         found += _room(columns, trial)[rows]
     if tree is not None:
-        # Ranks are from -1 on, and fewer than nodes.
+        # Ranks begin at -1, and there are fewer ranks than nodes.
         found *= len(trial.nodes) + 1
         found += _ranked_domains(pod_class, rows, tree, trial)[rows]
     found *= len(rows)
@@ -60,7 +60,7 @@ def order(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
 
 
 def is_scarce(resource: str) -> bool:
-    """Return whether few nodes offer a resource: it is none of Kubernetes' own."""
+    """Return whether a resource is scarce: few nodes have it, and Kubernetes does not define it."""
     return "/" in resource
 
 
@@ -92,7 +92,7 @@ def _tree(trial: Trial) -> Topology | None:
 
 
 def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: Trial) -> IntArray:
-    """Return the rank of each node's lowest domain, a row a node; a node in none comes first."""
+    """Return the rank of each node's lowest domain; nodes without a domain come first."""
     axis = trial.nodes.axis
     asked = [name for name, amount in pod_class.requests if amount > 0 and name in axis]
     room = _room(_unasked(pod_class, trial.nodes), trial)
@@ -116,7 +116,7 @@ def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: 
 
 
 def _domain_of(tree: Topology) -> IntArray:
-    """Return the lowest domain of each node, a row a node; ABSENT, the extra entry, for none."""
+    """Return the lowest domain of each node; ABSENT for nodes without one, and as last entry."""
     found = np.full(len(tree.nodes), ABSENT, dtype=np.int64)
     found[tree.rows] = tree.levels[-2].at(np.arange(len(tree.rows)))
     return found
@@ -156,7 +156,7 @@ def rank(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -
 
 
 def matters(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
-    """Return whether the class may prefer any node to another one."""
+    """Return whether the class may prefer some nodes to others."""
     return any(preference.concerns(pod_class, trial) for _, preference in profile.preferences)
 
 
@@ -189,7 +189,7 @@ def weighed(scores: Iterable[tuple[int, IntArray]], candidates: BoolArray) -> In
     return total
 
 
-# The use of a node as an integer, for both binpack and spread.
+# The use of a node as an integer, for the policies binpack and spread.
 
 PER_MILLE = 1000
 

@@ -11,7 +11,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return turns of the nodes: the emptiest with this many pods more is the first."""
+    """Return the turn of each node: the node that is emptiest with this many more pods is first."""
     use = scoring.use_with(more, pod_class, rows, trial)
     return scoring.later(pod_class, rows, trial) + use
 

@@ -1,1 +1,1 @@
-"""Which pods are evicted so that a whole gang fits. Open `evaluator` first."""
+"""The choice of pods to evict so that a whole gang fits. Open `evaluator` first."""

@@ -97,7 +97,10 @@ class PreemptionEvaluator:
     def foreseen(
         self, group: GangGroup, units: Sequence[PlacementUnit], request: ReclaimRequest
     ) -> Foreseen | None:
-        """Dry run: return the class of the victims and whether the queue borrows; None without."""
+        """Return the class of the victims, and whether the queue borrows; None without victims.
+
+        This is a dry run: no pod is evicted.
+        """
         if not any(gang.lacking for gang in group.waiting):
             return None
         has_quota = not self._lacks_quota(request)
@@ -121,12 +124,12 @@ class PreemptionEvaluator:
         nominations: Sequence[Nominated],
         request: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
-        """Make room for members that are gangs of one, for each by itself, in one preemption."""
+        """Make room in one preemption for members that are gangs of one, each on its own."""
         before = len(self.preemptions)
         outcomes: list[PreemptionOutcome] = []
         full: set[PodClass] = set()
         for pod in unit.members:
-            # Without room for one pod there is none for another pod of its class.
+            # If one pod finds no room, no other pod of its class does.
             if pod.uid in unit.required and pod.pod_class not in full:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
@@ -150,7 +153,7 @@ class PreemptionEvaluator:
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
     ) -> None:
-        """Record that a group was placed on these nodes after this reserved room was released."""
+        """Record that a group was placed on these nodes after reserved room was released there."""
         pods = self.nominated_room.keep_elsewhere(released, nodes)
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
@@ -168,7 +171,7 @@ class PreemptionEvaluator:
         *,
         displacing: bool,
     ) -> Preemption | None:
-        """Return where the group fits once the leaving pods have left; None if it does not.
+        """Return the group's placement once the leaving pods are gone; None if it does not fit.
 
         The group stays on its nominated nodes if there is room: other gangs were placed around
         them. If it fits nowhere else, a group that may evict takes room that is reserved for lower
@@ -207,7 +210,7 @@ class PreemptionEvaluator:
         return row is not None and bool(fits[row])
 
     def _lacks_quota(self, request: ReclaimRequest) -> bool:
-        """Return whether a request lacks quota even once all that leaves has left."""
+        """Return whether a request lacks quota even after all leaving pods are gone."""
         if self.reclaim_requests is None:
             return False
         return bool(self.reclaim_requests.without_leaving().lacking(request.ref, request.charge))
@@ -275,7 +278,7 @@ class PreemptionEvaluator:
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, nominations)
         nominee.free(self.departures.room)
-        # If the group does not fit without all potential victims, no choice of them need be tried.
+        # If even all potential victims make too little room, no choice among them can help.
         fits = nominee.fits(potential.shares(potential.remaining), None)
         return cheapest.find(nominee, potential) if fits else None
 
@@ -299,7 +302,7 @@ class PreemptionEvaluator:
     def _none_found(
         self, units: Sequence[PlacementUnit], potential: PotentialVictims
     ) -> PreemptionOutcome:
-        """Return why there are no victims; the offers come last, because they may be cut off."""
+        """Return the reason why there are no victims; the offers come last, and may be cut off."""
         is_cut_off = self._trial.effort.cut_off
         verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
         offers = self._offers(units, potential)
@@ -322,7 +325,7 @@ class PreemptionEvaluator:
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
     ) -> None:
-        """Reserve the room and note the victims, unless the group is nominated just so already."""
+        """Reserve the room and note the victims, unless the group has these nominations already."""
         self.nominated_room.keep(_nominated(group, preemption.nominations))
         self.pools.spare(preemption.nominations)
         self.departures.add(preemption.victims)
@@ -363,7 +366,7 @@ def _blocks(group: GangGroup, *, lost: bool) -> Iterator[PreemptionBlock]:
 def _may_take(
     request: ReclaimRequest | None, placements: Placements, victims: Sequence[BoundPod] = ()
 ) -> bool:
-    """Return whether a plan would delay no gang that was promised a start."""
+    """Return whether a plan delays no gang that was promised a start."""
     if request is None or request.may_take is None:
         return True
     return request.may_take(request, [*placements.values()], victims)

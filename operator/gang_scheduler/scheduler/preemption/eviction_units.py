@@ -18,9 +18,9 @@ NO_PRIORITY: Final = -(2**31)
 
 
 ShareRank = tuple[int, Fraction]
-"""A sort key for how much a queue borrows: the queue that borrows more sorts first."""
+"""A sort key of the share that a queue borrows: the queue that borrows more sorts first."""
 NO_SHARE: Final[ShareRank] = (-1, Fraction(0))
-"""Less than all: no victim is of another queue, or there are no queues."""
+"""The lowest sort key: no victim is of another queue, or there are no queues."""
 
 
 Portion = GangKey | tuple[GangKey, str]
@@ -132,7 +132,7 @@ def work_of(pod: Pod, now: int, since: int = 0) -> int:
 
 
 def of_surplus(unit: EvictionUnit) -> EvictionUnit:
-    """Return surplus as it compares where there are queues: before any whole gang of its class."""
+    """Return the surplus with its rank among victims of queues: before whole gangs of its class."""
     unit.highest_priority = NO_PRIORITY
     unit.share = NO_SHARE
     return unit
@@ -277,7 +277,7 @@ class Tally:
         return over
 
     def _breaks(self, gang: GangKey, more: Mapping[Portion, int], going: int) -> int:
-        """Return 1 if so many more victims break a gang that was not broken, else 0."""
+        """Return 1 if this many more victims break a gang that was not broken, else 0."""
         return self._is_broken(gang, more, going) - self._is_broken(gang, NONE, 0)
 
     def _is_broken(self, gang: GangKey, more: Mapping[Portion, int], going: int) -> bool:

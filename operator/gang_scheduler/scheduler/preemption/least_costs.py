@@ -16,7 +16,10 @@ PRIORITIES, NUMBER = "priorities", "number"
 OVER, BROKEN, WORK, PODS = "over", "broken", "work", "pods"
 NO_ROWS: Final[IntArray] = np.zeros(0, dtype=np.int64)
 MOST_PAIRS: Final = 200_000
-"""How many pairs of nodes that share a gang are kept: else any may gain wherever one is cleared."""
+"""The most pairs of nodes with a common gang that are kept.
+
+With more pairs, clearing any node counts as a possible gain for every other node.
+"""
 ROUNDED: Final = 1e-4
 """Rounding errors of small sums are less than this."""
 
@@ -84,7 +87,7 @@ class LeastCosts:
             PODS: self._columns.pods,
             NUMBER: np.ones(len(there)),
         }
-        # No bound is above a whole number of pod-seconds for a rounding error, and few are below.
+        # Rounding never lifts a bound above a whole number of pod-seconds, and rarely lowers it.
         self._rounded_work = max(0.5, float(columns.work.sum()) * 1e-12)
         self._lines: dict[tuple[str, int | None], _Line] = {}
         self._largest = np.zeros((nodes, self._columns.used.shape[1]), dtype=np.int64)
@@ -136,7 +139,7 @@ class LeastCosts:
         return found + elsewhere[rows].astype(np.int64)
 
     def least(self, rows: IntArray, needed: IntArray, remaining: BoolArray) -> Least:
-        """Return the bounds for some rows, if at least this much must be freed on each.
+        """Return the bounds for some rows, if at least the `needed` amounts must be freed on each.
 
         `needed` is rows by resources; pods that are not `remaining` free nothing.
         """
@@ -151,7 +154,7 @@ class LeastCosts:
         line = self._line(PRIORITIES, resource)
         at, _ = _reached(line.used * left[line.order], starts, wanted)
         priorities = self._columns.priorities[line.order][at]
-        # However little a pod costs, so many must leave.
+        # At least this many pods must leave, however little each costs.
         number = np.ceil(self._in_parts(NUMBER, resource, left, starts, wanted) - ROUNDED)
         over, broken, work, pods = (
             np.maximum(
@@ -181,7 +184,7 @@ class LeastCosts:
         return found.clip(min=0)
 
     def _of_so_many(self, kind: str, left: BoolArray, starts: IntArray, number: IntArray) -> Shares:
-        """Return the least of a kind that is lost with this many pods of each node."""
+        """Return the least loss of a kind if this many pods of each node leave."""
         order = self._line(kind, None).order
         there = left[order]
         at, _ = _reached(there.astype(np.int64), starts, number)

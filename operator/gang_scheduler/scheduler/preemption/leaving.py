@@ -41,7 +41,7 @@ class Departures:
         self.room = merged([*self.room, *usage_of(victims, self._trial.nodes)])
 
     def preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
-        """Return a group as a preemptor that has this room."""
+        """Return a group as a preemptor for which the room of the departures is free."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
         preemptor.free(self.room)
         return preemptor
@@ -101,7 +101,7 @@ class NominatedRoom:
         self.keep([each for each in nominated if each.pod.nominated in trial.nodes.rows])
 
     def below(self, priority: int, queue: QueueRef | None = None) -> list[GangKey]:
-        """Return the gangs of lower priority that room is reserved for, of the same queue."""
+        """Return the gangs of lower priority in the same queue that room is reserved for."""
         found = [
             key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
         ]
@@ -127,13 +127,13 @@ class NominatedRoom:
         return released
 
     def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
-        """Reserve room again for gangs with no pod on these nodes; return the other gangs' pods."""
+        """Reserve room again for gangs without a pod on these nodes; return pods of other gangs."""
         displaced = {each.gang for each in released if each.pod.nominated in nodes}
         self.keep([each for each in released if each.gang not in displaced])
         return [each.pod for each in released if each.gang in displaced]
 
     def keep(self, nominated: Sequence[Nominated]) -> None:
-        """Reserve room again that was released."""
+        """Reserve room again that had been released."""
         if not nominated:
             return
         for each in nominated:

@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.trial import Share
 NOWHERE: Final = -1
 """The row of pods on nodes that do not exist."""
 MOST_QUESTIONS: Final = 256
-"""The results of this many questions are kept: of the latest ones."""
+"""The number of questions whose results are kept, the latest ones."""
 
 
 class Pool(NamedTuple):
@@ -40,9 +40,9 @@ class Pool(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """The gain in slots and the cost of an eviction set for one node; the gain is 0 if none exists.
+    """The gain in slots and the cost of an eviction set for one node; without a set the gain is 0.
 
-    `rows` are the node rows that this depends on.
+    `rows` are the node rows on which the result depends.
     """
 
     gain: int
@@ -108,7 +108,7 @@ class PotentialVictims:
         for place, each in enumerate(self.bound_pods):
             self._by_gang.setdefault(each.gang, []).append(place)
         self.put_in_order = 0
-        """How many pods were put in order of their costs: work that is to be counted."""
+        """The number of pods that were sorted by their costs, which counts as work."""
         self._on_row: dict[int, dict[Pool, list[BoundPod]]] = {}
         self._weighed: OrderedDict[Hashable, _Answers] = OrderedDict()
         self._changes = 0
@@ -140,7 +140,7 @@ class PotentialVictims:
         return found
 
     def freeing_quota(self) -> BoolArray:
-        """Return the mask of the remaining pods that free quota which the request lacks."""
+        """Return the mask of the remaining pods that free a quota in which the request is short."""
         return self._freeing & self.remaining
 
     @functools.cached_property
@@ -206,7 +206,7 @@ class PotentialVictims:
         return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
-        """Return the results for the same question, by row, that are valid with this much free."""
+        """Return the kept results for this question by row that are valid with this free room."""
         known = self._weighed.pop(question, None) or _Answers(free, {}, self._changes)
         changed = (known.free != free).any(axis=1) | (self._changed_last > known.at)
         if changed.any():
@@ -227,7 +227,7 @@ class PotentialVictims:
         work = np.bincount(self.gangs, self.work, minlength=1)
         beyond = (self.beyond() & ~self.chosen).astype(np.float64)
         over = np.bincount(self.gangs, beyond, minlength=1)
-        # A rigid gang leaves a node as a whole: it is one entry there.
+        # All pods of a rigid gang leave a node together, so they are one entry there.
         apart = len(sizes) + np.arange(len(rigid))
         keys = np.where(rigid, self.gangs, apart) * (len(self.nodes) + 1) + self.rows
         _, places, entries = np.unique(keys, return_index=True, return_inverse=True)
@@ -248,14 +248,14 @@ class PotentialVictims:
         return LeastCosts(columns, len(self.nodes))
 
     def _own_priorities(self) -> IntArray:
-        """Return the lowest priority that each pod can count with, also once others have left."""
+        """Return the lowest priority that each pod can count with, even after others have left."""
         steps = self.costs.steps
         at_first = zip(self.priorities.tolist(), self.bound_pods, strict=True)
         own = [price_of(each) if each.gang in steps else at for at, each in at_first]
         return np.array(own, dtype=np.int64)
 
     def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
-        """Return the mask of the bound pods that any of the selectors selects."""
+        """Return the mask of the bound pods that any of these selectors selects."""
         meant = np.array(
             [bool(pod_class.selected_by & selectors) for pod_class in self._pod_classes],
             dtype=np.bool_,

@@ -1,4 +1,4 @@
-"""The preemptor: a group that needs room, and the room that it has once victims have left."""
+"""The preemptor: a group that needs room, and its room after victims have left."""
 
 import copy
 import functools
@@ -32,7 +32,7 @@ from gang_scheduler.scheduler.units import PlacementUnit
 
 # A lower bound on the nodes that a preemptor needs, by plain counting, as victims leave some of
 # them. However members are placed, they need this many places for their smallest requests
-# (`placement.counting`). Only requests count here, and which nodes are open to the members.
+# (`placement.counting`). Only requests count here, and the set of nodes open to the members.
 
 Shares = NDArray[np.float64]
 """Parts of places."""
@@ -60,7 +60,7 @@ class Needs:
         self._open = open_to[:, rows]
 
     def places(self, free: IntArray) -> IntArray:
-        """Return the places of each floor on each of the rows, with this much free on the rows."""
+        """Return the places of each floor on each of the rows, if the rows have this free room."""
         return places(self._least, free, self._open)
 
     def parts(self, used: IntArray) -> Shares:
@@ -73,7 +73,7 @@ class Needs:
         return found
 
     def lacking(self, there: IntArray) -> IntArray:
-        """Return how many places each floor lacks; 0 or less where there are enough."""
+        """Return the number of places that each floor lacks; 0 or less if there are enough."""
         lacking: IntArray = self.needed - there.sum(axis=1)
         return lacking
 
@@ -142,7 +142,7 @@ Placements = dict[PlacementUnit, Placement]
 
 
 class Preemptor:
-    """The quorums of a group's units, and the room that there is once leaving pods have left."""
+    """The quorums of a group's units, and the free room after the leaving pods have left."""
 
     def __init__(self, units: Sequence[PlacementUnit], trial: Trial, profile: Profile) -> None:
         self.units = units
@@ -152,7 +152,7 @@ class Preemptor:
 
     @functools.cached_property
     def classes(self) -> Mapping[PodClass, int]:
-        """How many of the members that must start together are of each class."""
+        """The number of members of each class that must start together."""
         members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
         return Counter(pod.pod_class for pod in members)
 
@@ -177,7 +177,7 @@ class Preemptor:
 
     @functools.cached_property
     def is_plain(self) -> bool:
-        """Counting says exactly whether all members fit: one class that asks for resources only."""
+        """Whether counting is exact: the members are one class that asks only for resources."""
         unit = self.units[0]
         if len(self.classes) > 1 or len(self.units) > 1 or unit.bound_members or unit.sliced:
             return False
@@ -187,7 +187,7 @@ class Preemptor:
     def asks_only_for_resources(self) -> bool:
         """Whether no member asks for more than room, such as for affinity to pods of others."""
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
-        # Spare nodes are no nodes for counting either: `open_rows` are without them.
+        # Spare nodes do not count either: `open_rows` does not contain them.
         others = [each for each in alone if each.obstacle != spare_nodes.obstacle]
         return all(
             sum(each.concerns(pod_class, self.trial) for each in others) == 1
@@ -196,7 +196,7 @@ class Preemptor:
 
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:
-        """The selectors of pods that members may need in place, by their affinity or spread."""
+        """The selectors of pods that must stay for the affinity or spread of members."""
         pod_affinity = [
             pod_class.pod_affinity
             for pod_class in self.classes
@@ -207,14 +207,14 @@ class Preemptor:
         return frozenset(wanted | spread)
 
     def is_in_the_way(self, pod_class: PodClass) -> bool:
-        """Return whether pods of a class may keep members away by more than the room they take."""
+        """Return whether pods of a class keep members away by more than their requests."""
         pod_affinity = pod_class.pod_affinity
         avoids = pod_affinity is not None and bool(pod_affinity.anti)
         return avoids or bool(pod_class.host_ports) or bool(pod_class.selected_by & self._counted)
 
     @functools.cached_property
     def _counted(self) -> frozenset[PodSelector]:
-        """The selectors of pods that decide where members may be."""
+        """The selectors of all pods whose presence decides where members may be."""
         asked = [each.pod_affinity for each in self.classes if each.pod_affinity is not None]
         avoided = {term.selector for each in asked for term in each.anti}
         return self.leans_on | avoided
@@ -225,7 +225,7 @@ class Preemptor:
         return fit_if_empty(self.largest_class[0], self.trial, self.profile)
 
     def lacking_resources(self) -> frozenset[str]:
-        """Return the resources that are short; all requested ones if none is short by itself.
+        """Return the resources that are short; all requested resources if no single one is short.
 
         None if all members fit.
         """
@@ -237,7 +237,7 @@ class Preemptor:
         return frozenset(short or [names[column] for column in columns])
 
     def _has_enough_of(self, column: int) -> bool:
-        """Return whether all members fit in some domain as far as one resource counts."""
+        """Return whether all members fit in some domain if only one resource counts."""
         least = np.zeros_like(self.floors.least)
         least[:, column] = self.floors.least[:, column]
         there = places(least, self.trial.free, self.open_to)
@@ -250,16 +250,16 @@ class Preemptor:
         return bool((np.array(sums) >= needed).all(axis=0).any())
 
     def free_without(self, freed: IntArray) -> IntArray:
-        """Return the free resources once this much more is freed, nodes by resources."""
+        """Return the free resources after `freed` is added, nodes by resources."""
         return self.trial.free + freed
 
     @property
     def looks_to_place(self) -> int:
-        """How many looks it takes to place all members once."""
+        """The number of looks that placing all members once takes."""
         return looks(len(self.trial.nodes), len(self.classes))
 
     def place(self, within: int | None) -> Placements | None:
-        """Place all members on the trial, or none; in one domain where the units must gather.
+        """Place all members on the trial, or none; in one domain if the units must gather.
 
         As in `quorums`, a unit that found no place beside the others is placed first next time.
         """
@@ -270,7 +270,8 @@ class Preemptor:
             return None
         units = self.units
         for number in range(len(units)):
-            # A group may have hundreds of gangs. One order more than as they come is always tried.
+            # A group may have hundreds of gangs. At least one order besides the given one is
+            # always tried.
             if number > 1 and not self.trial.effort.may_begin():
                 return None
             found = self._place_in_order(units, within)
@@ -280,7 +281,7 @@ class Preemptor:
         return None
 
     def _has_enough(self, free: IntArray) -> bool:
-        """Return whether as much is free on all nodes together as all members request."""
+        """Return whether all nodes together have enough free room for all requests."""
         there = free[self.open_to.any(axis=0)].clip(min=0)
         # The sums may exceed 64 bits, since nodes may claim any amount.
         sums = there.sum(axis=0, dtype=np.float64)
@@ -295,7 +296,7 @@ class Preemptor:
     def _place_in_order(
         self, units: Sequence[PlacementUnit], within: int | None
     ) -> Placements | PlacementUnit:
-        """Place all units, or none and return the unit that found no place."""
+        """Place all units; or place none, and return the unit that found no place."""
         self.trial.effort.spend(self.looks_to_place)
         placements = {}
         with self.trial.all_or_nothing() as attempt:
@@ -317,20 +318,20 @@ class Preemptor:
             self.trial.release(share)
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
-        """Return whether all members fit once this room is free, too. Changes nothing."""
+        """Return whether all members fit once this room is free as well. Changes nothing."""
         if self.is_counted:
             self.trial.effort.spend(looks(len(self.trial.nodes)))
             return self._has_places(room)
         return self.placed(room, within) is not None
 
     def placed(self, room: Iterable[Share], within: int | None) -> Placements | None:
-        """Return where all members fit once this room is free, too. Changes nothing."""
+        """Return the placement of all members once this room is free as well. Changes nothing."""
         with self.trial.all_or_nothing():
             self.free(room)
             return self.place(within)
 
     def stays(self, placements: Placements, room: Iterable[Share]) -> bool:
-        """Return whether members may be where they are placed once only this room is free, too."""
+        """Return whether members may stay where they are placed if only this room becomes free."""
         number = sum(len(each.shares) for each in placements.values())
         self.trial.effort.spend(looks(len(self.trial.nodes), number))
         with self.trial.all_or_nothing():
@@ -356,7 +357,7 @@ class Preemptor:
         return self.is_plain and self.units[0].scope is None
 
     def _has_places(self, room: Iterable[Share]) -> bool:
-        """Return whether the nodes have places enough once this room is free, too."""
+        """Return whether the nodes have enough places once this room is free as well."""
         nodes, free = self.trial.nodes, self.trial.free.copy()
         for share in room:
             free[share.rows] += share.counts[:, np.newaxis] * nodes.vector(share.pod_class.requests)
@@ -364,7 +365,7 @@ class Preemptor:
         return int(there.sum()) >= self.units[0].quorum
 
     def offers(self) -> Offers | None:
-        """Return the offers of domains to the first unit that fits in none of them."""
+        """Return the offers of domains to the first unit that fits into none."""
         if all(unit.scope is None for unit in self.units):
             return None
         with self.trial.all_or_nothing():
@@ -378,7 +379,7 @@ class Preemptor:
 
 
 class Nominee(Preemptor):
-    """A group that stays on the nodes that its members are nominated to."""
+    """A group that stays on the nodes to which its members are nominated."""
 
     def __init__(
         self,
@@ -406,7 +407,7 @@ class Nominee(Preemptor):
 
     @functools.cached_property
     def is_plain(self) -> bool:
-        """Counting does not know on which node each member must be."""
+        """Whether counting tells exactly if all members fit: never, as each member has its node."""
         return False
 
     def place(self, within: int | None) -> Placements | None:  # noqa: ARG002 - the nodes are known.
@@ -420,11 +421,10 @@ def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
     return shares((t.pod.pod_class, rows[t.pod.node]) for t in victims if t.pod.node in rows)
 
 
-# The number of members of one class that would fit on some nodes, as victims leave them one by
-# one.
+# The number of members of one class that fit on some nodes, updated as victims leave.
 
 MOST: Final = 1_000_000
-"""Slots a node of pods that ask for nothing."""
+"""The slots of each node for pods that ask for nothing."""
 
 
 class Slots:
@@ -450,7 +450,7 @@ class Slots:
         return int(self.slots.sum())
 
     def at(self, rows: IntArray, free: IntArray) -> IntArray:
-        """Return the slots of nodes with this much free on them."""
+        """Return the slots of nodes that have this free room."""
         if not len(self._asked):
             return np.where(self._open[rows], MOST, 0)
         times = free[:, self._asked] // self.request[self._asked]
@@ -458,20 +458,20 @@ class Slots:
         return slots
 
     def clears(self, row: int, freed: IntArray) -> bool:
-        """Return whether a node has one more slot with this much more free on it."""
+        """Return whether this additional free room makes one more slot on a node."""
         if not len(self._asked) or not self._open[row]:
             return False
-        # A row alone, and often: at() would take three times as long.
+        # This is for one row, and runs often: at() would take three times as long.
         times = (self.free[row] + freed)[self._asked] // self.request[self._asked]
         return bool(times.min() > self.slots[row])
 
     def gain(self, units: Sequence[EvictionUnit], sign: int = 1) -> int:
-        """Return how many slots more there are without units; with the sign -1, with them back."""
+        """Return how many slots evicting units adds; with the sign -1, putting them back."""
         rows, used = eviction_units_usage_of(units, self.nodes)
         return int((self.at(rows, self.free[rows] + sign * used) - self.slots[rows]).sum())
 
     def total_with(self, spared: Sequence[EvictionUnit]) -> int:
-        """Return how many slots there would be with the spared units back."""
+        """Return the number of slots after the spared units are put back."""
         return self.total + self.gain(spared, sign=-1)
 
     def copy(self) -> "Slots":
@@ -481,15 +481,15 @@ class Slots:
         return other
 
     def with_more(self, freed: IntArray) -> IntArray:
-        """Return the slots that there would be with this much more free, nodes by resources."""
+        """Return the slots after this much more is freed, nodes by resources."""
         return self._on_all(self.free + freed)
 
     def needed_for_one_more(self, rows: IntArray) -> IntArray:
-        """Return the least to free on nodes for one more slot, rows by resources."""
+        """Return the least amounts to free on nodes for one more slot, rows by resources."""
         return self.request * (self.slots[rows] + 1)[:, np.newaxis] - self.free[rows]
 
     def without(self, leaving: Iterable[Share]) -> IntArray:
-        """Return the slots that there would be without the `leaving` pods."""
+        """Return the slots after the `leaving` pods are gone."""
         free = self.free.copy()
         for share in leaving:
             used = self.nodes.vector(share.pod_class.requests)

@@ -76,13 +76,13 @@ class Judge:
         return self._lacking[key]
 
     def freed(self, unit: EvictionUnit) -> Mapping[FlavorResource, int]:
-        """Return the charge of a unit."""
+        """Return the charges of a unit to its queue."""
         return self.running[unit.gang].charge_of(unit.uids)
 
     def frees_quota(self, bound_pod: BoundPod) -> bool:
         """Return whether a pod is charged any of the lacking resources."""
         charge = self.running[bound_pod.gang].charges[bound_pod.pod.uid]
-        # Pods alike have one charge, and there are many pods.
+        # Equal pods have the same charge, and there are many pods.
         if id(charge) not in self._frees:
             self._frees[id(charge)] = any(charge.get(key, 0) > 0 for key in self.reclaim.short)
         return self._frees[id(charge)]
@@ -93,7 +93,7 @@ class Judge:
         return None if judged.illegal else judged.classes
 
     def judged(self, victims: Victims) -> Judgement:
-        """Return the classes of victims, and the gangs that must not go with the others."""
+        """Return the classes of victims, and the gangs that may not go together with the others."""
         key = frozenset(victims)
         if key not in self._judged:
             parts = self._parts(victims)
@@ -108,7 +108,7 @@ class Judge:
         return self.reclaim.borrows(self._charged(victims))
 
     def yielding(self, victims: Victims, classes: Classes) -> Classes:
-        """Return the gangs that go as a whole, with their classes."""
+        """Return the gangs that are evicted as a whole, with their classes."""
         gangs = by_gang(victims.values())
         return {gang: classes[gang] for gang, some in gangs.items() if self._breaks(some)}
 
@@ -133,7 +133,7 @@ class Judge:
         return [Part(running, running.charge_of(some)) for running, some in gangs]
 
     def _parts(self, victims: Victims) -> list[Part]:
-        """Return victims as they go: broken gangs as a whole, surplus pod by pod."""
+        """Return victims in the parts that leave: broken gangs as a whole, surplus pod by pod."""
         found = []
         for gang, some in by_gang(victims.values()).items():
             running = self.running[gang]
@@ -146,7 +146,7 @@ class Judge:
         return found
 
     def _quorum_of(self, running: RunningInQueue, members: Sequence[BoundPod]) -> Charge | None:
-        """Return the charge of the quorum of a gang evicted as a whole; None without surplus."""
+        """Return the charge of the quorum of a gang that goes as a whole; None without surplus."""
         if self.costs is None:
             return None
         numbers = self.costs.numbers(members)
@@ -166,7 +166,7 @@ class Judge:
 
     @contextmanager
     def draining(self) -> Iterator["Draining"]:
-        """Let units leave one by one; all are back in the end."""
+        """Let units leave one by one inside the context; all are put back at its end."""
         drained = Draining(self, self._quota)
         try:
             yield drained
@@ -174,7 +174,7 @@ class Judge:
             drained.restore()
 
     def traits(self, unit: EvictionUnit) -> tuple[Hashable, ...]:
-        """Return the traits of a unit that matter in addition to its room and its price."""
+        """Return the traits of a unit that matter besides its room and its price."""
         running, request = self.running[unit.gang], self.reclaim.request
         charge = frozenset(running.charge_of(unit.uids).items())
         ours, theirs = request.created_at, running.known.created_at
@@ -214,7 +214,7 @@ class Judge:
         )
 
     def _left_over(self, victims: Victims) -> int:
-        """Return how much of the shortage is freed: the less beyond the need, the better."""
+        """Return the part of the shortage that is freed; less beyond the need is better."""
         reclaim = self.reclaim
         resources = reclaim.resources.union(key.resource for key in reclaim.short)
         freed = 0
@@ -246,7 +246,7 @@ class Draining:
         self.taken.append((unit.gang, freed))
 
     def rank(self, unit: EvictionUnit) -> ShareRank:
-        """Return how the queue of a unit compares now: less where it borrows more."""
+        """Return the sort key of the unit's queue now: less if the queue borrows more."""
         accounts = self._quota.forest.accounts
         row = accounts.promises.trees.rows[self._judge.running[unit.gang].ref]
         return ranked(borrowed_share(accounts.now(row)))
@@ -264,7 +264,7 @@ def _highest(victims: Victims, classes: Classes) -> int:
 
 
 def ranked(share: Share) -> ShareRank:
-    """Return a share so that the larger one comes first: less is better among costs."""
+    """Return a share as a sort key: the larger share comes first."""
     return (0 if share.is_infinite else 1, -share.number)
 
 

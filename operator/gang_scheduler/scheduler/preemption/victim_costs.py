@@ -36,7 +36,7 @@ class SurplusSteps:
     """The steps of each gang that has some, in the order of their eviction."""
 
     def __init__(self, bound_pods: BoundPods, may_go: Callable[[BoundPod], bool]) -> None:
-        """Find the steps; none from that on with a pod that must stay."""
+        """Find the steps; a pod that must stay ends the steps of its gang."""
         uids = {uid: gang for gang, steps in bound_pods.steps.items() for s in steps for uid in s}
         pods = {each.pod.uid: each for each in bound_pods.pods if each.pod.uid in uids}
         self._steps: dict[GangKey, list[Step]] = {}
@@ -56,7 +56,7 @@ class SurplusSteps:
         return gang in self._steps
 
     def number(self, gang: GangKey) -> int:
-        """Return how many pods a gang has in steps."""
+        """Return the number of pods of a gang that are in steps."""
         return sum(map(len, self._steps[gang]))
 
     def place(self, bound_pod: BoundPod) -> int | None:
@@ -68,7 +68,7 @@ class SurplusSteps:
         return [each for step in self._steps[gang][: place + 1] for each in step]
 
     def with_all(self, gang: GangKey, pods: Collection[BoundPod]) -> list[BoundPod] | None:
-        """Return all pods that go with these; None if these go only with the whole gang."""
+        """Return all pods that go with these; None if only the whole gang can go."""
         places = [self.place(each) for each in pods]
         known = [each for each in places if each is not None]
         return None if len(known) < len(places) else self.up_to(gang, max(known, default=-1))
@@ -117,7 +117,7 @@ class VictimCosts:
     ) -> None:
         """Only pods of at most the priority `below` may be evicted; `now` is in seconds.
 
-        `standings` are how gangs compare where there are queues.
+        `standings` are the ranks of gangs among victims where there are queues.
         """
         self._below = below
         self._standings = standings
@@ -153,13 +153,13 @@ class VictimCosts:
         return bool(self._standings)
 
     def name(self, gang: GangKey) -> tuple[object, ...]:
-        """Return the sort key of a gang's name among all sources; without queues all are alike."""
+        """Return the sort key of a gang's name among all sources; always equal without queues."""
         return self._standings.get(gang, NO_STANDING).name[:2]
 
     def leave(self, victims: Collection[BoundPod]) -> set[GangKey]:
         """Record that victims have left, with all members of their gangs that must go with them.
 
-        Return the gangs that cost otherwise from now on.
+        Return the gangs whose cost has changed.
         """
         gone = {each.pod.uid for each in victims}
         gangs = {each.gang for each in victims}
@@ -186,7 +186,7 @@ class VictimCosts:
 
     @functools.cached_property
     def _under(self) -> Mapping[str, set[GangKey]]:
-        """The gangs with pods under each budget."""
+        """The gangs with pods under each PodDisruptionBudget."""
         found: defaultdict[str, set[GangKey]] = defaultdict(set)
         for gang, members in self._gangs.items():
             for budget in (budget for each in members for budget in each.budgets):
@@ -215,7 +215,7 @@ class VictimCosts:
         return any(self.surplus_of(each) for each in self.members(gang))
 
     def is_broken(self, numbers: Mapping[Portion, int]) -> bool:
-        """Return whether a gang falls below its minMember without this many of its members."""
+        """Return whether a gang falls below its minMember if it loses this many members."""
         return any(number > self._surplus.get(each, 0) for each, number in numbers.items())
 
     def numbers(self, bound_pods: Iterable[BoundPod]) -> Mapping[Portion, int]:
@@ -235,7 +235,7 @@ class VictimCosts:
         return self._lost[bound_pod.gang] or self.surplus_of(bound_pod) > 0
 
     def goes_with(self, bound_pod: BoundPod) -> list[BoundPod] | None:
-        """Return a pod of surplus with all that must go before it; None for a pod that is none."""
+        """Return a surplus pod with all pods that must go before it; None for any other pod."""
         if bound_pod.gang in self.steps:
             return self.steps.with_all(bound_pod.gang, [bound_pod])
         return [bound_pod] if self.surplus_of(bound_pod) > 0 else None
@@ -260,7 +260,7 @@ class VictimCosts:
         return not bound_pod.pod.chosen and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
-        """Return victims with all pods that must go with them; None if any of these must stay."""
+        """Return victims with all pods that must go with them; None if one of them must stay."""
         closed = dict(victims)
         for portion, number in self.numbers(victims.values()).items():
             gang = gang_of(portion)
@@ -320,10 +320,10 @@ class VictimCosts:
     def most_valuable_first(
         self, units: Iterable[EvictionUnit], gone: Mapping[Portion, int] = NONE
     ) -> list[EvictionUnit]:
-        """Return units split into parts that can be spared apart, the most valuable first.
+        """Return units split into parts that can be spared separately, the most valuable first.
 
-        Ordered by budget, priority, whether evictions could end a Job, size of the gang and age.
-        `gone` are further victims by portion.
+        They are ordered by budget, priority, the danger that evictions end a Job, size of the gang,
+        and age. `gone` are further victims by portion.
         """
         groups: dict[GangKey, list[EvictionUnit]] = {}
         for each in units:
@@ -383,5 +383,5 @@ def _may_go(bound_pod: BoundPod, below: int) -> bool:
 
 
 def price_of(bound_pod: BoundPod) -> int:
-    """Return the priority that counts: a pod that was chosen as a victim already costs nothing."""
+    """Return the priority that counts: a pod that was already chosen as a victim costs nothing."""
     return NO_PRIORITY if bound_pod.pod.chosen else bound_pod.priority

@@ -27,10 +27,10 @@ from gang_scheduler.scheduler.units import PlacementUnit
 NO_GANGS: Final[frozenset[GangKey]] = frozenset()
 
 PODS_A_LOOK: Final = 2
-"""How many potential victims are looked at in the time of a look."""
+"""Looking at this many potential victims takes as long as one look."""
 
 MOST_LOOKS: Final = 1_500
-"""Looks that all potential victims of one gang count as at most."""
+"""The most looks that all potential victims of one gang count as."""
 
 _VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
 """The highest priority to evict, the gangs that are spared, and the pods that are spared."""
@@ -58,7 +58,7 @@ class VictimPools:
         own = self.own(group)
         key = below, own, self._leant_on
         if key not in self._by_priority:
-            # Priorities only fall from one group to the next.
+            # Later groups have the same or a lower priority.
             self._by_priority = {
                 key: each for key, each in self._by_priority.items() if key[0] == below
             }
@@ -89,7 +89,7 @@ class VictimPools:
         if not judge.running:
             return None
         members = [each for gang in judge.running for each in reclaim_requests.members(gang)]
-        # Never so much that the search itself could not begin.
+        # The cost stays so low that the search itself can begin.
         self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
         spared = _sparing(
             self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
@@ -106,12 +106,12 @@ class VictimPools:
             potential.leave(victims)
 
     def spare(self, nominations: Sequence[Bind]) -> None:
-        """Note room that is reserved: the pods that its members must have near have to stay."""
+        """Note reserved room: pods to which its members have affinity must stay."""
         self._leant_on |= _affinities(nominations)
 
     def own(self, group: GangGroup) -> frozenset[GangKey]:
         """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
-        # Most gangs are groups by themselves, and need not be looked for among all on nodes.
+        # Most gangs are alone in their group, and need no search among all gangs on nodes.
         return group.declared & self._bound if group.declared else NO_GANGS
 
     @functools.cached_property
@@ -135,7 +135,7 @@ def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
 def _sparing(
     own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
 ) -> BoundPods:
-    """Return the bound pods, none evictable of the preemptor's own group or of `leant_on`."""
+    """Return the bound pods, with the own group and pods that `leant_on` selects protected."""
     if not own and not leant_on:
         return bound_pods
     spared = (

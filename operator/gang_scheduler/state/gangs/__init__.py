@@ -1,1 +1,1 @@
-"""Gangs: their members, their groups, and whether a cycle tries them. Open `gang_info` first."""
+"""Gangs: their members, their groups, and their turn to be tried. Open `gang_info` first."""

@@ -1,4 +1,4 @@
-"""How far a gang has come: its present attempt to run, and since when it has a quorum."""
+"""The progress of a gang: its present attempt to run, and the age of its quorum."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,7 +13,7 @@ from gang_scheduler.state.gangs.observed import NO_SPEC, Observed, Version
 from gang_scheduler.workloads import table
 
 SAME_ATTEMPT_SECONDS = 10
-"""Members of one attempt are created together, in about this time."""
+"""Members of one attempt are created within about this time."""
 
 
 class Transition(NamedTuple):
@@ -66,7 +66,7 @@ class Attempt:
         return Transition(self.was_whole and not was_whole, after != before)
 
     def become_whole(self) -> bool:
-        """Note that a quorum is bound, before the watch shows it; return whether that is news."""
+        """Note that a quorum is bound before the watch shows it; return whether this is news."""
         was_whole = self.was_whole
         self._set_whole(is_whole=True)
         return not was_whole
@@ -77,11 +77,11 @@ class Attempt:
         self.quorum_since = self.quorum_since or gang_spec.quorum_since
 
     def placed(self) -> None:
-        """Note that this process binds members: from now on it knows more than is written."""
+        """Note that this process binds members, so that it knows more than the status."""
         self.written = False
 
     def spare(self, members: Mapping[str, int]) -> None:
-        """Note how many members of each role are not run any more."""
+        """Note the number of members of each role that are not run again."""
         if members != self.spared:
             self.spared = members
             self._version.changed()
@@ -125,9 +125,9 @@ class Attempt:
         return (pod for pod in members if pod.terminal and pod.uid not in self.past)
 
     def surplus_of(self, bound: Mapping[str, int]) -> dict[str, int]:
-        """Return how many of the bound members the gang can lose of each role and still be whole.
+        """Return for each role the number of bound members that the gang can spare and stay whole.
 
-        `bound` counts them by role; of a gang without roles the only one is "".
+        `bound` counts the members by role; in a gang without roles the only role is "".
         """
         spec = self._observed.spec
         # Without an object that describes the gang, its spare members are unknown.
@@ -140,7 +140,7 @@ class Attempt:
         return {role: max(0, n - needed.get(role, n)) for role, n in bound.items()}
 
     def succeeded_wholly(self) -> bool:
-        """Return whether nothing more of the gang is to be run."""
+        """Return whether all of the gang has run, and succeeded."""
         spec = self._observed.spec
         if spec is None:
             return False
@@ -167,7 +167,7 @@ class Attempt:
         return progress(one_of_each(self._observed.living)) is unfinished
 
     def _begin(self) -> None:
-        """Count no member of this attempt that ended before: none runs, and some wait."""
+        """Count no member that had ended before this attempt: members wait, and none runs."""
         # A run that goes on never repeats members that have succeeded.
         past = frozenset[str]()
         if not self._observed.all_live:
@@ -196,7 +196,7 @@ class Attempt:
             self._version.changed()
 
     def _confirmed(self, living: Sequence[Pod]) -> list[Pod]:
-        """Return the members that run, or have succeeded with these."""
+        """Return the members that run, and members that succeeded in the same attempt."""
         running = [pod for pod in one_of_each(living) if pod.node and not pod.assumed]
         return running if self._observed.all_live else running + self._succeeded_with(living)
 
@@ -206,14 +206,14 @@ class Attempt:
         return len(self._succeeded_since(oldest))
 
     def _succeeded_with(self, living: Sequence[Pod]) -> list[Pod]:
-        """Return the members that have succeeded in one attempt with these: of about their age."""
+        """Return the members that succeeded in the same attempt, which have about the same age."""
         began = (
             min((pod.created_at for pod in one_of_each(living)), default=0) - SAME_ATTEMPT_SECONDS
         )
         return self._succeeded_since(began)
 
     def _succeeded_since(self, oldest: float) -> list[Pod]:
-        """Return members, created at `oldest` or later, that have succeeded in this attempt."""
+        """Return members that have succeeded in this attempt, and were created since `oldest`."""
         done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
         return [pod for pod in done if pod.created_at >= oldest]
 
@@ -223,7 +223,7 @@ class Attempt:
         if progress is plan_annotations.Progress.FINISHED:
             self._set_whole(is_whole=True)
         elif progress is plan_annotations.Progress.UNFINISHED:
-            # A status may be of an earlier attempt: a process that crashed has not updated it.
+            # The status may describe an earlier attempt, if a process crashed before updating it.
             since = (self._observed.spec or NO_SPEC).scheduled_at
             is_of_this = not since or since >= plan_annotations.began_at(living)
             self._set_whole(is_whole=self.was_whole and is_of_this)
@@ -231,7 +231,7 @@ class Attempt:
 
 def _has_done_its_part(ended: Pod, runs: AbstractSet[str]) -> bool:
     """Return whether a member has done its part of a run that still has others to run."""
-    # A second Job of that name is a second run, and must be whole again.
+    # A second Job of the same name is a second run, and must be whole again.
     return ended.phase is PodPhase.SUCCEEDED and not ended.deleting and ended.run in runs
 
 
@@ -263,15 +263,15 @@ class QuorumAge:
 
     @property
     def complete_at(self) -> float:
-        """When the last member of the quorum was created, in seconds since the epoch.
+        """The creation of the last member of the quorum, in seconds since the epoch.
 
-        0 where nothing tells it: without a quorum, without times, and for members that the
-        controller of a workload creates.
+        0 if it is unknown: without a quorum, without times, and for members that the controller of
+        a workload creates.
         """
         return self._since or 0
 
     def settle(self, *, evicted: bool) -> None:
-        """Bring it in line with the members. Linear in members; sorts only to fix the time again.
+        """Update the moment from the members. Linear in members; sorts only to fix the time again.
 
         `evicted`: the gang has lost members to another one, and is not whole again.
         """
@@ -312,12 +312,12 @@ class QuorumAge:
             return
         kept = evicted or has_node or self._returns
         kept = kept or (summary.oldest is not None and summary.earliest <= since)
-        # One that asks for more members is another demand.
+        # An object that asks for more members is a new demand.
         if not kept or self._attempt.needed > self._needed:
             self._since = None
 
     def _last_of_quorum(self, living: Sequence[Pod]) -> float:
-        """Return when the last of the oldest members that are a quorum was created."""
+        """Return the creation of the last of the oldest members that make a quorum."""
         if type(living) is VirtualPods:
             return max(map(_created, living.prototypes), default=0)
         roles = self._attempt.roles
@@ -332,5 +332,5 @@ class QuorumAge:
 
 
 def _created(pod: Pod) -> float:
-    # A manifest without a time makes nothing younger.
+    # A member without a creation time does not make the quorum younger.
     return pod.created_at if pod.dated else 0

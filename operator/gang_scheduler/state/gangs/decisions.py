@@ -1,6 +1,6 @@
 """Decisions on gangs and their outcomes: verdicts, bindings, preemptions.
 
-All of it is noted with the gangs, with why and until when they wait.
+Each gang's record keeps the decision, the reason and the end of its wait.
 """
 
 from collections.abc import Collection, Iterable
@@ -49,11 +49,11 @@ class Decisions:
         self._queue.changed.add(key)
 
     def grown(self, placed: Placed, now: int) -> None:
-        """Note that members of a gang are being bound, and whether it grows by that."""
+        """Note that members of a gang are being bound, and grow the gang if it is elastic."""
         self._queue.info(placed.gang.key).scaling.grow((bind.pod.uid for bind in placed.binds), now)
 
     def shrunk(self, victims: Iterable[BoundPod], now: int) -> None:
-        """Note which members gangs lose by a decision that is carried out."""
+        """Note the members that gangs lose by a decision that is carried out."""
         by_gang: dict[GangKey, list[str]] = {}
         for each in victims:
             by_gang.setdefault(each.gang, []).append(each.pod.uid)
@@ -62,7 +62,7 @@ class Decisions:
                 self._queue.changed.add(key)
 
     def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> None:
-        """Note why a gang waits, and when to try again if nothing happens before.
+        """Note why a gang waits, and when to try again if no event comes before.
 
         `soon`: the same try may succeed if other gangs are not tried before it.
         """
@@ -96,7 +96,7 @@ class Decisions:
     def _try_again(
         self, info: GangInfo, refusal: Refused, deadline: int | None, now: int, *, soon: bool
     ) -> None:
-        """Note when a gang is to be tried again if nothing happens before."""
+        """Set the moment when a gang is tried again if no event comes before."""
         key, cause = info.key, refusal.cause
         overrun = self._queue.reservations.first_overrun(key, now)
         if soon or refusal.reason in WITH_BACKOFF or isinstance(cause, DelaysReserved):
@@ -126,13 +126,13 @@ class Decisions:
             self._queue.retries.no_later(key, held_until, now)
 
     def nominated(self, preemption: Preemption) -> None:
-        """Note which gang another one is let pass that waits for room to be made."""
+        """Note the gang before which another gang will start that waits for room to be made."""
         if preemption.backfilled is not None:
             for gang in preemption.gangs:
                 self._queue.info(gang.key).passes = preemption.backfilled.ahead_of
 
     def planned(self, placed: Placed) -> None:
-        """Note which gang a suspended one is let pass: it counts once its pods are bound."""
+        """Note the gang before which a suspended gang will start, once its pods are bound."""
         if placed.backfilled is not None:
             self._queue.info(placed.gang.key).passes = placed.backfilled.ahead_of
 
@@ -158,7 +158,7 @@ class Decisions:
         self._queue.changed.add(info.key)
 
     def confirmed(self, key: GangKey) -> None:
-        """Note that the API server shows the node of a member: from then on it can be evicted."""
+        """Note that the API server shows the node of a member, which can be evicted from now on."""
         info = self._infos.get(key)
         if info is not None and not info.observed.is_being_bound:
             self._queue.quota_waits.runs(key)
@@ -173,7 +173,7 @@ class Decisions:
             self._became_whole(info)
 
     def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
-        """Note that members were bound that their gang does not wait for."""
+        """Note that members were bound for which their gang does not wait."""
         info = self._infos.get(gang.key)
         if info is None:
             return
@@ -187,7 +187,7 @@ class Decisions:
             self._queue.queueing_hints.note(info, None)
 
     def bind_failed(self, refusal: Refused, now: int) -> None:
-        """Note why a binding failed; and do not try again at once, it may fail again."""
+        """Note why a binding failed, and pause before the next try, which may fail again."""
         key = refusal.gang.key
         info = self._infos.get(key)
         if info is not None:
@@ -198,7 +198,7 @@ class Decisions:
             self._queue.retries.after_failed_bind(key, now, self._queue.deadlines.of(info), most)
 
     def failed_binds(self, key: GangKey) -> int:
-        """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
+        """Return the number of bindings of a gang that failed in a row; it counts up to 5."""
         return self._queue.retries.failed_binds(key)
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:
@@ -211,7 +211,7 @@ class Decisions:
             info.volume_waits.hold(joins=joins)
 
     def held(self, refusal: Refused) -> None:
-        """Note which claims a gang waits for that is held."""
+        """Note the claims that keep a gang waiting while it holds room."""
         info = self._infos.get(refusal.gang.key)
         if info is None or not info.volume_waits.number:
             return
@@ -221,7 +221,7 @@ class Decisions:
             self._queue.changed.add(info.key)
 
     def let_go(self, key: GangKey, *, joins: bool = False) -> None:
-        """Note that members wait for claims no more, for better or worse, and look at all again."""
+        """Note that members no longer wait for claims, and try the gang again."""
         info = self._infos.get(key)
         if info is None or not info.volume_waits.let_go(joins=joins):
             return
@@ -257,16 +257,17 @@ class Decisions:
                 self._queue.to_try.add(key)
 
     def preempted(self, key: GangKey, by: str) -> None:
-        """Note which gang members of this one are evicted for, until it is whole again."""
+        """Note the gang for which members of this one are evicted, until it is whole again."""
         info = self._infos.get(key)
         if info is not None:
             info.preempted.begin(by)
             self._queue.changed.add(key)
 
     def _became_whole(self, info: GangInfo) -> None:
-        """Note it at once: by the time the watch shows it, a member may already be gone again."""
+        """Note it at once: before the watch shows it, a member may be gone again."""
         if info.attempt.become_whole():
-            # It holds back no other gang of its group any more, and the cycle will see no news.
+            # The gang holds back no other gang of its group any more. The cycle would not notice
+            # this.
             mates = self._queue.grouping.bound_members(info.key)
             waiting = (key for key in mates if not self._infos[key].attempt.was_whole)
             self._queue.to_try.update(waiting)

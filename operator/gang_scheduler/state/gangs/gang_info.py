@@ -1,4 +1,4 @@
-"""All that is known of one gang: observations, and a record for each matter with a history."""
+"""The record of one gang: its observed objects, and one record for each concern with a history."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -55,11 +55,11 @@ class Losses:
 
 
 class Scaling:
-    """The last change of size: `size` workers then, `by` more than before, and why.
+    """The last change of size: `size` workers after it, `by` more than before, and the reason.
 
     `changed_at` is in seconds since the epoch; None for a gang that has not started, or has no
-    member on a node any more. `reason` is None where it is not known. Workers that are `leaving`
-    were evicted by the last changes.
+    member on a node any more. `reason` is None if it is unknown. Workers that are `leaving` were
+    evicted by the last changes.
     """
 
     __slots__ = ("_leaving", "_observed", "_version", "by", "changed_at", "reason", "size")
@@ -88,14 +88,14 @@ class Scaling:
 
     @property
     def most_at_start(self) -> int | None:
-        """How many members start at once if there is room; None where they may come one by one."""
+        """The members that start at once if there is room; None if they may come one by one."""
         elastic = self.elastic
         if elastic is None or elastic.role or not (elastic.up_cooldown or elastic.up_step > 1):
             return None
         return elastic.max_workers
 
     def workers(self) -> frozenset[str]:
-        """Return the uids of the workers that live and have a node."""
+        """Return the uids of the living workers that have a node."""
         elastic = self.elastic
         with_node = self._observed.with_node()
         return frozenset(pod.uid for pod in with_node if elastic and elastic.counts(pod))
@@ -110,11 +110,11 @@ class Scaling:
                 self._change(0, 0, None, None)
             self._leaving = frozenset()
         elif self.changed_at is None:
-            # It started under another process: its youngest worker says when it last grew.
+            # The gang started under another process: its youngest worker tells when it last grew.
             self._change(len(workers), 0, min(now, self._last_grown() or now), None)
 
     def _last_grown(self) -> int:
-        """Return when the youngest worker found its node; 0 where that is not known."""
+        """Return when the youngest worker found its node; 0 if this is unknown."""
         elastic = self.elastic
         workers = (pod for pod in self._observed.with_node() if elastic and elastic.counts(pod))
         return max((int(pod.scheduled_at or pod.started_at) for pod in workers), default=0)
@@ -127,9 +127,9 @@ class Scaling:
             self._change(size, by, changed_at, known)
 
     def grow(self, uids: Iterable[str], now: int) -> int:
-        """Note that members find a place now; return how many workers more than before these are.
+        """Note that members find a place now; return by how many workers the gang grows.
 
-        0 if they only replace others.
+        The result is 0 if the members only replace lost ones.
         """
         workers = self.workers()
         after = len(workers.union(uid for uid in uids if self._is_worker(uid)))
@@ -146,7 +146,7 @@ class Scaling:
         return more
 
     def shrink(self, uids: Collection[str], now: int) -> int:
-        """Note that members are evicted; return how many workers these are."""
+        """Note that members are evicted; return how many of them are workers."""
         workers = self.workers() - self._leaving
         gone = workers & frozenset(uids)
         if gone:
@@ -186,7 +186,7 @@ class Verdict:
         self.late = False
 
     def is_news(self, refusal: Refused, *, late: bool) -> bool:
-        """Return whether a refusal says something else than this verdict, not only in numbers.
+        """Return whether a refusal differs from this verdict in more than numbers.
 
         `late`: the schedule timeout has ended.
         """
@@ -202,11 +202,11 @@ class Verdict:
         self.refusal, self.warnings, self.tried = stands, (), True
 
     def refused(self, refusal: Refused, *, late: bool) -> None:
-        """Note how a try ended; `late`: after the schedule timeout."""
+        """Note the outcome of a try; `late`: the schedule timeout has ended."""
         self.refusal, self.warnings, self.tried, self.late = refusal, (), True, late
 
     def note(self, refusal: Refused | None) -> None:
-        """Note why the gang waits since the try; None where it does not."""
+        """Note why the gang waits since the try; None if it does not wait."""
         self.refusal = refusal
 
     def warn(self, problem: Problem) -> None:
@@ -219,7 +219,7 @@ class Verdict:
 
 
 def _wordless(refusal: Refused) -> tuple[object, ...]:
-    """Return the content of a refusal without counts that change with every pod elsewhere."""
+    """Return the content of a refusal, without counts that every pod elsewhere changes."""
     misfit, rejection = refusal.misfit, refusal.with_group
     rejections = {words for words, _ in misfit.rejections} if misfit else None
     short = misfit.shortage.obstacle if misfit and misfit.shortage else None
@@ -262,14 +262,14 @@ class VolumeWaits:
         return True
 
 
-# A gang as a preemptor, and as the one that others have preempted.
+# Preemptions by a gang, and preemptions of a gang.
 
 MOST_ROUNDS: Final = 3
-"""How many preemptions of a gang are remembered, and may be in ROUNDS_SECONDS."""
+"""The most preemptions of a gang that are remembered, and that may begin in ROUNDS_SECONDS."""
 
 
 HOLD_SECONDS: Final = 60
-"""How long a gang keeps its nominated room while it lacks members: they may be created again."""
+"""A gang that lacks members keeps its nominated room for this time: they may be created again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ class Preemptor:
         self.saves_awaited = awaited
 
     def shown(self, refusal: Refused) -> Refused:
-        """Return the refusal that users see: while victims save their work, it says so."""
+        """Return the refusal for users; while victims save their work, it says so."""
         if refusal.reason is Reason.WAITING_FOR_VICTIMS:
             self._refusal = refusal
         elif refusal.reason is Reason.WAITING_FOR_CHECKPOINT:
@@ -355,7 +355,7 @@ class Preempted:
         self._observed = observed
 
     def begin(self, by: str) -> None:
-        """Note which gang members are taken for."""
+        """Note the gang for which members are evicted."""
         self.by = by
         members = self._observed.members.values()
         owner = "controller" if any(pod.owner for pod in members) else ""
@@ -367,7 +367,7 @@ class Preempted:
         self.by = ""
 
     def has_recovered(self) -> bool:
-        """Return whether the victims are gone, and no member waits in their place."""
+        """Return whether the victims are gone, and no members wait to replace them."""
         living = self._observed.living
         bound = {pod.uid for pod in living if pod.node}
         is_over = not self._bound_then <= bound and not any(pod.marked for pod in living)
@@ -439,9 +439,9 @@ class GangInfo:
         return any(map(_waits_for(schedulers), living))
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
-        """Return the gang as the scheduler sees it; without pending members, none of ours waits.
+        """Return the gang for the scheduler; without pending members, none of ours waits.
 
-        `gathers`: its group asks something of the network.
+        `gathers`: its group has a topology request.
         """
         observed, attempt = self.observed, self.attempt
         living = observed.living

@@ -1,4 +1,4 @@
-"""Which gangs there are with which members, and which gangs are worth a try."""
+"""The gangs with their members, and the gangs that are worth a try."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -34,7 +34,7 @@ from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations
 
 MOST_CHECKPOINTS = 5
-"""How many saves of a gang are remembered where the settings do not say it."""
+"""The number of saves of a gang that are remembered by default."""
 MANY = 1000
 """If a cycle has this many gangs, they are sorted by the order of the last such cycle."""
 
@@ -108,7 +108,7 @@ class GangQueue:
         """How many gangs wait, by reason."""
 
     def expect_nothing(self) -> None:
-        """Wait for no pods that may still come: all are there that there will ever be."""
+        """Do not wait for pods that may still come: no more will come."""
         self.grouping.patience = NOTHING_COMES
 
     # Events of the watches.
@@ -129,7 +129,8 @@ class GangQueue:
         self.checkpoints.seen_on_pod(key, pod)
         if pod.job_uid:
             self._by_workload.upsert_member(key, pod)
-            # Not again once the Job is gone: nothing would forget it.
+            # After its Job is gone, a late pod is not recorded again: no event would remove the
+            # record.
             if is_new or self._job_sizes.has(pod.job_uid):
                 self._failed_jobs.upsert_member(key, pod)
                 self._settle_failure([key])
@@ -160,7 +161,7 @@ class GangQueue:
         *,
         rests_until: int = 0,
     ) -> None:
-        """Note which members a suspended workload would have; None for none any more.
+        """Note the members that a suspended workload would have; None if it has none any more.
 
         The gang is not tried before `rests_until`, in seconds.
         """
@@ -186,7 +187,7 @@ class GangQueue:
         self.info(key).observed.set_virtual(pods)
 
     def await_pods(self, key: GangKey, *, awaits: bool) -> None:
-        """Note whether a gang has room, and is not tried until its pods are there."""
+        """Note whether a gang has room, and waits only for its pods."""
         info = self.infos.get(key)
         if info is None:
             return
@@ -201,7 +202,7 @@ class GangQueue:
         return self._by_workload.of(uid)
 
     def release_members(self, keys: Iterable[GangKey]) -> None:
-        """Keep no virtual members of these gangs: for the memory."""
+        """Drop the virtual members of these gangs to save memory."""
         self.grouping.release_members(keys)
 
     def upsert_gang_specs(self, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
@@ -229,7 +230,7 @@ class GangQueue:
             yield from known.get(uid, ())
 
     def upsert_job(self, uid: str, pods: JobPods | None) -> None:
-        """Note how many pods a Job can have; None forgets it."""
+        """Note the number of pods that a Job can have; None forgets it."""
         for key in self._job_sizes.upsert(uid, pods) & self.infos.keys():
             info = self.infos[key]
             info.relinked()
@@ -263,11 +264,11 @@ class GangQueue:
         self._requeue(self.queues.run_times.upsert(uid, run_time, problem))
 
     def job_failed(self, uid: str, gang: GangKey | None) -> None:
-        """Note the gang of a Job that has failed for good; None: it has not."""
+        """Note the gang of a Job that has failed for good; None: the Job has not failed."""
         self._settle_failure(self._failed_jobs.upsert(uid, gang))
 
     def job_gone(self, uid: str) -> None:
-        """Note that nothing is known of a Job any more."""
+        """Forget a Job that is gone."""
         self._requeue(self.queues.run_times.delete(uid))
         self._settle_failure(self._failed_jobs.delete(uid))
 
@@ -276,13 +277,13 @@ class GangQueue:
         self.queueing_hints.room_freed()
 
     def topologies_changed(self) -> None:
-        """Try again all gangs that other trees may help; others may be in another domain now."""
+        """Try gangs again that changed trees may help, and update the domains of all gangs."""
         self.queueing_hints.topologies_changed()
         self.to_try |= self.grouping.take_expecting_layers() & self.infos.keys()
         self.changed.update(self.infos)
 
     def queues_changed(self) -> None:
-        """Find the queues of all gangs again; try gangs again that this may help."""
+        """Look up the queues of all gangs again, and try gangs again that this may help."""
         self.queues.start_over()
         self.queueing_hints.queues_changed()
 
@@ -296,7 +297,7 @@ class GangQueue:
         self.to_try.update(keys & self.infos.keys())
 
     def undecided(self, keys: Iterable[GangKey]) -> None:
-        """Try gangs again that were taken for a cycle and got no verdict in it."""
+        """Try gangs again that a cycle took and did not decide."""
         undecided = self.infos.keys() & set(keys)
         # The cause may be an error, and the kept group may lead to the same error again.
         self.grouping.release(undecided)
@@ -304,12 +305,12 @@ class GangQueue:
         self.to_try.update(undecided)
 
     def untried(self, keys: Iterable[GangKey], now: int) -> None:
-        """Try gangs in the next cycles that the last one had no looks left for."""
+        """Note gangs that the last cycle had no looks left for; the next cycles try them."""
         self._untried.leave(self.infos.keys() & set(keys), now)
 
     @property
     def goes_on(self) -> bool:
-        """Whether the next cycle is due at once, as the last one has left gangs."""
+        """Whether the next cycle is due at once, because the last one has left gangs."""
         return self._untried.goes_on
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
@@ -317,7 +318,7 @@ class GangQueue:
         self.to_try.update(keys)
 
     def members_of(self, key: GangKey) -> Collection[str]:
-        """Return the uids of all members of a gang; of equal virtual members, the uid of one."""
+        """Return the uids of all members of a gang; equal virtual members have one uid."""
         info = self.infos.get(key)
         if info is None:
             return ()
@@ -327,7 +328,7 @@ class GangQueue:
         return [*info.observed.members, *(pod.uid for pod in virtual.prototypes)]
 
     def group_of(self, key: GangKey) -> GangKey:
-        """Return one gang for each group of gangs."""
+        """Return the gang that stands for its group: the same one for every gang of the group."""
         return self.grouping.bound_members(key)[0]
 
     def ranked(self) -> dict[GangKey, int]:
@@ -354,13 +355,13 @@ class GangQueue:
                 self._regrouped |= self.grouping.listen(key)
             if step.failed:
                 self._unheard.add(key)
-        # A gang of the group that runs is tried alone: the others are not found through it.
+        # A running gang is tried without its group, so the group is not found through it.
         regrouped, self._regrouped = self._regrouped, set()
         self.to_try |= self.grouping.mates(regrouped)
 
     @property
     def queues_are_new(self) -> bool:
-        """Whether queues have changed since gangs were last taken in: all groups are made again."""
+        """Whether queues have changed since the last `take_in`: all groups are made again."""
         return self._round != self.queues.round
 
     def to_make(self, *, every: bool) -> list[GangKey]:
@@ -375,7 +376,7 @@ class GangQueue:
         return sorted(self.grouping.not_kept(waiting))
 
     def make(self, keys: Iterable[GangKey], now: int) -> Iterator[None]:
-        """Make the groups of these gangs, one between two yields; gangs may go meanwhile."""
+        """Make the groups of these gangs, one for each step; gangs may disappear meanwhile."""
         known = (key for key in keys if key in self.infos)
         for _ in self.grouping.groups(known, now):
             yield
@@ -383,8 +384,8 @@ class GangQueue:
     def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs.
 
-        Not `whole`: where very many have changed, some of a lower priority are left to the next
-        cycle.
+        If very many gangs have changed, and not the `whole` is asked for, some of a lower priority
+        are left to the next cycle.
         """
         self.take_in()
         own = set(self._untried.own_turn(now))
@@ -407,7 +408,7 @@ class GangQueue:
         return self._round_of(waiting, now)
 
     def _in_order(self, keys: set[GangKey]) -> list[GangKey]:
-        """Return gangs in the order of their keys: sorted fast where most were sorted before."""
+        """Return gangs sorted by their keys; fast if most of them were sorted before."""
         if len(keys) < MANY:
             return sorted(keys)
         found = [key for key in self._sorted if key in keys]
@@ -417,7 +418,7 @@ class GangQueue:
         return self._sorted
 
     def take_made(self) -> int:
-        """Return how many gangs were made again since the last call."""
+        """Return the number of gangs that were made again since the last call."""
         return self.grouping.take_made()
 
     def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
@@ -430,7 +431,7 @@ class GangQueue:
         return set_aside.left_out(waiting, changed, self.infos, self.grouping.bound_members)
 
     def _round_of(self, groups: Sequence[GangGroup], now: int) -> tuple[GangGroup, ...]:
-        """Return the groups to try now; a group that was set aside is tried after all others."""
+        """Return the groups to try now; a group that was set aside comes after all others."""
         chosen, later = self.set_aside.round_of(groups, now)
         self._postponed = bool(later)
         keys = [gang.key for group in later for gang in group.gangs]
@@ -460,7 +461,7 @@ class GangQueue:
         `there` are the gangs that were asked for, and `groups` are their groups.
         """
         waiting = (gang.queue for group in groups for gang in group.waiting)
-        # By identity first: very many gangs are in few queues.
+        # Comparing by identity is fast: very many gangs are in few queues.
         queues = {id(queue): queue for queue in waiting if queue is not None}.values()
         if queues:
             found = self.quota_waits.companions(set(queues)) | self.reservations.companions(now)
@@ -469,14 +470,14 @@ class GangQueue:
             yield from self.grouping.groups(sorted(found), now)
 
     def next_retry(self) -> int | None:
-        """Return when the first backoff ends, in seconds since the epoch."""
+        """Return the end of the first backoff, in seconds since the epoch."""
         pending = self.quota_waits.pending or self.reservations.pending
         return 0 if pending or self._postponed else self.retries.next()
 
     # Infos.
 
     def _settle_failure(self, keys: Iterable[GangKey]) -> None:
-        """Note which of these gangs get no members any more, since their Jobs have failed."""
+        """Note which of these gangs get no more members, because their Jobs have failed."""
         for key in keys:
             info, has_failed = self.infos.get(key), self._failed_jobs.are_all(key)
             if info is not None and info.jobs_failed != has_failed:
@@ -522,13 +523,13 @@ class GangQueue:
                 self._touched(key)
 
     def _take_roles(self, key: GangKey) -> bool:
-        """Let a gang have the roles of its workload; return whether that is news."""
+        """Give a gang the roles of its workload; return whether this is news."""
         workload = self._made_for.workload_of(key)
         info = None if workload is None else self.infos.get(workload)
         return self.infos[key].observed.made_for(None if info is None else info.observed.spec)
 
     def info(self, key: GangKey) -> GangInfo:
-        """Return the info of a gang; a new one if the gang is not known."""
+        """Return the record of a gang; a new record if the gang is not known."""
         info = self.infos.get(key)
         if info is None:
             info = self.infos[key] = GangInfo(key)

@@ -1,8 +1,8 @@
-"""Which gangs are one group: those that name each other.
+"""The groups of gangs: gangs that name each other are one group.
 
 Within a namespace one name is enough, in either direction, and the group is the union. Between
-namespaces both must name each other, so that a gang of another team can hold no gang back: a
-foreign gang's references to ours are not even looked at unless ours names it.
+namespaces both gangs must name each other, so that a gang of another team can hold no gang back.
+References of a foreign gang count only if our gang names that gang.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,10 @@ Resolve = Callable[[GangName], GangKey | None]
 
 
 class GroupGraph:
-    """Which gang names which. `resolve` finds the gang of a name, None while it does not exist."""
+    """The names of other gangs that each gang mentions.
+
+    `resolve` finds the gang of a name, and returns None while it does not exist.
+    """
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
@@ -58,11 +61,11 @@ class GroupGraph:
         return key not in self._names and key.called not in self._named_by
 
     def is_named(self, key: GangKey) -> bool:
-        """Return whether a gang names this one: its group may depend on whether it exists."""
+        """Return whether another gang names this one, so that the other's group depends on it."""
         return bool(self._named_by) and key.called in self._named_by
 
     def concerned(self, name: GangName) -> set[GangKey]:
-        """Return the gangs that mention a name: they may have waited for it."""
+        """Return the gangs that mention a name, and so may have waited for its gang."""
         return set(self._named_by.get(name, ()))
 
     def _neighbours(self, key: GangKey) -> tuple[set[GangKey], _Obstacle | None]:

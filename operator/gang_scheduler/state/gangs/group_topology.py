@@ -53,9 +53,9 @@ def started(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> tuple[P
 
 
 def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
-    """Return the gang, with a problem where a member asks for one thing and its group for another.
+    """Return the gang, with a problem if a member and the group have different requests.
 
-    The problem that a gang has already stays.
+    A problem that the gang already has stays.
     """
     asking = (pod for pod in one_of_each(gang.pending) if pod.podset and _asks(pod.podset))
     pod = next(asking, None) if topology_request is not None and gang.problem is None else None
@@ -67,7 +67,7 @@ def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
 
 
 def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
-    """Return which members are to share a domain, by the name of their podset group, and cannot."""
+    """Return the members that must share a domain and cannot, by the name of their podset group."""
     first: dict[str, tuple[Pod, PodSet]] = {}
     for pod in (pod for gang in gangs for pod in one_of_each(gang.pending)):
         if pod.podset is None or not pod.podset.group:

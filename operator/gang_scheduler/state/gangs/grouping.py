@@ -1,4 +1,4 @@
-"""Groups of gangs as the scheduler sees them, made of what is known of each gang."""
+"""Groups of gangs for the scheduler, made from the records of the gangs."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ from gang_scheduler.state.gangs.workloads import JobSizes
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.workloads import table
 
-# Groups as the scheduler last saw them, kept for as long as they would be the same.
+# Groups as the scheduler last saw them, kept until they would change.
 
 
 class _Kept(NamedTuple):
-    """The group of a gang, and the version of the gang that it was made of."""
+    """The group of a gang, and the version of the gang from which it was made."""
 
     group: GangGroup
     version: Version
@@ -38,20 +38,20 @@ class _Kept(NamedTuple):
 
 
 class GroupMemo:
-    """Keeps a group until any of its gangs has another version."""
+    """Keeps a group until one of its gangs has a new version."""
 
     def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
         self._infos = infos
         self._kept: dict[GangKey, _Kept] = {}
 
     def keep(self, group: GangGroup) -> None:
-        """Keep a group that only a change of one of its gangs can make another one."""
+        """Keep a group that changes only if one of its gangs changes."""
         for gang in group.gangs:
             version = self._infos[gang.key].version
             self._kept[gang.key] = _Kept(group, version, version.number)
 
     def release(self, keys: Iterable[GangKey]) -> None:
-        """Keep the groups of these gangs no longer, for the memory: they would still be true."""
+        """Drop the groups of these gangs to save memory, although they are still true."""
         for key in keys:
             self._kept.pop(key, None)
 
@@ -79,19 +79,22 @@ class GroupMemo:
         }
 
 
-# Whether a gang may make room for itself by evicting others, and if not, why.
+# Whether a gang may evict other gangs to make room, and the reason if not.
 
 ROUNDS_SECONDS: Final = 600
 
 
 class PreemptionEligibility:
-    """Answers for one gang at a time. `evictable_pods` knows the pods on the nodes."""
+    """Tells for one gang at a time whether it may evict. `evictable_pods` knows pods on nodes."""
 
     def __init__(self, evictable_pods: EvictablePods) -> None:
         self._evictable_pods = evictable_pods
 
     def why_not(self, gang: Gang, info: GangInfo, now: int) -> PreemptionBlock | None:
-        """Return why the gang may not evict pods now; None if it may. Linear in members."""
+        """Return the reason why the gang may not evict pods now; None if it may.
+
+        Linear in members.
+        """
         if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
         if info.observed.summary.peaceful:
@@ -105,13 +108,13 @@ class PreemptionEligibility:
         return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=spent) if spent else None
 
     def may_change(self, gang: Gang, info: GangInfo) -> bool:
-        """Return whether the answer may be another one later, although the gang is the same."""
+        """Return whether the answer may change later without a change of the gang."""
         if info.preemptor.under_way is not None or info.preemptor.rounds:
             return True
         return info.observed.summary.nominated and any(True for _ in gang.nominated_members())
 
     def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
-        """Return whether pods leave that are evicted for the gang, or where it is nominated."""
+        """Return whether pods leave that were evicted for the gang, or from its nominated nodes."""
         leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
@@ -124,18 +127,18 @@ class PreemptionEligibility:
 
 
 TOTAL_SECONDS = 2
-"""How long a complete quorum waits for the expected rest, so that all are placed together."""
+"""A complete quorum waits this long for the other expected members, to place all together."""
 LAYER_SECONDS = 2
-"""How long the tree of a layer is waited for that is only preferred.
+"""A gang waits this long for the tree of a layer that it only prefers.
 
 A ClusterNetworkTopology may be created together with the gang, and just after it.
 """
 PATIENCE_SECONDS = 10
-"""How long more Jobs of a gang are waited for before it is called impossible."""
+"""A gang waits this much longer for further Jobs before it is called impossible."""
 
 
 class Patience(NamedTuple):
-    """How long pods and trees are waited for that may still come, in seconds."""
+    """The time to wait for pods and trees that may still come, in seconds."""
 
     total_seconds: int = TOTAL_SECONDS
     jobs_seconds: int = PATIENCE_SECONDS
@@ -143,7 +146,7 @@ class Patience(NamedTuple):
 
 
 NOTHING_COMES = Patience(0, 0, 0)
-"""All pods and trees are there that there will ever be."""
+"""No more pods and trees will come."""
 
 
 class _Asked(NamedTuple):
@@ -157,9 +160,10 @@ ASKS_NOTHING: Final = _Asked(None, None)
 
 
 class _Formed(NamedTuple):
-    """The gangs of a group. `starting` are the gangs that have not been whole yet.
+    """The gangs of a group.
 
-    Or the one gang that was, and has lost members. `problem`: why the group cannot start.
+    `starting` are the gangs that have not been whole yet. If all have been whole, it is the one
+    gang that has lost members. `problem`: why the group cannot start.
     """
 
     whole: tuple[GangKey, ...]
@@ -229,7 +233,7 @@ class Grouping:
         return self._graph.is_named(key)
 
     def forget(self, key: GangKey) -> set[GangKey]:
-        """Note that a gang is going; return the gangs that this concerns."""
+        """Note that a gang is going; return the gangs whose group this changes."""
         self._asked.pop(key, None)
         self._expecting_layers.discard(key)
         self._memo.release([key])
@@ -240,7 +244,7 @@ class Grouping:
         return self._memo.not_kept(keys)
 
     def take_expecting_layers(self) -> set[GangKey]:
-        """Return the gangs that were held for a layer since the last call."""
+        """Return the gangs that waited for a layer since the last call."""
         found, self._expecting_layers = self._expecting_layers, set()
         return found
 
@@ -250,7 +254,7 @@ class Grouping:
         return found
 
     def take_made(self) -> int:
-        """Return how many gangs were made since the last call: kept ones cost nothing."""
+        """Return the number of gangs that were made since the last call, without kept ones."""
         made, self._made = self._made, 0
         return made
 
@@ -259,14 +263,14 @@ class Grouping:
         self._memo.release(keys)
 
     def release_members(self, keys: Iterable[GangKey]) -> None:
-        """Keep no virtual members of the groups of these gangs: for the memory."""
+        """Drop the virtual members of the groups of these gangs to save memory."""
         for key in keys:
             group = self._memo.get(key)
             if group is not None:
                 group.forget_members()
 
     def bound_members(self, key: GangKey) -> tuple[GangKey, ...]:
-        """Return the gangs of a gang's group, itself among them."""
+        """Return the gangs of the gang's own group, this gang included."""
         return self._graph.group_of(key)[0]
 
     def mates(self, keys: Iterable[GangKey]) -> set[GangKey]:
@@ -293,25 +297,25 @@ class Grouping:
                 yield group
 
     def with_more(self, key: GangKey, pods: tuple[Pod, ...], now: int) -> GangGroup:
-        """Return the group of a gang that runs, as if these of its members waited."""
+        """Return the group of a running gang, as if these members waited."""
         group = self._as_group(self._group_of(key, now), now)
         gangs = (revised(gang, pending=pods) if gang.key == key else gang for gang in group.gangs)
         return replace(group, gangs=tuple(gangs))
 
     def _guarded(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
-        """Return the group of a gang, if it is due; set the gang aside if that fails."""
+        """Return the group of a gang if it is due; if an error occurs, set the gang aside."""
         with confined("assemble", key) as step:
             return self._due(key, seen, now)
         return self._set_aside(key, step.error) if step.error is not None else None
 
     def _due(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
-        """Return the group of a gang, if it can be tried now and none of it was `seen` yet.
+        """Return the group of a gang, if it can be tried now, and no gang of it was `seen` yet.
 
-        Of nearly all gangs no member waits: no group is made of these.
+        Most gangs have no waiting member, and need no group.
         """
         formed = self._group_of(key, now)
         if seen.issuperset(formed.starting):
-            return None  # Another gang of the group, that has ended well, is due, too.
+            return None  # Another gang of the group, which has ended successfully, is due, too.
         seen.update(formed.starting)
         if self._is_held(formed) or self._rests(formed.starting, now):
             return None
@@ -326,7 +330,7 @@ class Grouping:
         return self._as_group(formed, now)
 
     def _set_aside(self, key: GangKey, error: Exception) -> GangGroup | None:
-        """Return a gang that an error of ours keeps from being tried, for the verdict on it."""
+        """Return a gang that an internal error keeps from being tried, for its verdict."""
         pods = self._infos[key].observed.members.values()
         pending = tuple(
             pod for pod in pods if pod.living and not pod.node and pod.scheduler in self._schedulers
@@ -335,14 +339,14 @@ class Grouping:
         gang = Gang(key, "", 0, 0, 1, pending, problem=problem)
         return GangGroup((gang,)) if pending else None
 
-    # Which gangs are in a group.
+    # The gangs of a group.
 
     def _group_of(self, key: GangKey, now: int) -> _Formed:
-        """Return the group of a gang, and which gangs of it must start with this one."""
+        """Return the group of a gang, and the gangs of it that must start together with it."""
         self._settle(key, now)
         keys, problem = self._graph.group_of(key)
         if self._infos[key].attempt.was_whole:
-            # It has started: from now on no other gang of the group holds it back.
+            # The gang has started: no other gang of the group holds it back any more.
             return _Formed(keys, (key,), None)
         for each in keys:
             if each != key:
@@ -361,16 +365,16 @@ class Grouping:
                 self._retries.at(mate, now)
 
     def _is_held(self, formed: _Formed) -> bool:
-        """Return whether a quorum has room and waits for claims: till then no member joins it."""
+        """Return whether a quorum with room waits for claims; no member joins it until then."""
         for info in [self._infos[key] for key in formed.starting]:
             if info.awaits_pods:
-                return True  # Its workload was let start, and the room is kept for its pods.
+                return True  # Its workload was started, and the room is kept for its pods.
             if info.volume_waits.of_quorum and not info.attempt.was_whole:
                 return True
         return False
 
     def _rests(self, keys: Sequence[GangKey], now: int) -> bool:
-        """Return whether gangs of a workload wait that was started in vain."""
+        """Return whether gangs rest because their workload was started in vain."""
         until = max([self._infos[key].rests_until for key in keys], default=0)
         if until <= now:
             return False
@@ -379,12 +383,12 @@ class Grouping:
         return True
 
     def _is_done(self, info: GangInfo) -> bool:
-        """Return whether a group has no more to expect of a gang: it runs, or it has ended well."""
+        """Return whether a group needs no more from a gang: it runs, or has ended successfully."""
         attempt = info.attempt
         return attempt.was_whole or (not info.observed.living and attempt.succeeded_wholly())
 
     def _expects_more(self, keys: Sequence[GangKey], now: int) -> bool:
-        """Return whether a quorum waits a moment for the rest of its expected members."""
+        """Return whether a quorum waits a moment for its other expected members."""
         for info in [self._infos[key] for key in keys]:
             spec, attempt = info.observed.spec, info.attempt
             total = spec.options.total if spec else None
@@ -399,7 +403,7 @@ class Grouping:
         return False
 
     def _expects_layers(self, keys: Sequence[GangKey], now: int) -> bool:
-        """Return whether a quorum waits a moment for a layer that it prefers and no tree has."""
+        """Return whether a quorum waits a moment for a tree with a layer that it prefers."""
         infos = [self._infos[key] for key in keys]
         if not any(self._prefers_unknown(info.observed.topology_request) for info in infos):
             return False
@@ -419,9 +423,10 @@ class Grouping:
         return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
-        """Note which gangs a gang names.
+        """Note the names that a gang mentions; return the gangs whose group this changes.
 
-        Return the gangs that name it, and where it names others than before, these and itself.
+        The gangs that name this gang always belong to them. If this gang mentions other names than
+        before, the gangs of these names and this gang belong to them, too.
         """
         if not names and self._graph.is_alone(key):
             return set()
@@ -489,7 +494,7 @@ class Grouping:
         )
 
     def _lasts(self, gang: Gang) -> bool:
-        """Return whether only a change of the gang itself can make it another one."""
+        """Return whether the group changes only if the gang itself changes."""
         may_change = self._preemption_eligibility.may_change(gang, self._infos[gang.key])
         return bool(gang.pending) and gang.complete and not may_change
 
@@ -521,7 +526,7 @@ class Grouping:
         problem = self._job_sizes.problem(gang)
         if problem is None:
             return gang
-        # Another Job of the gang may be on its way.
+        # Another Job of the gang may still come.
         youngest = math.ceil(max(pod.created_at for pod in gang.pending))
         until = youngest + self.patience.jobs_seconds
         if now < until:
@@ -530,9 +535,9 @@ class Grouping:
         return replace(gang, problem=problem)
 
     def _unlisted(self, gang: Gang) -> Problem | None:
-        """Return a problem of a gang that would start in a mode that the settings do not allow.
+        """Return a problem of a gang that would start in a mode that the settings forbid.
 
-        A gang that runs keeps running, and gets its losses replaced.
+        A running gang keeps running, and lost members are replaced.
         """
         pace = gang.pace
         if pace is None or not pace.elastic.by_replicas or gang.was_whole:

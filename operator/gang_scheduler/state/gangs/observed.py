@@ -79,7 +79,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
 
 
 def _is_special(pod: Pod) -> bool:
-    """Return whether a pod has any rare property: most gangs have no such member."""
+    """Return whether a pod has any rare property, which members of most gangs lack."""
     return bool(
         pod.said_of_gang
         or pod.nominated
@@ -173,7 +173,7 @@ class Observed:
         return pod
 
     def set_virtual(self, pods: VirtualPods | None) -> None:
-        """Note which members a suspended workload would have; None for none."""
+        """Note the members that a suspended workload would have; None for none."""
         self.virtual = pods
         self._priorities.update(pod.priority for pod in one_of_each(pods or ()))
         self._members_changed()
@@ -209,7 +209,7 @@ class Observed:
 
     @property
     def missing_workload(self) -> GangKey | None:
-        """The workload that the object was made for, if its roles are needed and not known."""
+        """The workload for which the object was made, if its roles are needed and not yet known."""
         workload = None if self.spec is None else self.spec.made_for
         if workload is None or workload.source not in table.WITH_ROLES:
             return None
@@ -234,16 +234,16 @@ class Observed:
 
     @property
     def object_uid(self) -> str:
-        """The uid of the object that describes the gang; "" if its members do."""
+        """The uid of the object that describes the gang; "" if its members describe it."""
         return (self.spec or NO_SPEC).uid
 
     @property
     def min_member(self) -> int:
-        """The quorum as described; 1 for a gang that nothing describes."""
+        """The declared quorum; 1 for a gang without an object that declares one."""
         return (self.spec or NO_SPEC).min_member
 
     def has_quorum(self, members: Collection[Pod]) -> bool:
-        """Return whether these members are a quorum as described."""
+        """Return whether these members reach the declared quorum."""
         roles = (self.spec or NO_SPEC).roles
         return hold(members, roles) if roles else len(members) >= self.min_member
 
@@ -263,14 +263,15 @@ class Observed:
 
     @property
     def min_runtime_seconds(self) -> int:
-        """How long the gang asks to run before it is evicted; 0 for one that does not."""
+        """The run time during which the gang asks not to be evicted; 0 without such a request."""
         return (self.spec or NO_SPEC).options.min_runtime_seconds
 
     @property
     def priority(self) -> int:
-        """The lowest of its living members', and no higher than its PodGroup says.
+        """The lowest priority of the living members, and at most the priority of the PodGroup.
 
-        A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
+        A ResourceQuota limits only the priority classes of pods. So a PodGroup never lifts pods
+        above their own.
         """
         own = (self.spec or NO_SPEC).priority
         if not self.living:
@@ -280,7 +281,7 @@ class Observed:
 
     @property
     def differs(self) -> Pod | None:
-        """The first member of another priority than the PodGroup says, in rank order."""
+        """The first member, in rank order, whose priority differs from the PodGroup's."""
         own = (self.spec or NO_SPEC).priority
         if own is None:
             return None
@@ -289,13 +290,13 @@ class Observed:
 
     @property
     def may_rank_apart(self) -> bool:
-        """It has a priority of its own, or members of several: cheap, and sure where False."""
+        """Whether members may have different priorities: a quick test, and certain if False."""
         own = any(each.priority is not None for each in self.specs.values())
         return own or len(self._priorities) > 1
 
     @property
     def ranks_apart(self) -> bool:
-        """Some living member has another priority than the gang."""
+        """Whether a living member has another priority than the gang."""
         if self._ranks_apart is None:
             priority = self.priority
             summary = self.summary
@@ -306,17 +307,17 @@ class Observed:
 
     @property
     def empty(self) -> bool:
-        """Nothing is known of the gang any more."""
+        """Whether the gang has no members and no objects any more."""
         return not self.members and not self.specs and self.virtual is None
 
     @property
     def living(self) -> Sequence[Pod]:
-        """The members that count: not ended, not being deleted, not gated."""
+        """The members that count: they have not ended, and are neither being deleted nor gated."""
         return self._find_living() if self._living is None else self._living
 
     @property
     def all_live(self) -> bool:
-        """No member has ended, is being deleted or is gated."""
+        """Whether no member has ended, is being deleted or is gated."""
         if self._living is None:
             self._find_living()
         return self._all_live
@@ -342,7 +343,7 @@ class Observed:
 
     @property
     def is_being_bound(self) -> bool:
-        """Some living member's node is not confirmed by the API server yet."""
+        """Whether a living member has a node that the API server has not confirmed yet."""
         # This runs at every confirmation: a look at all members would be quadratic in a large
         # gang.
         return bool(self._assumed)

@@ -1,4 +1,4 @@
-"""Phases of gangs, as a table, and which gangs wait. Status and `simulate` both use it."""
+"""Phases of gangs as a table, and the test whether a gang waits. Status and `simulate` use both."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -54,17 +54,17 @@ class Counts:
 
 
 def members(counts: Counts) -> int:
-    """Return how many members live, or are not needed any more."""
+    """Return the number of members that live, or are not needed any more."""
     return counts.members + counts.done
 
 
 def scheduled(counts: Counts) -> int:
-    """Return how many members have a node, or need none any more."""
+    """Return the number of members that have a node, or need none any more."""
     return counts.scheduled + counts.done
 
 
 def scheduled_and_succeeded(counts: Counts) -> int:
-    """Return how many members have a node, or had one to the end."""
+    """Return the number of members that have a node, or had one and succeeded."""
     return counts.scheduled + _succeeded(counts)
 
 
@@ -83,7 +83,8 @@ PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     ),
     (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
     (Phase.FINISHED, lambda n: n.reached(_succeeded) and not n.members),
-    # Members that ended count in the quorum; where no other runs, or has a node, the gang waits.
+    # Members that ended count in the quorum; but if no other member runs or has a node, the gang
+    # waits.
     (
         Phase.RUNNING,
         lambda n: n.running > 0 and n.reached(lambda it: it.running + _succeeded(it)),
@@ -97,7 +98,7 @@ PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     (Phase.PRE_SCHEDULING, lambda n: n.reached(members)),
     (Phase.PENDING, lambda _: True),
 )
-"""The first that holds is the phase."""
+"""The table of phases; the first phase whose condition holds is the gang's."""
 
 
 def phase_of(counts: Counts) -> Phase:
@@ -141,7 +142,10 @@ def _counts_of(role: Role, info: GangInfo) -> Counts:
 
 
 def _done(info: GangInfo) -> Mapping[str, int]:
-    """Return how many members of each role are not run again. The minimum of a Job is without."""
+    """Return the number of members of each role that are not run again.
+
+    The quorum that a Job declares does not include them.
+    """
     return {} if info.key.source == refs.JOB.name else info.attempt.spared
 
 
@@ -163,7 +167,7 @@ def _was_placeable(info: GangInfo) -> bool:
     return refusal is None or refusal.reason in PLACEABLE
 
 
-# Which gangs wait: the one answer for lists, positions, and figures of queues.
+# The gangs that wait: one definition for lists, positions, and figures of queues.
 
 POD_GROUP: Final = "PodGroup"
 WAITING_PHASES: Final = frozenset({Phase.PENDING, Phase.PRE_SCHEDULING, Phase.SCHEDULING})
@@ -173,8 +177,8 @@ WAITING_PHASES: Final = frozenset({Phase.PENDING, Phase.PRE_SCHEDULING, Phase.SC
 def waits(info: GangInfo, cache: Cache) -> bool:
     """Return whether a gang of ours has no quorum on nodes, and has not ended.
 
-    Members that are bound just now count as bound, and so does a suspended workload that was let
-    start: its room is kept. Linear in members.
+    Members that are just being bound count as bound. A suspended workload that was started counts,
+    too, since its room is kept. Linear in members.
     """
     if info.awaits_pods:
         return False
@@ -187,7 +191,7 @@ def waits(info: GangInfo, cache: Cache) -> bool:
 
 
 def in_line(info: GangInfo) -> bool:
-    """Return whether a waiting gang comes before the gangs that nothing would help."""
+    """Return whether a waiting gang comes before the gangs that no event would help."""
     refusal = info.verdict.refusal
     if refusal is not None:
         return refusal.reason not in NOT_IN_LINE
@@ -195,7 +199,7 @@ def in_line(info: GangInfo) -> bool:
 
 
 def is_ours(info: GangInfo, cache: Cache) -> bool:
-    """Return whether a gang is ours: by a member, or while there is none by its PodGroup."""
+    """Return whether a gang is ours: by a member, or by its PodGroup while it has no members."""
     members = one_of_each(info.observed.living) or [*info.observed.members.values()]
     if not members:
         is_described = table.BY_NAME[info.key.source].object_kind == POD_GROUP

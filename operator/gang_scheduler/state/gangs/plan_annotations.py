@@ -1,7 +1,8 @@
-"""The annotations of bound members, which show the plan that they were bound by.
+"""The annotations of bound members, which describe the plan by which they were bound.
 
-Every plan of ours is of a whole quorum. So of a gang in part either some were not bound, and wait
-for it since before the first was; then a crash came between. Or they were, and are gone.
+Every plan of this scheduler contains a whole quorum. So a gang that is bound in part has one of two
+causes. Either a crash interrupted the plan: the unbound members wait since before the first
+binding. Or all members were bound, and some are gone.
 """
 
 import enum
@@ -35,10 +36,10 @@ class Mark(NamedTuple):
 
 
 class Progress(enum.Enum):
-    """How far the plans of a partly bound gang have come."""
+    """The progress of the plans of a partly bound gang."""
 
     UNFINISHED = "unfinished"
-    """Members wait that were to be bound."""
+    """Members of the plan still wait to be bound."""
     FINISHED = "finished"
     """All members of the plan were bound: a member that is missing was lost later."""
 
@@ -79,9 +80,9 @@ def bought_by(request: ProvisioningRequest | None) -> Mapping[str, str]:
 
 
 def mark_of(pod: Pod) -> Mark:
-    """Return the mark that the binding wrote on a pod; an empty one if it cannot be read.
+    """Return the mark that the binding wrote on a pod.
 
-    Or if the pod was bound as a member of another gang.
+    The mark is empty if it cannot be read, or if the pod was bound as a member of another gang.
     """
     present = pod.annotations
     gang = present.get(annotations.PLAN_GANG)
@@ -104,14 +105,14 @@ def _called(gang: GangKey) -> str:
 
 
 def began_at(living: Iterable[Pod]) -> int:
-    """Return when the first of these was bound, in seconds since the epoch; 0: not known."""
+    """Return the moment of the first binding of these pods, in epoch seconds; 0: unknown."""
     return min((pod.scheduled_at for pod in living if _is_bound(pod)), default=0)
 
 
 def progress_of(living: Sequence[Pod]) -> Progress | None:
-    """Return how far the plans have come that the living members of a gang were bound by.
+    """Return the progress of the plans by which the living members of a gang were bound.
 
-    None: no plan is known of, and no member was left behind.
+    None: no plan is known, and no member was left behind.
     """
     bound: dict[Mark, list[Pod]] = defaultdict(list)
     for pod in living:
@@ -137,7 +138,10 @@ def is_left_behind(waiting: Iterable[Pod], started: Iterable[Sequence[Pod]]) -> 
 
 
 def _is_unfinished(mark: Mark, bound: Sequence[Pod], living: Iterable[Pod]) -> bool:
-    """Return whether members of a plan wait: more than it left out were there before it began."""
+    """Return whether members of a plan still wait.
+
+    This is so if more members were there before the plan began than it left out.
+    """
     if mark.plan and len(bound) >= mark.size:
         return False
     began = began_at(bound)

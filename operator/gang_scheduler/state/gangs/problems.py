@@ -58,7 +58,7 @@ def _of_members(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
 
 
 def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None:
-    """Return a problem if a member sets options that only the object of its gang may set."""
+    """Return a problem if a member sets options that belong on the object of its gang."""
     spec = observed.spec
     elsewhere = keys.OPTIONS_BELONG.get(observed.key.source)
     if spec is None or spec.problem is not None or elsewhere is None:
@@ -77,7 +77,7 @@ def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None
 
 
 def _contradicted(observed: Observed) -> Problem | None:
-    """Return a problem if a PodGroup contradicts how its members say the gang grows."""
+    """Return a problem if a PodGroup contradicts the way in which its members let the gang grow."""
     spec = observed.spec
     if spec is None or spec.apart:
         return None
@@ -115,7 +115,8 @@ def _other_policy(observed: Observed) -> Problem | None:
 def _other_class(observed: Observed) -> Problem | None:
     """Return a problem if no member has the PriorityClass that the PodGroup names.
 
-    A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
+    A ResourceQuota limits only the priority classes of pods. So a PodGroup never lifts pods above
+    their own.
     """
     wanted = (observed.spec or NO_SPEC).priority_class
     pods = one_of_each(observed.living) if wanted else ()
@@ -127,7 +128,7 @@ def _other_class(observed: Observed) -> Problem | None:
 
 
 def _of_objects(observed: Observed) -> Problem | None:
-    """Return the problem of the objects that describe the gang, or that there are none."""
+    """Return the problem of the objects that describe the gang, or of their absence."""
     kind = table.BY_NAME[observed.key.source].object_kind
     gang_spec = observed.spec
     if gang_spec is None:
@@ -145,7 +146,7 @@ def _of_objects(observed: Observed) -> Problem | None:
 
 
 def _strange_role(members: Sequence[Pod], roles: Sequence[Role]) -> Problem | None:
-    """Return a problem if a member has a role that its gang does not have, or none of its roles."""
+    """Return a problem if a member has an unknown role, or no role although the gang has some."""
     known = tuple(each.name for each in roles)
     for pod in one_of_each(members):
         if not known and not pod.role:
@@ -158,7 +159,10 @@ def _strange_role(members: Sequence[Pod], roles: Sequence[Role]) -> Problem | No
 
 
 def _misplaced(members: Sequence[Pod], topology_request: TopologyRequest | None) -> Problem | None:
-    """Return a problem if a member has another request than its PodGroup, which must have it."""
+    """Return a problem if a member has a request that differs from its PodGroup's.
+
+    The request belongs on the PodGroup.
+    """
     for pod in one_of_each(members):
         said = pod.gang_request
         if said is not None and (said.problem or said.topology_request != topology_request):

@@ -1,4 +1,4 @@
-"""When a waiting gang is tried again: after a change that may help, or after a pause (backoff).
+"""The moment when a waiting gang is tried again: after a helpful change, or after a pause.
 
 The schedule timeouts of gangs are here, too (`Deadlines`): no pause lasts beyond such a timeout.
 """
@@ -29,15 +29,15 @@ from gang_scheduler.state.queues.reservations import Reservations
 FIRST_RETRY_SECONDS: Final = 1
 LAST_RETRY_SECONDS: Final = 60
 REST_RETRY_SECONDS: Final = 4
-"""A gang that is bound in part holds room, and may do nothing until its rest is bound."""
+"""The pause of a partly bound gang: it holds room, and may do nothing until the rest is bound."""
 
 
 @dataclass(slots=True)
 class _Retry:
-    """The retries of one gang: how many there were, and when the next is, in epoch seconds.
+    """The retries of one gang: their number, and the moment of the next one, in epoch seconds.
 
-    `woken_at` is the moment of its entry among the moments, not later than `at`. `known_at` is when
-    something passes that the gang waits for: `at` may be earlier, only to look.
+    `woken_at` is the moment of its entry among the moments, not later than `at`. `known_at` is the
+    known moment at which the gang's obstacle passes; `at` may be earlier, just to look.
     """
 
     number: int = 0
@@ -62,14 +62,17 @@ class Retries:
         return self._moments[0][0] if self._moments else None
 
     def next_known(self, now: int) -> int | None:
-        """Return when the first thing passes that a gang waits for. Linear in gangs that wait."""
+        """Return the first known moment when the obstacle of a gang passes.
+
+        Linear in waiting gangs.
+        """
         known = (each.known_at for each in self._gangs.values() if each.known_at is not None)
         return min((each for each in known if each > now), default=None)
 
     def later(
         self, key: GangKey, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
     ) -> None:
-        """Double the wait each time; but never sleep past the schedule timeout."""
+        """Double the pause each time, but never beyond the schedule timeout."""
         retry = self._gangs.get(key) or self._new(key)
         wait = min(FIRST_RETRY_SECONDS << retry.number, most)
         retry.number = min(retry.number + 1, LAST_RETRY_SECONDS.bit_length())
@@ -81,23 +84,23 @@ class Retries:
     def after_failed_bind(
         self, key: GangKey, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
     ) -> None:
-        """Do the same, counting failed bindings: taking these back resets the other count."""
+        """Double the pause after a failed binding; such pauses have a count of their own."""
         retry = self._gangs.get(key) or self._new(key)
         retry.number = retry.failed_binds
         self.later(key, now, deadline, most)
         retry.failed_binds = retry.number
 
     def at(self, key: GangKey, moment: int, known: int | None = None) -> None:
-        """Let a gang be due at a moment, and not at the one that was set before.
+        """Set the moment when a gang is due, in place of the moment before.
 
-        `known` is when something passes that the gang waits for, if that is known.
+        `known` is the moment when its obstacle passes, if that is known.
         """
         retry = self._gangs.get(key) or self._new(key)
         retry.known_at = known
         self._set(key, retry, moment)
 
     def no_later(self, key: GangKey, moment: int, now: int) -> None:
-        """Let a gang be due at a moment, if it is not due between `now` and then."""
+        """Let a gang be due at a moment, unless it is already due between `now` and then."""
         retry = self._gangs.get(key) or self._new(key)
         retry.known_at = moment if retry.known_at is None else min(moment, retry.known_at)
         if retry.at is None or not now < retry.at < moment:
@@ -105,7 +108,7 @@ class Retries:
 
     def _set(self, key: GangKey, retry: _Retry, moment: int) -> None:
         retry.at = moment
-        # One entry a gang: an earlier one is moved on when its time comes.
+        # Each gang has one entry: an entry that is too early is moved when its time comes.
         if retry.woken_at is None or moment < retry.woken_at:
             retry.woken_at = moment
             heapq.heappush(self._moments, (moment, key))
@@ -126,24 +129,24 @@ class Retries:
         return due
 
     def failed_binds(self, key: GangKey) -> int:
-        """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
+        """Return the number of bindings of a gang that failed in a row; it counts up to 5."""
         retry = self._gangs.get(key)
         return 0 if retry is None else retry.failed_binds
 
     def start_over(self, key: GangKey) -> None:
-        """Wait no longer than the first time when a gang is refused: it has changed."""
+        """Begin again with the shortest pause, since the gang has changed."""
         retry = self._gangs.get(key)
         if retry is not None:
             retry.number = 0
 
     def placed(self, key: GangKey) -> None:
-        """Let the moment of a gang pass that has found room."""
+        """Drop the moment of a gang that has found room."""
         retry = self._gangs.get(key)
         if retry is not None:
             retry.at = retry.known_at = None
 
     def bound(self, key: GangKey) -> None:
-        """Count no failed bindings of a gang any more: the API server has taken them."""
+        """Reset the count of failed bindings: the API server has accepted them."""
         retry = self._gangs.get(key)
         if retry is not None:
             retry.failed_binds = 0
@@ -167,7 +170,7 @@ class Deadlines:
         self.timeout_seconds = timeout_seconds
 
     def of(self, info: GangInfo) -> int | None:
-        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
+        """Return the end of the schedule timeout, in epoch seconds; None: it does not run."""
         quorum_since = info.attempt.quorum_since
         return None if quorum_since is None else quorum_since + self.timeout_of(info)
 
@@ -177,7 +180,7 @@ class Deadlines:
         return (spec.options.timeout_seconds if spec else None) or self.timeout_seconds
 
 
-# Why gangs wait, and which of them a change of the cluster may help.
+# The reasons why gangs wait, and the gangs that a change of the cluster may help.
 
 HELPED_BY_NODES: Final = those_with(lambda rule: Helped.NODES in rule.helped_by)
 TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
@@ -207,7 +210,7 @@ class QueueingHints:
         self._provisioning_changed = False
 
     def refused(self, info: GangInfo, refusal: Refused, *, late: bool) -> None:
-        """Note why a try failed, and with that whether freed room makes the gang due."""
+        """Note why a try failed, and whether freed room makes the gang due."""
         self._count(info, refusal)
         info.verdict.refused(refusal, late=late)
         if refusal.reason in HELPED_BY_NODES:
@@ -222,7 +225,7 @@ class QueueingHints:
         self._short_of_nodes.discard(info.key)
 
     def note(self, info: GangInfo, refusal: Refused | None) -> None:
-        """Note why a gang waits since its last try, if it does."""
+        """Note why a gang waits since its last try; nothing if it does not wait."""
         self._count(info, refusal)
         info.verdict.note(refusal)
 
@@ -232,11 +235,11 @@ class QueueingHints:
         self._short_of_nodes.discard(info.key)
 
     def room_freed(self) -> None:
-        """Note that room was freed, or that a node is another now."""
+        """Note that room was freed, or that a node has changed."""
         self._room_freed = self._room_made = True
 
     def topologies_changed(self) -> None:
-        """Note that the trees of the network are others now."""
+        """Note that the trees of the network have changed."""
         self._topologies_changed = True
 
     def queues_changed(self) -> None:
@@ -244,7 +247,7 @@ class QueueingHints:
         self._queues_changed = True
 
     def provisioning_changed(self) -> None:
-        """Note that a request for nodes has come to something, or is gone."""
+        """Note that a request for nodes has had a result, or is gone."""
         self._provisioning_changed = True
 
     def helped(self) -> set[GangKey]:
@@ -306,9 +309,9 @@ def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
 
 
 def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> Refused:
-    """Return the refusal for members that no verdict covers.
+    """Return the refusal for members without a verdict.
 
-    They are surplus that was not placed with the quorum, or nothing has been decided yet.
+    Such members are surplus that was not placed with the quorum, or no decision was made yet.
     `volume_waits`: other members have room and wait for their claims.
     """
     if volume_waits:
@@ -324,7 +327,7 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> 
 
 
 def _are_beyond(gang: Gang, pods: Collection[Pod]) -> bool:
-    """Return whether an elastic gang has as many workers as it asks for without these members."""
+    """Return whether an elastic gang has all the workers that it wants, without these members."""
     if gang.pace is None:
         return False
     elastic, uids = gang.pace.elastic, {pod.uid for pod in pods}

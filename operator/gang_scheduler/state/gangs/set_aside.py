@@ -30,18 +30,24 @@ STRIKES: Final = 2
 In a namespace that already has such a group, one slow decision is enough.
 """
 REST: Final = 10
-"""A group waits this many times as long as its last decision took: a tenth of the time at most.
-Twice as long after each other one."""
+"""The wait of a group, as a multiple of its last decision: it gets a tenth of the time at most.
+
+The wait doubles after each further slow decision.
+"""
 LONGEST_REST_SECONDS: Final = 3600
 REMEMBERED_SECONDS: Final = 2 * LONGEST_REST_SECONDS
-"""After the last decision that took too long. A gang that is gone is remembered, too: one of its
-name may be made again at once."""
+"""A record lasts this long after the last slow decision.
+
+The record of a deleted gang is kept, too, since a gang of the same name may be created at once.
+"""
 MOST_OF_NAMESPACE: Final = 4
-"""Once a namespace has this many groups set aside, all its new groups are set aside, too: they
-would be the same ones, by other names."""
+"""Once a namespace has this many groups set aside, all its new groups are set aside, too.
+
+New groups may be the same work under other names.
+"""
 MOST_REMEMBERED: Final = 1000
 MOST_TOLD: Final = 32
-"""This many groups, the last ones, are told to the next leader."""
+"""The next leader learns of this many groups, the latest ones."""
 
 
 class Costly(NamedTuple):
@@ -66,20 +72,20 @@ class _Record:
     until: int | None
 
     def rests_until(self, number: int) -> int:
-        """Return when the rest ends after so many decisions that took too long."""
+        """Return the end of the rest after this many slow decisions."""
         first = max(1, round(self.seconds * REST))
         doublings = min(max(0, number - STRIKES), LONGEST_REST_SECONDS.bit_length())
         return self.at + min(first << doublings, max(first, LONGEST_REST_SECONDS))
 
 
 class SetAside:
-    """Which groups are set aside, and until when. By the key of the first gang of each."""
+    """The groups that are set aside, by their first gangs, and the end of each rest."""
 
     def __init__(self) -> None:
         self._records: dict[GangKey, _Record] = {}
         self._others_had_their_turn = False
         self.told: tuple[Costly, ...] = ()
-        """The groups that are set aside, the last ones last: for any thread."""
+        """The groups that are set aside, the latest last; any thread may read this."""
 
     def __bool__(self) -> bool:
         return bool(self._records)
@@ -139,10 +145,10 @@ class SetAside:
     def round_of(
         self, groups: Sequence[GangGroup], now: int
     ) -> tuple[tuple[GangGroup, ...], tuple[GangGroup, ...]]:
-        """Return which of the groups to decide now, and which in the round after it.
+        """Return the groups to decide now, and the groups for the round after it.
 
         A group that is set aside has a problem until its time has come. Then it has a round of its
-        own, after one of all others. The groups of one namespace share that time.
+        own, after all others. The groups of one namespace share that time.
         """
         if not self._records:
             return tuple(groups), ()
@@ -158,7 +164,7 @@ class SetAside:
         return tuple(_held(group, record, now) for group, record in found), ()
 
     def touched(self, keys: Iterable[GangKey]) -> None:
-        """Try a group again sooner that has changed: as if it had been set aside the first time."""
+        """Try a changed group sooner: it rests only as long as after the first time."""
         for key in keys:
             record = self._records.get(key)
             if record is not None and record.until is not None:
@@ -175,7 +181,7 @@ class SetAside:
     def _record_of(
         self, group: GangGroup, namespaces: Mapping[str, Sequence[_Record]]
     ) -> _Record | None:
-        """Return the record of a group, with the rest that all of its namespace owe together."""
+        """Return the record of a group, with the rest of all groups of its namespace together."""
         records = (self._records.get(gang.key) for gang in group.gangs)
         own = next((each for each in records if each is not None and each.until is not None), None)
         mates = namespaces.get(group.gangs[0].key.namespace, ())
@@ -207,9 +213,9 @@ class SetAside:
         self._tell()
 
     def hold(self, key: GangKey, seconds: float, until: int, now: int) -> None:
-        """Set a gang aside until a moment, as it is set aside in another process."""
+        """Set a gang aside until a moment, as another process has done."""
         record = self._records[key] = _Record(seconds, STRIKES, now, until)
-        # The decision was made so long before: the rest that its namespace owes ends then, too.
+        # The decision was made earlier by that much; the rest of its namespace ends then, too.
         record.at = until - (record.rests_until(STRIKES) - now)
 
 
@@ -247,7 +253,7 @@ def _is_due(record: _Record, now: int) -> bool:
 
 
 def _held(group: GangGroup, record: _Record | None, now: int) -> GangGroup:
-    """Return a group as it is decided together with others: set aside, if it has a record."""
+    """Return a group for the decision: set aside with its problem, if it has a record."""
     if record is None or record.until is None:
         return group
     return replace(group, problem=_problem(record, max(record.until, now + 1)))
@@ -266,7 +272,7 @@ def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
     return Refused(gang, problem.reason, gang.pending, cause=problem.cause)
 
 
-# The gangs that a cycle takes when so many have changed that a snapshot of all would delay it.
+# The choice of gangs for a cycle, if so many have changed that making all would delay it.
 
 MOST_MADE: Final = 2_000
 """The most gangs and members whose groups one cycle makes, in less than a tenth of a second."""
@@ -313,7 +319,7 @@ def _ranks(
     infos: Mapping[GangKey, GangInfo],
     group_of: Callable[[GangKey], Sequence[GangKey]],
 ) -> dict[GangKey, int]:
-    """Return the priorities of gangs: in a group, the lowest of it."""
+    """Return the priorities of gangs; all gangs of a group have the lowest one."""
     ranks: dict[GangKey, int] = {}
     for key in keys:
         if key not in ranks:
@@ -322,13 +328,15 @@ def _ranks(
     return {key: ranks[key] for key in keys}
 
 
-# Gangs that a cycle did not try because its work was used up, and when they are tried.
+# Gangs that a cycle had no time to try, and the time when they are tried.
 
 PATIENCE_SECONDS: Final = 10
-"""For so long only the priority says which gangs are tried first."""
+"""For this time, only the priority decides which gangs are tried first."""
 MOST_AT_ONCE: Final = 16
-"""Gangs that are tried in a cycle of their own. Fewer searches than these fill a cycle, but each of
-many other namespaces would have one."""
+"""The most gangs with a cycle of their own.
+
+Even fewer searches than these can fill a cycle, and each namespace should get one.
+"""
 
 
 class Untried:
@@ -350,7 +358,7 @@ class Untried:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a cycle is due at once: gangs are left, by the last cycle or before it."""
+        """Whether a cycle is due at once: this or an earlier cycle has left gangs."""
         return bool(self._since) or self._is_own_turn
 
     def keys(self) -> AbstractSet[GangKey]:
@@ -377,12 +385,12 @@ class Untried:
         self._taken = {key: self._since.pop(key) for key in self._since.keys() & set(keys)}
 
     def put_back(self, keys: Iterable[GangKey]) -> None:
-        """Note that gangs that were to be tried are not; new ones are no gangs that were left."""
+        """Put gangs back that were not tried after all; gangs without a record are new."""
         for key in self._taken.keys() & set(keys):
             self._since[key] = self._taken.pop(key)
 
     def leave(self, keys: Iterable[GangKey], now: int) -> None:
-        """Note that a cycle has left gangs: if it was to try them, then since an earlier one."""
+        """Note gangs that a cycle has left; a gang that was left before keeps its earlier time."""
         for key in keys:
             self._since.setdefault(key, self._taken.get(key, now))
         self._taken = {}

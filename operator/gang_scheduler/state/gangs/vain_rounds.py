@@ -1,8 +1,8 @@
-"""Preemptions that came to nothing, by owner: others lost their pods, and no gang ran for it.
+"""Preemptions without success, by owner: other gangs lost pods, and no gang started.
 
-The preemptions of one gang are forgotten with the gang, which is easily deleted and created
-again. So they are counted by namespace and queue as well, if the gang was deleted, lost members or
-named another queue before it had found room.
+The preemptions of one gang are forgotten with the gang, which is easily deleted and created again.
+So they are counted by namespace and queue as well, if the gang was deleted, lost members or named
+another queue before it had found room.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ BLOCK: Final = PreemptionBlock(BlockCause.IN_VAIN, rounds=MOST_ROUNDS)
 
 
 class Owner(NamedTuple):
-    """Which gangs are counted together. Without queues the namespace alone counts."""
+    """Gangs that are counted together: of one namespace and queue, or of one namespace."""
 
     namespace: str
     queue: QueueRef | None
@@ -29,14 +29,17 @@ class Owner(NamedTuple):
 
 @dataclass(slots=True)
 class _Rounds:
-    """When preemptions began: for gangs that are gone, for others, and which of these are vain."""
+    """The moments of preemptions for gangs that are gone, and for gangs that exist.
+
+    `idle` are the existing gangs whose preemptions count as vain.
+    """
 
     gone: list[int] = field(default_factory=list)
     by_gang: dict[GangKey, list[int]] = field(default_factory=dict)
     idle: set[GangKey] = field(default_factory=set)
 
     def vain(self, now: int) -> int:
-        """Return how many came to nothing lately."""
+        """Return the number of recent preemptions without success."""
         known = (at for key in self.idle for at in self.by_gang.get(key, ()))
         return sum(1 for at in (*self.gone, *known) if now - at < ROUNDS_SECONDS)
 
@@ -51,7 +54,7 @@ class _Rounds:
 
 
 class VainRounds:
-    """The preemptions of late by owner. Kept in memory alone. Times are in seconds."""
+    """The recent preemptions by owner, only in memory. Times are in seconds."""
 
     def __init__(self) -> None:
         self._by_owner: dict[Owner, _Rounds] = {}
@@ -59,7 +62,7 @@ class VainRounds:
         self._blocked: dict[str, tuple[GangGroup, GangGroup]] = {}
 
     def begin(self, gangs: Sequence[Gang], now: int) -> None:
-        """Note that pods are evicted for gangs that start together: one preemption."""
+        """Note that pods are evicted for gangs that start together, which is one preemption."""
         first = gangs[0]
         owner = Owner(first.key.namespace, first.queue)
         before = self._owners.get(first.key, owner)
@@ -71,7 +74,7 @@ class VainRounds:
         self._owners[first.key] = owner
 
     def placed(self, key: GangKey) -> None:
-        """Note that a gang has found room: its preemptions came to something."""
+        """Note that a gang has found room: its preemptions were a success."""
         owner = self._owners.pop(key, None)
         if owner is not None:
             rounds = self._by_owner[owner]
@@ -79,7 +82,7 @@ class VainRounds:
             rounds.idle.discard(key)
 
     def refused(self, key: GangKey, reason: Reason) -> None:
-        """Note why a gang waits: where its owner has brought it about, no gang runs for it."""
+        """Note why a gang waits; if its owner has caused this, its preemptions count as vain."""
         owner = self._owners.get(key)
         if owner is None:
             return
@@ -98,7 +101,7 @@ class VainRounds:
             rounds.idle.discard(key)
 
     def held_back(self, groups: Iterable[GangGroup], now: int) -> list[GangGroup]:
-        """Return the groups; a group that may not evict for a while says why."""
+        """Return the groups; a group that may not evict for a while has the reason."""
         blocked = self._blocked_owners(now)
         if not blocked:
             self._blocked.clear()

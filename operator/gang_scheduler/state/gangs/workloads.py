@@ -68,16 +68,16 @@ class FailedJobs:
         self._jobs.setdefault(key, set()).add(uid)
 
 
-# Gangs with pods of a workload, so that they learn of changes in the workload.
+# Gangs with pods of a workload, which must learn of changes in the workload.
 
 NONE: Final = frozenset[GangKey]()
 
 
 class GangsByWorkload:
-    """The gangs of each workload, as its pods name it: a Job by its uid, others by their names.
+    """The gangs of each workload that their pods name: a Job by uid, others by name.
 
-    Pods are known before their workloads may be, and may outlast them: a gang is forgotten when
-    nothing is left of it, whichever of its workloads are there.
+    Pods may be known before their workloads, and may outlast them. A gang is forgotten when none of
+    its pods and objects is left, even if its workloads still exist.
     """
 
     def __init__(self) -> None:
@@ -120,13 +120,12 @@ def requesting(pod: Pod) -> tuple[str, ...]:
 
 
 def part_of(pod: Pod) -> str:
-    """Return the replicatedJob of a pod, "" if it is of none."""
+    """Return the replicatedJob of a pod; "" if it belongs to none."""
     job_set, part = pod.labels.get(JOB_SET_LABEL), pod.labels.get(REPLICATED_JOB_LABEL)
     return refs.part_of(pod.namespace, job_set, part) if job_set and part else ""
 
 
-# The number of pods that the Jobs of gangs can have: how many are still needed, and how many can
-# ever come.
+# The number of pods that the Jobs of gangs can have: pods still needed, and pods ever possible.
 
 KUEUE_POD_GROUP: Final = kueue_pod_groups.SOURCE.name
 NO_JOBS: Final = frozenset[str]()
@@ -135,7 +134,7 @@ OWNERS = frozenset({refs.JOB.name, refs.JOB_SET.name})
 
 
 class JobSizes:
-    """The Jobs by their uid, and the replicatedJobs of JobSets; `gangs` have pods of them."""
+    """The Jobs by uid, and the replicatedJobs of JobSets; `gangs` are the gangs with their pods."""
 
     def __init__(self, gangs: GangsByWorkload) -> None:
         self._pods: dict[str, JobPods] = {}
@@ -149,7 +148,10 @@ class JobSizes:
         return uid in self._pods
 
     def upsert(self, uid: str, pods: JobPods | None) -> AbstractSet[GangKey]:
-        """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
+        """Note the number of pods that a Job can have; None forgets it.
+
+        Return the gangs concerned.
+        """
         before = self._pods.pop(uid, None)
         if pods is not None:
             self._pods[uid] = pods
@@ -166,7 +168,7 @@ class JobSizes:
         return self._gangs.of(uid) | gangs
 
     def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> set[GangKey]:
-        """Note how many pods the parts of a JobSet can have; none forgets them.
+        """Note the number of pods that the parts of a JobSet can have; none forgets them.
 
         Return the gangs concerned.
         """
@@ -235,7 +237,7 @@ class JobSizes:
         ]
         spared = Counter(self._spared_by_jobs(info, living, done))
         others = [pod.role for pod in done if pod.job_uid not in self._pods]
-        # Pods without a controller may be a whole group of before.
+        # All pods without a controller may belong to an earlier run.
         if info.key.source != KUEUE_POD_GROUP or len(others) < info.observed.min_member:
             spared.update(others)
         return dict(spared)
@@ -243,7 +245,7 @@ class JobSizes:
     def _spared_by_jobs(
         self, info: GangInfo, living: Collection[Pod], done: Collection[Pod]
     ) -> dict[str, int]:
-        """Return the same of Jobs with members that live, and of complete ones of their time."""
+        """Return the spared members of Jobs: living Jobs, and complete Jobs of their time."""
         roles = {pod.job_uid: pod.role for pod in living if pod.job_uid in self._pods}
         if not roles:
             return {}
@@ -256,16 +258,16 @@ class JobSizes:
         spared: dict[str, int] = {}
         for job, role in sorted(roles.items()):
             pods = self._pods[job]
-            # Its status may be older than its pods.
+            # The status of the Job may be older than its pods.
             left = max(0, min(pods.left, pods.completions - ended[job]))
             if number := pods.at_once - left:
                 spared[role] = spared.get(role, 0) + number
         return spared
 
     def _complete_with(self, living: Collection[str], info: GangInfo) -> dict[str, str]:
-        """Return the roles of the Jobs that are complete, and were there when living ones were.
+        """Return the roles of complete Jobs that existed together with the living Jobs.
 
-        Where no times tell, Jobs that were a quorum by themselves were an earlier run.
+        If no times tell, Jobs that were a quorum by themselves were an earlier run.
         """
         members = info.observed.members.values()
         known = {pod.job_uid for pod in members if pod.phase is PodPhase.SUCCEEDED}
@@ -306,7 +308,7 @@ def _class_of(pod: Pod) -> PodClass:
 
 
 class MadeFor:
-    """The gangs of PodGroups by the gang that their workload would be."""
+    """The gangs of PodGroups, by the gang that their workload would be without a PodGroup."""
 
     def __init__(self) -> None:
         self._gangs: dict[GangKey, set[GangKey]] = {}
@@ -332,7 +334,7 @@ class MadeFor:
             del self._gangs[workload]
 
     def workload_of(self, key: GangKey) -> GangKey | None:
-        """Return the workload that the object of a gang was made for, if it was."""
+        """Return the workload for which the object of a gang was made, if there is one."""
         return self._workloads.get(key)
 
     def of(self, workload: GangKey) -> Collection[GangKey]:
@@ -375,7 +377,7 @@ class TrainJobs:
         self._pods: dict[str, set[str]] = {}
 
     def chosen(self, job_set: GangObject) -> GangObject:
-        """Return a JobSet as it describes gangs: with its implicit gang if TrainJobs are gangs."""
+        """Return a JobSet as it describes gangs, with its implicit gang if TrainJobs are gangs."""
         if not self._enabled or job_set.by_default is None:
             return job_set
         return replace(job_set, gang_specs=job_set.by_default)
@@ -396,12 +398,12 @@ class TrainJobs:
             del self._uids[name], self._made[name]
 
     def settled(self, pod: Pod, before: GangKey | None = None) -> Pod:
-        """Return a pod in its gang, which was `before` if the pod is known already."""
-        # Most pods are of no JobSet, and every pod that changes is looked at.
+        """Return a pod in its gang; `before` is the gang of a pod that is already known."""
+        # Most pods belong to no JobSet, and this runs for every changed pod.
         if not self._enabled or annotations.JOB_SET_LABEL not in pod.labels:
             return pod
         if pod.virtual:
-            return pod  # A planned member of a suspended workload waits in the gang of that.
+            return pod  # A planned member waits in the gang of its workload.
         name = _undecided(pod)
         if not name:
             return pod
@@ -426,7 +428,7 @@ class TrainJobs:
 def _undecided(pod: Pod) -> str:
     """Return the JobSet of a pod if it decides about the gang of the pod, else ""."""
     if pod.gang.source == POD_GROUP:
-        # A PodGroup of coscheduling is called like the TrainJob, and so is the JobSet.
+        # A PodGroup of coscheduling has the name of the TrainJob, and so has the JobSet.
         named = pod.labels.get(annotations.POD_GROUP_LABEL_SCHED_PLUGINS)
         return _job_set_of(pod) if named == pod.labels[annotations.JOB_SET_LABEL] else ""
     if pod.gang.source not in (SINGLE, JOB_SET) or annotations.JOB_GANG_LABEL in pod.labels:

@@ -73,9 +73,9 @@ def _of_parents(
     room = np.add.reduceat(children.whole, first_child)
     beside = room
     if count % small:
-        # The child that loses the least by the smaller tail takes it.
+        # The child whose capacity suffers least from the smaller tail takes it.
         beside = room + np.maximum.reduceat(children.loss, first_child)
-    # Without the whole smaller slices that are a part of the larger tail.
+    # Subtract the whole smaller slices that belong to the larger tail.
     left = beside - (count % size - count % small)
     return Capacity(
         whole=room - room % size,

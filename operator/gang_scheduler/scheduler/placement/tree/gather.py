@@ -55,7 +55,7 @@ ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
 def explain_offers(
     by_class: Sequence[ClassMembers], area: Area, needs: int, trial: Trial, profile: Profile
 ) -> Misfit:
-    """Return why no domain of the area could take `needs` members. Fills the trial up."""
+    """Return the reason why no domain of the area takes `needs` members. Fills the trial up."""
     if not len(area.tree.rows):
         rejections = ((ELSEWHERE, len(trial.nodes)),)
         missing = _unlabelled(area.tree)
@@ -103,9 +103,9 @@ def explain_offers(
 
 
 def _unlabelled(tree: Topology) -> Unlabelled | None:
-    """Return the topmost layer that the tree needs and no node is in; None if each has nodes.
+    """Return the topmost layer of the tree whose label is on no node; None if there is none.
 
-    Computed once a tree: linear in nodes times their labels.
+    Computed once for each tree: linear in nodes times their labels.
     """
     tree_spec, nodes = tree.tree_spec, tree.nodes
 
@@ -140,12 +140,12 @@ def _meant(
 
 
 def _own_part(key: str) -> str:
-    """Return the name of a label without the prefix, which many labels share."""
+    """Return the name of a label without its prefix, since many labels share a prefix."""
     return key.rpartition("/")[2]
 
 
 def _could_hold(key: str, classes: Sequence[PodClass], needs: int, nodes: NodeTable) -> bool:
-    """Return whether this many members of the smallest class fit a domain of a label at most."""
+    """Return whether a domain of a label could hold this many members of the smallest class."""
     least = np.min([nodes.vector(each.requests) for each in classes], axis=0)
     asked = least > 0
     if not asked.any():
@@ -196,7 +196,7 @@ def _best_first(area: Area, together: IntArray) -> IntArray:
 def _offers(
     by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
 ) -> Offers | None:
-    """Return the offers of domains; None if members may be anywhere and are not sliced."""
+    """Return the offers of domains; None if members need no common domain and have no slices."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
     multiples = {
@@ -245,7 +245,7 @@ def place(
 
 
 class _Gathering:
-    """One unit, and where on its scope the members may go."""
+    """One unit, and the area where its members may go."""
 
     def __init__(
         self,
@@ -268,7 +268,7 @@ class _Gathering:
         confined = self._home if within is None else within
         if confined is not None:
             self.area = replace(everywhere, open=everywhere.inside(scope.must, confined).open)
-        # A preference keeps no gang waiting, not even where nodes lack the labels.
+        # A preference never keeps a gang waiting, even if nodes lack the labels.
         self.may_be_anywhere = (
             within is None and scope.must == 0 and len(tree.outside) > 0 and not unit.sliced
         )
@@ -283,10 +283,10 @@ class _Gathering:
         seated = self._seat(in_order[: numbers[-1]])
         if seated is not None or len(numbers) == 1:
             return seated
-        # If some number fits, every smaller one does.
+        # If a number of members fits, every smaller number fits.
         too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(in_order[:n]))
         number = numbers[too_many - 1] if too_many else 0
-        # Where members differ, other members may fit where the first in rank do not.
+        # If members differ, other members may fit where the first members in rank do not.
         others = self._any(max(at_least, number + 1))
         return others or (self._seat(in_order[:number]) if number else None)
 
@@ -312,7 +312,7 @@ class _Gathering:
         return self._packing.seat(self.by_class(waiting), area)
 
     def _is_rough(self, part: RankedMembers) -> bool:
-        """Return whether sliced members cannot be seated as one class: they differ, or are tied."""
+        """Return whether sliced members cannot be seated as one class: they differ or are tied."""
         pod_classes = {pod.pod_class for pod in part.members}
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
@@ -337,7 +337,7 @@ class _Gathering:
         rough = (part for part in parts if self._is_rough(part))
         slices = [each for part in rough for each in _slices_of(part, area)]
         seated: Seated = {}
-        # Slices have the least choice and come first, unless they may depend on other members.
+        # Slices have the least choice and come first, unless they depend on other members.
         for some, where in (*others, *slices) if self._tied else (*slices, *others):
             found = self._seat_parts(some, where)
             if found is None:

@@ -46,7 +46,7 @@ class Bounds:
         self._places[:, there] = self._floors.places(self._free[there], offered[:, there])
 
     def holding(self, depth: int) -> BoolArray:
-        """Return the domains of a level that have places enough."""
+        """Return the domains of a level that have enough places."""
         starts = self._tree.levels[depth].starts
         together = np.add.reduceat(self._places, starts, axis=1)
         holds: BoolArray = np.all(together >= self._floors.needed[:, np.newaxis], axis=0)
@@ -57,7 +57,7 @@ class Bounds:
         return bool((self._places[:, area.open].sum(axis=1) >= self._floors.needed).all())
 
     def fewest(self, depth: int, area: Area) -> int:
-        """Return how many domains of a level the classes need at least, in a part of the area."""
+        """Return the fewest domains of a level that the classes need in part of the area."""
         places = np.where(area.open, self._places, 0)
         by_domain = np.add.reduceat(places, self._tree.levels[depth].starts, axis=1)
         held = np.cumsum(-np.sort(-by_domain, axis=1), axis=1)
@@ -71,13 +71,13 @@ class Bounds:
 
 
 MOST_ORDERS: Final = 6
-"""In how many orders classes are packed before a domain is given up."""
+"""The number of orders of classes that are tried before a domain is given up."""
 MOST_PACKED: Final = 64
-"""In how many domains of a level packing is tried: half the tightest, half the roomiest."""
+"""The most domains of a level where packing is tried: half the tightest, half the roomiest."""
 MOST_NARROWED: Final = 32
 """Up to this many nodes, the number of nodes is minimized, too, besides the number of domains."""
 MOST_SUBSETS: Final = 256
-"""How many sets of domains are looked at to find a smaller one."""
+"""The most sets of domains that are looked at to find a smaller set."""
 
 
 class Packing:
@@ -264,7 +264,7 @@ class Packing:
         return seated
 
     def _hardest_first(self, by_class: Sequence[ClassMembers], area: Area) -> list[ClassMembers]:
-        """Order classes by how often they fit, the fewest times first: they have the least choice.
+        """Order classes by the room for them, the least room first: they have the least choice.
 
         Ties are broken by requests, then by the order of first members.
         """
@@ -296,7 +296,7 @@ class Packing:
 
 
 def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
-    """Return whether only room counts: not the names of nodes, nor which nodes are neighbours."""
+    """Return whether only room counts, and not the names or the neighbourhood of nodes."""
     return all(
         class_members.sizes[0] == 1 and class_members.pod_class.storage is None
         for class_members in by_class
@@ -306,7 +306,7 @@ def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
 def _worth_trying(
     level: Sequence[Capacity], area: Area, depth: int, domains: IntArray
 ) -> list[int]:
-    """Return domains by the room left over, the least first; of many, not the middle."""
+    """Return the domains by the room left over, the least first; of many, both ends."""
     left = np.sum([each.whole[domains] for each in level], axis=0, dtype=np.float64)
     ranks = area.tree.levels[depth].ranks[domains]
     ordered: list[int] = domains[np.lexsort((ranks, left))].tolist()

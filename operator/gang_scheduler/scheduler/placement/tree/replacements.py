@@ -1,8 +1,8 @@
-"""Members that join bound members: each next to its neighbours in rank.
+"""The placement of members that join bound members, each next to its neighbours in rank.
 
-Replacements of members that died, members that a crash left, and surplus that comes later. A member
-goes where its slices are, and there takes the free slot that shares the deepest domains with the
-members before and after it in rank.
+Such members replace members that died, were left unbound by a crash, or are surplus that comes
+later. A member goes to the domains of its slices. There it takes the free slot that shares the
+deepest domains with the members before and after it in rank.
 """
 
 import bisect
@@ -23,14 +23,15 @@ from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, 
 from gang_scheduler.scheduler.units import PlacementUnit, RankedMembers
 
 DOMAINS_NAMED: Final = 3
-"""How many of the domains of scattered members are named."""
+"""The most domains of scattered members that a message names."""
 SeatParts = Callable[[Sequence[RankedMembers], Area], Seated | None]
 
 
 def home_of(bound_members: Sequence[Pod], scope: TopologyScope) -> int | None:
-    """Return the domain that waiting members must join: the one with the most bound members.
+    """Return the domain that waiting members must join, which has the most bound members.
 
-    A domain of the level that all members must gather in; None without bound members in the tree.
+    The domain is of the level where all members must gather. None if no bound member is in the
+    tree.
     """
     counts = _bound_members_by_domain(bound_members, scope)
     return int(np.argmax(counts)) if counts.any() else None
@@ -54,7 +55,7 @@ def _bound_members_by_domain(bound_members: Sequence[Pod], scope: TopologyScope)
 
 
 def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: SeatParts) -> Seated:
-    """Take room for as many members as have a slot that the bound members allow.
+    """Take room for all members that find a slot next to the bound members.
 
     `seat_parts` seats slices without a bound member.
     """
@@ -135,7 +136,7 @@ class _Ranks:
         return len(self._line)
 
     def _untouched_run(self, start: int) -> range:
-        """Return the outermost slice that begins here, if none of it has a place; else empty."""
+        """Return the outermost slice that begins here, if all its members wait; else empty."""
         size = self._sizes[0]
         run = self._numbers[start] // size
         if size == 1 or (start and self._numbers[start - 1] // size == run):

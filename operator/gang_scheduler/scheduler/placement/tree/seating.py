@@ -89,10 +89,11 @@ class Descent:
 
 
 def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArray]:
-    """Return the fewest domains that hold `count` members in slices of `size`, and how many each.
+    """Return the fewest domains that hold `count` members in slices of `size`, with their numbers.
 
-    All domains together must hold them. Exact: no smaller number of domains does. The last domain
-    is the tightest that takes the rest, and has the tail if there is one; ties go to the first.
+    All domains together must hold them. The result is exact: no fewer domains hold them. The last
+    domain is the tightest that takes the rest, and has the tail if there is one; ties go to the
+    first.
     """
     order = np.argsort(-capacity.whole, kind="stable")
     whole = capacity.whole[order]
@@ -117,7 +118,7 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     needed: int,
     tail: int,
 ) -> tuple[IntArray, IntArray]:
-    """Choose where the tail goes, too: together with it, a domain may hold less."""
+    """Also choose the domain for the tail: beside the tail, a domain may hold less."""
     loss = Capacity(whole, beside_tail).loss
     beside = np.where(beside_tail >= 0, beside_tail, NEVER)
     # With n domains, the tail is in one of the n largest, or in a smaller one besides the n - 1
@@ -151,7 +152,7 @@ Found = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassMembers:
-    """Members of one class, in rank order, and how they are sliced."""
+    """Members of one class in rank order, with the sizes of their slices."""
 
     pod_class: PodClass
     members: tuple[Pod, ...]
@@ -244,7 +245,7 @@ class ClassSeating:
         return self.assume(class_members, area.tree, seats)
 
     def seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
-        """Take room for all members of classes that see each other, else for none."""
+        """Take room for all members of classes that depend on each other, else for none."""
         wanted = sum(len(class_members) for class_members in by_class)
         found = self.assume_one_by_one(by_class, area, at_least=wanted)
         if number_in(found) < wanted:
@@ -317,8 +318,9 @@ class ClassSeating:
 def tightest(rolled: Sequence[Capacity], class_members: ClassMembers, area: Area) -> Found | None:
     """Return the domain to gather in, as its depth and its place in that level.
 
-    Of the lowest level with a domain that holds all members: the domain with the least left over,
-    then the least in its parent, and so on up; then the first by name.
+    The level is the lowest one with a domain that holds all members. In this level, the domain with
+    the least room left over is taken, then the one with the least in its parent, and so on up.
+    Further ties go by name.
     """
     for depth in range(len(rolled) - 1, area.must - 1, -1):
         domains = np.flatnonzero(

@@ -28,14 +28,14 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 FREE: Final = Cost()
 MOST_FLOORS: Final = 4
-"""For how many floors the least cost of each domain is computed."""
+"""The most floors for which the least cost of each domain is computed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A domain, or the whole cluster: the rows of its nodes, and the least cost of victims there.
 
-    `place` is the domain's place in its level, `rank` the place of its name among all of the level.
+    `place` is the domain's place in its level, `rank` the place of its name in alphabetical order.
     """
 
     place: int | None
@@ -79,7 +79,7 @@ def candidates_of(preemptor: Preemptor, potential: PotentialVictims) -> list[Can
 
 
 def _domains(preemptor: Preemptor) -> _Domains | None:
-    """Return the domains that the preemptor must gather in one of; None if in none."""
+    """Return the domains, one of which must hold the preemptor; None: the whole cluster."""
     unit = preemptor.units[0]
     scope = unit.scope
     if len(preemptor.units) > 1 or scope is None or scope.must == 0:
@@ -109,7 +109,7 @@ class _Least:
         self._here = self._of_bound_pods != NOWHERE
 
     def costs(self) -> list[tuple[int, Cost]]:
-        """Return the domains that can have places enough, and the least cost of victims in each."""
+        """Return the domains that can have enough places, and the least cost of victims in each."""
         pool = self._pool()
         holding = np.flatnonzero(self._suffice(self._up_to(pool, pool.highest)))
         broken, unprotected, work, pods = self._shares(pool)
@@ -130,7 +130,7 @@ class _Least:
         ]
 
     def _pool(self) -> _Pool:
-        """Return the pods to consider in each domain: no priority or budget beyond the least."""
+        """Return the pods to consider in each domain, by the least priority and use of budgets."""
         beyond = self._potential.beyond()
         within = self._here & ~beyond
         highest = np.array(
@@ -144,7 +144,7 @@ class _Least:
         return pool._replace(highest=self._lowest(pool, highest))
 
     def _lowest(self, pool: _Pool, priorities: IntArray) -> IntArray:
-        """Return the lowest priority that suffices in each domain: all bisected at once."""
+        """Return the lowest priority that suffices in each domain, by bisection of all at once."""
         low = np.zeros(self._number, dtype=np.int64)
         high = np.full(self._number, len(priorities) - 1)
         while (low < high).any():
@@ -162,7 +162,7 @@ class _Least:
         return found
 
     def _suffice(self, leaving: BoolArray) -> BoolArray:
-        """Return the domains that have places enough once the `leaving` pods have left."""
+        """Return the domains that have enough places once the `leaving` pods have left."""
         there = self._places(leaving)
         verdicts = [
             self._by_domain(row) >= needed
@@ -281,7 +281,7 @@ class EvictableUnit(NamedTuple):
 
     @property
     def portion(self) -> Portion:
-        """The portion of the gang that a single pod is of."""
+        """The portion of the gang to which a single pod belongs."""
         return next(iter(self.unit.numbers))
 
 
@@ -304,7 +304,7 @@ def evictable_units_of(
         if len(found) > most:
             return None
     for gang in elastic:
-        # The members that are no surplus go with all others: that is a unit of its own.
+        # Members that are not surplus go together with all others: the whole gang is one unit.
         found.pop(gang, None)
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(EvictableUnit(unit, whole=True) for unit in broken)]
@@ -366,7 +366,8 @@ def _likeness(evictable_unit: EvictableUnit) -> object:
     room = frozenset(
         Counter((each.pod.node, each.pod.pod_class) for each in unit.bound_pods).items()
     )
-    # Choices of an elastic gang are compared within the gang: another gang is one more touched.
+    # Choices within an elastic gang are compared only with each other. Another gang costs one
+    # more touched gang.
     apart: Portion | None = None
     if evictable_unit.of_surplus or evictable_unit.whole or not unit.going:
         apart = evictable_unit.portion if evictable_unit.single else evictable_unit.gang

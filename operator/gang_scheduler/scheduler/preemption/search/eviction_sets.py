@@ -27,7 +27,7 @@ from gang_scheduler.scheduler.preemption.victim_costs import Victims
 
 SCALE: Final = 1_000_000
 WEIGHINGS_A_LOOK: Final = 4
-"""How many weighings take a look from the search in hand."""
+"""The number of weighings that cost one look of the present search."""
 LOOKS_A_WEIGHING: Final = 3
 """The cost of weighing a node, in looks."""
 LOOKS_A_POD: Final = 0.5
@@ -35,15 +35,15 @@ LOOKS_A_POD: Final = 0.5
 LOOKS_IN_ORDER: Final = 2
 """The cost of weighing and sorting one pod of a node, in looks."""
 ENTRIES_A_LOOK: Final = 500
-"""How many nodes and pods are counted through in the time of a look."""
+"""Counting through this many nodes and pods takes as long as one look."""
 MOST_WORK: Final = 2**63 // SCALE - 1
-"""More pod-seconds count as this many where nodes are put in order."""
+"""The most pod-seconds that count when nodes are sorted."""
 NOTHING: Final = Cost()
 Key = tuple[Any, ...]
 
 
 class EvictionSets:
-    """Evicts eviction sets until there are slots enough, the one that costs least a slot first."""
+    """Evicts eviction sets until there are enough slots, the cheapest set per slot first."""
 
     def __init__(
         self, potential: PotentialVictims, slots: Slots, pool: Pool, among: BoolArray
@@ -64,7 +64,7 @@ class EvictionSets:
         self.victims: Victims = {}
         self.chosen: list[Sequence[EvictionUnit]] = []
         """The eviction sets that were evicted, one after another."""
-        # Nodes where not even all of the pool free one more slot are left out.
+        # Nodes are left out if even all pods of the pool free no slot there.
         most = slots.with_more(potential.freed(potential.may_leave_with(pool, among)))
         self._gains: IntArray = (most - slots.slots).clip(min=0)
         self._version = dict.fromkeys(np.flatnonzero(self._gains).tolist(), 0)
@@ -72,7 +72,7 @@ class EvictionSets:
         self._effort.count((len(among) + len(most)) / ENTRIES_A_LOOK)
 
     def choose(self, needed: int, question: Hashable = None) -> bool:
-        """Evict eviction sets until there are this many slots; False if there never are.
+        """Evict eviction sets until there are this many slots; False if even all are too few.
 
         The eviction sets that are weighed before the first is evicted are kept in the potential
         victims, as an answer to the `question`.
@@ -92,7 +92,7 @@ class EvictionSets:
         return True
 
     def _begin(self, needed: int, question: Hashable) -> None:
-        """Offer all nodes, unless some are left that were offered before."""
+        """Offer all nodes, unless nodes are left that were offered before."""
         self._offer_untouched()
         if self._heap:
             return
@@ -168,7 +168,7 @@ class EvictionSets:
         eviction_set = tuple(self._eviction_set(row))
         if not eviction_set:
             return Weighed(0, tally.cost, frozenset([row]))
-        # Gangs that share one node often share others.
+        # Gangs that share one node often share other nodes.
         if eviction_set not in alike:
             rows = (unit.usage(self._slots.nodes).on_row for unit in eviction_set)
             alike[eviction_set] = Weighed(
@@ -206,7 +206,7 @@ class EvictionSets:
     def _taken_along(
         self, bound_pod: BoundPod, taken: Sequence[EvictionUnit], uids: AbstractSet[str]
     ) -> EvictionUnit | None:
-        """Return a bound pod as a unit: alone while its gang has surplus, else with its gang."""
+        """Return a bound pod as a unit: only the pod while its gang has surplus, else the gang."""
         gang, portion = bound_pod.gang, self._costs.portion(bound_pod)
         if gang in self._costs.steps:
             return self._with_steps(bound_pod, uids)
@@ -232,7 +232,7 @@ class EvictionSets:
         return self._costs.unit([each for each in members if each.pod.uid not in gone])
 
     def _spared(self, row: int, taken: list[EvictionUnit], freed: IntArray) -> list[EvictionUnit]:
-        """Put back the units without which the slot is still cleared."""
+        """Put units back that are not needed to clear the slot."""
         if len(taken) == 1:
             return taken
         apart = self._costs.most_valuable_first(taken, self._tally.numbers)
@@ -299,13 +299,13 @@ class _Untouched:
         )
 
     def keep_slots(self) -> None:
-        """Keep the slots as they are: some are about to change."""
+        """Keep a copy of the slots, since some are about to change."""
         if not self._is_copy:
             self.slots, self._is_copy = self.slots.copy(), True
 
 
 def _a_slot(before: Cost, after: Cost, gain: int) -> Key:
-    """Return how much more a slot costs, as integers, in the order of `Cost`."""
+    """Return the cost per slot as integers, in the order of `Cost`."""
     return (
         (after.over_budget - before.over_budget) * SCALE // gain,
         after.highest_class,

@@ -35,15 +35,15 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victim
 
 MOST_LOSSES: Final = 16
 FEW: Final = 5
-"""Among up to this many units, any number may be spared at once; among more, only pairs."""
+"""Up to this many units may be spared together in any number; of more units, only pairs."""
 PAIRS: Final = 2
 LOOKS: Final = 3
-"""The cost of looking at one set of victims, without the trials whether the preemptor fits."""
+"""The cost of looking at one set of victims, without testing whether the preemptor fits."""
 
 Fits = Callable[[Sequence[EvictionUnit]], bool]
 Key = tuple[Any, ...]
 Places = tuple[int, ...]
-"""Choices, by their places in the sequence of all."""
+"""Choices as their places in the sequence of all units."""
 
 
 class Problem(NamedTuple):
@@ -137,13 +137,13 @@ class _Search:
         there = self._needs.places(at.free)
         lacking = self._needs.lacking(there)
         if self._is_enough(at.chosen, lacking) and self._take(at.chosen, tally.cost):
-            # Victims more pay only where others then go by a better right.
+            # More victims pay only if others can then go by a better right.
             at = at._replace(left=self._lowering(at), at_best=None)
         for each in self._branches(at, tally, there, lacking):
             self._branch(each)
 
     def _is_enough(self, chosen: Places, lacking: IntArray) -> bool:
-        """Return whether there is room and quota without the chosen units."""
+        """Return whether there is enough room and quota without the chosen units."""
         if int(lacking.max()) > 0 or self._short(chosen):
             return False
         return self._fits(chosen)
@@ -215,7 +215,7 @@ class _Search:
                     yield (*rest, *singles)
 
     def _surplus_of(self, gang: GangKey) -> Iterator[Places]:
-        """Yield the surplus that a gang can lose: the first pods of each portion, any number."""
+        """Yield the surplus that a gang can lose: of each portion the first pods, in any number."""
         singles: dict[Portion, list[int]] = {}
         for place, each in enumerate(self._evictable_units):
             if each.single and each.gang == gang:
@@ -229,13 +229,13 @@ class _Search:
                 yield tuple(place for places in some for place in places)
 
     def _fewer_steps(self, one: EvictableUnit) -> Iterator[int]:
-        """Yield the units of fewer steps of a gang than one of it."""
+        """Yield fewer steps of the same gang than a unit has, as units."""
         for place, each in enumerate(self._evictable_units):
             if each.steps and each.gang == one.gang and len(each.unit) < len(one.unit):
                 yield place
 
     def _is_allowed(self, chosen: Places, highest: int) -> bool:
-        """Return whether there is room and quota without these, and they may go up to a class."""
+        """Return whether these units free enough, and may go by at most this class."""
         free = self._needs.free + self._used[list(chosen)].sum(axis=0)
         lacking = self._needs.lacking(self._needs.places(free))
         if self._judge is None or not self._is_enough(chosen, lacking):
@@ -278,7 +278,7 @@ class _Search:
             if self._judge.counts and self._is_dear(self._at_least(tally, left, gains, most)):
                 return
         elif tied or self._fits((*at.chosen, *at.left)):
-            # There are places enough, and still not all members fit.
+            # There are enough places, and yet not all members fit.
             gains, left = [1.0] * len(at.left), at.left
         else:
             return
@@ -293,9 +293,9 @@ class _Search:
     def _gaining(
         self, at: _Branch, there: IntArray, at_best: IntArray, lacking: IntArray
     ) -> tuple[list[float], Places]:
-        """Return the gains for the floor that lacks most, and the units left that gain anything.
+        """Return the gains for the floor that lacks most, and the units left that add to it.
 
-        Members that differ may need more than counting says: then every unit is kept.
+        If members differ, they may need more than counting says. Then every unit is kept.
         """
         some = list(at.left)
         floors = np.flatnonzero(lacking > 0).tolist()
@@ -318,7 +318,7 @@ class _Search:
     def _freeing(
         self, left: Places, short: Mapping[FlavorResource, int]
     ) -> tuple[list[float], Places]:
-        """Return how much each unit frees of the quota with the largest shortage."""
+        """Return the amount that each unit frees of the quota with the largest shortage."""
         most = max(short, key=lambda key: (short[key], key))
         units = (self._evictable_units[each].unit for each in left)
         freed = [self._judge.freed(each) if self._judge else {} for each in units]
@@ -351,7 +351,7 @@ class _Search:
         return lowest_that_suffice([self._classes[each] for each in left], gains, lacking)
 
     def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
-        """Yield sort keys that find good sets soon: the cheapest unit for each place first."""
+        """Yield sort keys that find good sets early: the least cost for each place comes first."""
         over = self._over(tally, left) if self._under_budget else [0] * len(left)
         for each, beyond, gain in zip(left, over, gains, strict=True):
             made = max(gain, NONE)
@@ -367,7 +367,7 @@ class _Search:
             )
 
     def _over(self, tally: Tally, left: Places) -> list[int]:
-        """Return for each unit left how many pods more are beyond a budget with it."""
+        """Return for each unit left the additional pods beyond a budget if the unit goes, too."""
         before = tally.cost.over_budget
         units = (self._evictable_units[each].unit for each in left)
         return [tally.with_more([each]).over_budget - before for each in units]
@@ -387,7 +387,7 @@ class _Search:
         )
 
     def _has_more(self, evictable_unit: EvictableUnit, numbers: Mapping[Portion, int]) -> bool:
-        """Return whether a single pod is surplus once this many others of its gang have gone."""
+        """Return whether a single pod is still surplus without this many others of its gang."""
         number = numbers.get(evictable_unit.portion, 0)
         return evictable_unit.single and number < self._costs.surplus(evictable_unit.portion)
 
@@ -397,7 +397,7 @@ class _Search:
         return tally
 
     def _is_dear(self, cost: Cost) -> bool:
-        """Return whether no set of this cost, or a higher one, is worth finding."""
+        """Return whether a set of at least this cost is not worth finding."""
         bound = self._problem.bound
         if bound is not None and cost > bound:
             return True

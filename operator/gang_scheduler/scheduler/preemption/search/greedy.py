@@ -21,13 +21,13 @@ from gang_scheduler.scheduler.preemption.search.candidates import EvictableUnit
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_ROUNDS: Final = 16
-"""How often victims are left out, and others tried."""
+"""The most rounds in which some victims are left out and others are tried."""
 MOST_CHOICES: Final = 512
-"""How many units are evicted for one gang at most, if they are of any nodes."""
+"""The most units that are evicted for one gang, if they may be on any nodes."""
 MOST_NODE_BY_NODE: Final = 8192
-"""The same for units that clear one node after another."""
+"""The most units that are evicted for one gang, if they clear one node after another."""
 FIRST: Final = 16
-"""How many units are put in order at first."""
+"""The number of units that are sorted at first."""
 ANY_NUMBER: Final = 2**31
 
 Fits = Callable[[Victims], bool]
@@ -40,10 +40,10 @@ def allowed(
     fits: Fits,
     node_by_node: Iterable[Sequence[EvictionUnit]] = (),
 ) -> Victims | None:
-    """Return victims that are allowed, and leave room and quota enough; None if none are found.
+    """Return allowed victims that free enough room and quota; None if none are found.
 
-    `node_by_node` are sets of units that clear one node after another: of units in any other order
-    there may be some of every node, and still no room for a large pod.
+    `node_by_node` are sets of units that clear one node after another. Units in any other order may
+    free a little on every node, and still no room for a large pod.
     """
     there = candidates.evictable_units_of(bound_pods, costs, ANY_NUMBER) or []
     own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.request.ref]
@@ -80,7 +80,7 @@ def _by_priority(*parts: Iterable[EvictableUnit]) -> list[list[EvictableUnit]]:
 
 
 _Line = list[EvictableUnit]
-"""Choices of one queue, the next at the end."""
+"""The choices of one queue; the next one is at the end of the list."""
 
 
 class _Order:
@@ -101,7 +101,7 @@ class _Order:
         self._known: list[EvictableUnit] = []
 
     def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
-        """Return this many of the first units that are not of these gangs, or all of them."""
+        """Return the first units without these gangs, this many of them or all."""
         while True:
             found = [each for each in self._known if each.gang not in gone]
             if len(found) >= number or len(self._known) == self._number:
@@ -126,7 +126,7 @@ class _NodeByNode:
         self._known: list[EvictableUnit] = []
 
     def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
-        """Return this many of the first units that are not of these gangs, or all of them."""
+        """Return the first units without these gangs, this many of them or all."""
         found = [each for each in self._known if each.gang not in gone]
         while len(found) < number and (more := next(self._sets, None)) is not None:
             units = [EvictableUnit(unit) for unit in more]
@@ -165,7 +165,7 @@ def _within_surplus(line: _Line, costs: VictimCosts, numbers: Counter[Portion]) 
 
 
 def _drained(lines: Iterable[_Line], judge: Judge, most: int) -> list[EvictableUnit]:
-    """Return units by turns: the next one is of the queue that borrows most by then."""
+    """Return units in turns of queues: the queue that borrows most by then is next."""
     left = [list(line) for line in lines if line]
     if len(left) == 1:
         return left[0][::-1][:most]
@@ -198,7 +198,7 @@ def _first_allowed(order: _Order | _NodeByNode, judge: Judge, fits: Fits) -> Vic
 def _first_enough(
     order: _Order | _NodeByNode, gone: Collection[GangKey], judge: Judge, fits: Fits
 ) -> Victims | None:
-    """Return the fewest first units that leave room and quota enough: doubled, then bisected."""
+    """Return the fewest first units that free enough: the number is doubled, then bisected."""
 
     def first(number: int) -> Victims:
         return victims_of(each.unit for each in order.without(gone, number))

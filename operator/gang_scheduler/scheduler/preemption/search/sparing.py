@@ -36,7 +36,7 @@ def beside(
     for share in (share for placement in placements for share in placement.shares):
         left[share.rows] -= share.counts[:, np.newaxis] * nodes.vector(share.pod_class.requests)
         taken[share.rows] = True
-    # A node may have had less than nothing free before: that concerns no member elsewhere.
+    # A node may already have had negative room; this concerns no member elsewhere.
     left[~taken] = np.iinfo(np.int64).max
     spared: set[str] = set()
     kept: set[GangKey] = set()
@@ -48,6 +48,6 @@ def beside(
             left[usage.rows] -= usage.used
             spared |= unit.uids
         elif unit.gang in costs.steps:
-            # A step stays only if all that go after it do.
+            # A step stays only if all steps that go after it stay.
             kept.add(unit.gang)
     return {uid: each for uid, each in victims.items() if uid not in spared}
