@@ -126,10 +126,12 @@ class FlavorTaint(ApiModel):
 class FlavorToleration(ApiModel):
     """A toleration for gangs of the flavor, given to pods that may be changed."""
 
-    key: Text = Field(default="", max_length=317, description="The key; empty: any.")
+    key: Text = Field(
+        default="", max_length=317, description="The key of the taint. Empty: any key."
+    )
     operator: Text = Field(default="", description="Equal, or Exists.")
     value: Text = Field(default="", max_length=63, description="The value of the taint.")
-    effect: Text = Field(default="", description="The effect of the taint; empty: any.")
+    effect: Text = Field(default="", description="The effect of the taint. Empty: any effect.")
 
 
 class ResourceFlavorSpec(ApiModel):
@@ -143,13 +145,18 @@ class ResourceFlavorSpec(ApiModel):
     node_taints: tuple[FlavorTaint, ...] = Field(
         default=(),
         max_length=MOST_LABELS,
-        description="Taints of the nodes: gangs that do not tolerate them do not get the flavor.",
+        description=(
+            "Taints of the nodes. A gang that does not tolerate them does not get the flavor."
+        ),
         json_schema_extra=ATOMIC_LIST,
     )
     tolerations: tuple[FlavorToleration, ...] = Field(
         default=(),
         max_length=MOST_LABELS,
-        description="Tolerations for gangs of the flavor, where their pods may be changed.",
+        description=(
+            "Tolerations that are added to pods of gangs with the flavor, if these pods may be "
+            "changed."
+        ),
         json_schema_extra=ATOMIC_LIST,
     )
     topology_name: Text | None = Field(
@@ -171,7 +178,7 @@ class ResourceFlavor(CustomResource):
         default="ResourceFlavor", description="The kind of the object: ResourceFlavor."
     )
     spec: ResourceFlavorSpec = Field(
-        default=ResourceFlavorSpec(), description="Which nodes the flavor has."
+        default=ResourceFlavorSpec(), description="The nodes of the flavor."
     )
 
 

@@ -128,20 +128,24 @@ class Condition(ApiModel):
     """One fact about an object, with the reason for it."""
 
     type: Text = Field(
-        max_length=316, description="What the condition is about, in CamelCase; unique in its list."
+        max_length=316, description=("The type of the condition, in CamelCase; unique in its list.")
     )
-    status: ConditionStatus = Field(description="Whether it holds: True, False or Unknown.")
+    status: ConditionStatus = Field(
+        description="Whether the condition holds: True, False or Unknown."
+    )
     observed_generation: Int64 | None = Field(
-        default=None, ge=0, description="The metadata.generation that the condition was made from."
+        default=None,
+        ge=0,
+        description=("The metadata.generation of the object for which the condition was written."),
     )
     last_transition_time: Time = Field(description="When the status last changed.")
     reason: Text = Field(
         min_length=1,
         max_length=1024,
         pattern=REASON_PATTERN,
-        description="Why, as one word in CamelCase that programs may rely on.",
+        description=("The reason as one word in CamelCase, on which programs may rely."),
     )
-    message: Text = Field(max_length=32768, description="Why, in a sentence for people.")
+    message: Text = Field(max_length=32768, description="The reason in a sentence for people.")
 
 
 # How the API server merges a list of conditions: one entry for each type.
@@ -192,8 +196,9 @@ class PodGroupSpec(ApiModel):
     min_member: Int32 = Field(
         ge=1,
         description=(
-            "How many members must find a place together. Fewer are never started. With roles in "
-            "the annotation py-gang-scheduler.io/roles it is the sum of their minima."
+            "The number of members that must find a place together. The gang never starts with "
+            "fewer. With roles in the annotation py-gang-scheduler.io/roles, it is the sum of the "
+            "minima of the roles."
         ),
         json_schema_extra={
             "x-kubernetes-validations": [
@@ -204,8 +209,8 @@ class PodGroupSpec(ApiModel):
     min_resources: dict[str, Quantity] | None = Field(
         default=None,
         description=(
-            "The gang is not tried while the cluster has less than this, counting what is free and "
-            "what is held by pods that the gang may preempt."
+            "The gang is not tried while the cluster has fewer resources than these. Free "
+            "resources count, and resources of pods that the gang may preempt."
         ),
     )
     schedule_timeout_seconds: Int32 | None = Field(
@@ -226,29 +231,35 @@ class PodGroupSpec(ApiModel):
 class PodGroupQueue(ApiModel):
     """The place of a gang among the waiting gangs of its queue."""
 
-    name: Text = Field(default="", description="The queue that the gang is charged to.")
+    name: Text = Field(default="", description="The queue to which the gang is charged.")
     position: Int32 = Field(
         default=0,
         ge=0,
         description=(
-            "Its place in the order of turns: 1 is the next. 0: it does not wait, or is not among "
-            "the first 100."
+            "The place of the gang in the order of turns: 1 is next. 0: the gang does not wait, "
+            "or is not among the first 100."
         ),
     )
     pending: Int32 = Field(
-        default=0, ge=0, description="How many gangs wait in the queue; 0 where position is 0."
+        default=0,
+        ge=0,
+        description=("The number of gangs that wait in the queue; 0 if position is 0."),
     )
-    reason: Text = Field(default="", description="Why it waits; empty: it does not.")
+    reason: Text = Field(
+        default="", description="The reason why the gang waits; empty if it does not wait."
+    )
     estimated_start: Time | None = Field(
         default=None,
-        description="When it starts at the latest, if it is promised a start and that is known.",
+        description=(
+            "The latest start of the gang, if it is promised a start and the time is known."
+        ),
     )
 
 
 class PodGroupBackfill(ApiModel):
-    """Which gang this one was let past, and until when."""
+    """The gang before which this gang was started, and the end of that permission."""
 
-    until: Time = Field(description="When its members will have ended, as they declare.")
+    until: Time = Field(description="The declared end of its last member.")
     for_: Text = Field(
         alias="for", description="The gang that was promised a start, as namespace/name."
     )
@@ -269,20 +280,24 @@ class PodGroupElastic(ApiModel):
     now: Int32 = Field(default=0, ge=0, description="Workers that have a node.")
     max: Int32 = Field(default=1, ge=1, description="The most workers: maxWorkers.")
     last_scale_time: Time | None = Field(
-        default=None, description="When the scheduler last started the gang, or changed its size."
+        default=None,
+        description=("The time when the scheduler last started the gang, or changed its size."),
     )
     last_scale: Int32 | None = Field(
-        default=None, description="By how many workers; less than 0 where it shrank."
+        default=None,
+        description=("The change of the number of workers; less than 0 if the gang shrank."),
     )
     reason: ScaleReason | None = Field(
         default=None,
         description=(
-            "Why: it started, there was room for more, or a gang of more right took some. Absent "
-            "if a scheduler that was started again does not know."
+            "The reason of the last change: the gang started, there was room for more workers, or "
+            "a gang with a stronger right took some. Absent if a scheduler that was restarted "
+            "does not know."
         ),
     )
     next_allowed: Time | None = Field(
-        default=None, description="When it may grow again; absent without a scaleUpCooldown."
+        default=None,
+        description=("The time when the gang may grow again. Absent without a scaleUpCooldown."),
     )
 
 
@@ -295,23 +310,27 @@ class YieldedTo(ApiModel):
     by: Text = Field(
         max_length=512,
         description=(
-            "The gang, as namespace/name; the uid of its object where names of other namespaces "
-            "are hidden."
+            "The gang, as namespace/name. If names of other namespaces are hidden: the uid of its "
+            "object."
         ),
     )
     uid: Text | None = Field(
         default=None,
         max_length=253,
-        description="The uid of the object that describes it; absent: none does.",
+        description=(
+            "The uid of the object that describes the gang. Absent: no object describes it."
+        ),
     )
-    eviction_class: EvictionReason = Field(alias="class", description="By what right.")
-    at: Time | None = Field(default=None, description="When.")
+    eviction_class: EvictionReason = Field(
+        alias="class", description="The right by which the gang was evicted."
+    )
+    at: Time | None = Field(default=None, description="The time of the eviction.")
     edition: Text | None = Field(
         default=None,
         max_length=64,
         description=(
-            "A digest of what both gangs and their queues were then. The entry counts no longer "
-            "when one of them is another."
+            "A digest of both gangs and their queues at the time of the eviction. The entry no "
+            "longer counts once one of them has changed."
         ),
     )
 
@@ -319,14 +338,15 @@ class YieldedTo(ApiModel):
 class PodGroupEvictions(ApiModel):
     """How often the gang was evicted, and for which gangs."""
 
-    count: Int32 = Field(default=0, ge=0, description="How often the gang was evicted.")
-    last: Time | None = Field(default=None, description="When it was evicted last.")
+    count: Int32 = Field(default=0, ge=0, description="The number of evictions of the gang.")
+    last: Time | None = Field(default=None, description="The time of the last eviction.")
     yielded_to: tuple[YieldedTo, ...] = Field(
         default=(),
         max_length=MOST_YIELDED_TO,
         description=(
-            "The gangs that it was evicted for, the last one last; as long as neither gang and no "
-            "queue of theirs changes, and for the time of the setting yieldMemorySeconds."
+            "The gangs for which this gang was evicted, the latest one last. An entry is kept "
+            "until one of the two gangs or their queues changes, and at most for the time of the "
+            "setting yieldMemorySeconds."
         ),
         json_schema_extra=ATOMIC_LIST,
     )
@@ -335,20 +355,22 @@ class PodGroupEvictions(ApiModel):
 class PodGroupSave(ApiModel):
     """Work that the gang has saved: its place and its step, not the data."""
 
-    done_at: Time = Field(description="When it was saved, as the gang says.")
-    step: Int64 | None = Field(default=None, ge=0, description="The step of the training.")
+    done_at: Time = Field(description="The time of the save, as the gang reports it.")
+    step: Int64 | None = Field(default=None, ge=0, description="The training step that was saved.")
     path: Text | None = Field(
         default=None, max_length=LONGEST_PATH, description="Where the checkpoint is."
     )
     request_id: Text | None = Field(
         default=None,
         max_length=LONGEST_REQUEST_ID,
-        description="The request that it answers. Absent: the gang was not asked.",
+        description=("The request that the save answers. Absent: the gang was not asked."),
     )
     workload_uid: Text | None = Field(
         default=None,
         max_length=LONGEST_REQUEST_ID,
-        description="That of the workload whose pods saved it. Absent: it is not known.",
+        description=(
+            "The uid of the workload whose pods saved the checkpoint. Absent: the uid is not known."
+        ),
     )
 
 
@@ -358,36 +380,43 @@ class PodGroupCheckpoint(ApiModel):
     request_id: Text | None = Field(
         default=None, max_length=LONGEST_REQUEST_ID, description="The id of the last request."
     )
-    requested_at: Time | None = Field(default=None, description="When that was.")
+    requested_at: Time | None = Field(default=None, description="The time of the last request.")
     outcome: CheckpointOutcome | None = Field(
-        default=None, description="What came of it. Absent: the gang has time yet."
+        default=None, description="The result of the request. Absent: the gang still has time."
     )
     done_at: Time | None = Field(
-        default=None, description="When the gang last saved its work, asked or not."
+        default=None,
+        description=("The time when the gang last saved its work, with or without a request."),
     )
-    step: Int64 | None = Field(default=None, ge=0, description="The step of the training.")
+    step: Int64 | None = Field(default=None, ge=0, description="The training step that was saved.")
     path: Text | None = Field(
         default=None, max_length=LONGEST_PATH, description="Where the checkpoint is."
     )
     workload_uid: Text | None = Field(
         default=None,
         max_length=LONGEST_REQUEST_ID,
-        description="That of the workload whose pods saved it. Absent: it is not known.",
+        description=(
+            "The uid of the workload whose pods saved the checkpoint. Absent: the uid is not known."
+        ),
     )
     resume_count: Int32 | None = Field(
-        default=None, ge=0, description="How often the gang was bound to go on from a checkpoint."
+        default=None,
+        ge=0,
+        description=("The number of times that the gang started again from a checkpoint."),
     )
 
 
 class PodGroupStatus(ApiModel):
     """The state of the gang. Written by the scheduler."""
 
-    phase: Phase | None = Field(default=None, description="How far the gang has come.")
-    members: Int32 = Field(default=0, ge=0, description="Pods that belong to the gang now.")
-    scheduled: Int32 = Field(default=0, ge=0, description="Members that have a node.")
-    running: Int32 = Field(default=0, ge=0, description="Members that run.")
-    succeeded: Int32 = Field(default=0, ge=0, description="Members that ended well.")
-    failed: Int32 = Field(default=0, ge=0, description="Members that ended in failure.")
+    phase: Phase | None = Field(default=None, description="The phase of the gang.")
+    members: Int32 = Field(
+        default=0, ge=0, description="The number of pods that belong to the gang now."
+    )
+    scheduled: Int32 = Field(default=0, ge=0, description="The number of members that have a node.")
+    running: Int32 = Field(default=0, ge=0, description="The number of members that run.")
+    succeeded: Int32 = Field(default=0, ge=0, description="The number of members that succeeded.")
+    failed: Int32 = Field(default=0, ge=0, description="The number of members that failed.")
     domain: Text | None = Field(
         default=None,
         description=(
@@ -396,18 +425,21 @@ class PodGroupStatus(ApiModel):
         ),
     )
     queue: PodGroupQueue | None = Field(
-        default=None, description="The queue of the gang. Absent where there are no queues."
+        default=None, description="The queue of the gang. Absent if there are no queues."
     )
     backfill: PodGroupBackfill | None = Field(
         default=None,
         description=(
-            "Set while the gang runs that was let pass another one because of its declared end: "
-            "after that the other one may evict it."
+            "Set while the gang runs that was started before another gang because it declared its "
+            "end. After the declared end, the other gang may evict it."
         ),
     )
     elastic: PodGroupElastic | None = Field(
         default=None,
-        description="The workers of a gang that says how it grows and shrinks. Absent for others.",
+        description=(
+            "The workers of an elastic gang, which declares how it grows and shrinks. Absent for "
+            "other gangs."
+        ),
     )
     occupied_by: Text | None = Field(
         default=None, description="The owner of the gang's pods, as namespace/name."
@@ -425,11 +457,12 @@ class PodGroupStatus(ApiModel):
         json_schema_extra=ATOMIC_LIST,
     )
     evictions: PodGroupEvictions | None = Field(
-        default=None, description="The evictions of the gang for gangs of queues."
+        default=None,
+        description=("The evictions of the gang for other gangs, by the rules of queues."),
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="What to know about the gang, one entry for each type.",
+        description="Conditions of the gang, one for each type.",
         json_schema_extra=CONDITIONS_BY_TYPE,
     )
 
@@ -445,7 +478,7 @@ class PodGroup(CustomResource):
         description="The group and version that the object is written in.",
     )
     kind: Text = Field(default="PodGroup", description="The kind of the object: PodGroup.")
-    spec: PodGroupSpec = Field(description="What the gang needs.")
+    spec: PodGroupSpec = Field(description="The needs of the gang.")
     status: PodGroupStatus = Field(
-        default=PodGroupStatus(), description="What became of the gang. Written by the scheduler."
+        default=PodGroupStatus(), description="The state of the gang. Written by the scheduler."
     )

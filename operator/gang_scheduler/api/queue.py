@@ -102,13 +102,16 @@ class QueueQuota(ApiModel):
     soft: Amounts | None = Field(
         default=None,
         description=(
-            "What the queue is promised; of a queue with queues below, all that is promised to "
-            "these and in common. Absent: hard, else guaranteed, else nothing."
+            "The quota that the queue is promised. If the queue has queues below it, it is the "
+            "sum that is promised to them, and to all of them in common. Absent: hard, else "
+            "guaranteed, else nothing."
         ),
     )
     hard: Amounts | None = Field(
         default=None,
-        description="What the queue and those below may use at most, lent or their own.",
+        description=(
+            "The most that the queue and the queues below it may use, with borrowed quota."
+        ),
     )
     guaranteed: Amounts | None = Field(
         default=None, description="The part of soft that is never lent to other queues."
@@ -140,15 +143,15 @@ class FlavorFungibility(ApiModel):
 
     when_can_borrow: WhenBorrowing | None = Field(
         default=None,
-        description="Whether a flavor is taken in which the gang borrows: MayStopSearch.",
+        description=("Whether a flavor is taken if the gang must borrow for it: MayStopSearch."),
     )
     when_can_preempt: WhenBorrowing | None = Field(
         default=None,
-        description="Whether a flavor is taken in which the gang evicts: TryNextFlavor.",
+        description=("Whether a flavor is taken if the gang must evict for it: TryNextFlavor."),
     )
     preference: FlavorPreference | None = Field(
         default=None,
-        description="What is better when all flavors were tried: BorrowingOverPreemption.",
+        description=("The better choice once all flavors were tried: BorrowingOverPreemption."),
     )
 
 
@@ -159,11 +162,15 @@ class Borrowing(ApiModel):
     max_borrow_ratio: Number | None = Field(
         default=None,
         ge=0,
-        description="How far above soft it may go, as a part of soft. Absent: as far as hard.",
+        description=(
+            "The most that the queue may use above soft, as a part of soft. Absent: up to hard."
+        ),
     )
     allowed_queues: Names | None = Field(
         default=None,
-        description="The only queues, with those below them, that it may borrow from.",
+        description=(
+            "The only queues from which the queue may borrow, with the queues below them."
+        ),
         json_schema_extra=ATOMIC_LIST,
     )
 
@@ -176,7 +183,8 @@ class BorrowingEviction(ApiModel):
 
     policy: WhileBorrowing | None = Field(default=None, description="Never or LowerPriority.")
     max_priority_threshold: Int32 | None = Field(
-        default=None, description="The highest priority of gangs that may be evicted so."
+        default=None,
+        description=("The highest priority of gangs that may be evicted for a borrowing gang."),
     )
 
 
@@ -185,18 +193,18 @@ class QueuePreemption(ApiModel):
 
     within_queue: WithinQueue | None = Field(
         default=None,
-        description="Which gangs of its own queue a gang may evict: LowerPriority.",
+        description=("The gangs of its own queue that a gang may evict: LowerPriority."),
     )
     reclaim: EvictionPolicy | None = Field(
         default=None,
         description=(
-            "Which gangs of queues that borrow a gang may evict that stays within soft: Any. With "
-            "any other value what is free of soft is kept for a gang of the queue that waits."
+            "The gangs of borrowing queues that a gang may evict if it stays within soft: Any. "
+            "With any other value, the free part of soft is kept for a waiting gang of the queue."
         ),
     )
     while_borrowing: BorrowingEviction | None = Field(
         default=None,
-        description="What a gang may evict that borrows, where fairness is Priority.",
+        description=("The gangs that a borrowing gang may evict, if fairness is Priority."),
     )
     allow_preemption: Flag | None = Field(
         default=None,
@@ -205,22 +213,22 @@ class QueuePreemption(ApiModel):
     allow_preempt_from: Names | None = Field(
         default=None,
         description=(
-            "The only queues, with those below them, whose gangs may evict from this one."
+            "The only queues whose gangs may evict gangs of this queue, with the queues below them."
         ),
         json_schema_extra=ATOMIC_LIST,
     )
     grace_period: Duration | None = Field(
         default=None,
         description=(
-            "The least time that pods of the queue get to end, where their own grace period is "
-            "shorter; up to a setting of the scheduler. Absent: what the queue above says."
+            "The least time that pods of the queue get to end, if their own grace period is "
+            "shorter; at most a setting of the scheduler. Absent: the value of the queue above."
         ),
     )
     fence: Flag | None = Field(
         default=None, description="Whether gangs look for victims below this queue only."
     )
     min_runtime: Duration | None = Field(
-        default=None, description="How long gangs run before they may be evicted."
+        default=None, description="The time that gangs run before they may be evicted."
     )
 
 
@@ -245,17 +253,19 @@ class AdmissionControl(ApiModel):
     """Limits for gangs, even if the queue has free quota."""
 
     max_jobs: Int32 | None = Field(
-        default=None, ge=0, description="How many gangs may run at once; the others wait."
+        default=None,
+        ge=0,
+        description="The number of gangs that may run at once; other gangs wait.",
     )
     max_gpus_per_job: Int32 | None = Field(
         default=None,
         ge=0,
         alias="maxGPUsPerJob",
-        description="How many GPUs all members of a gang may have together.",
+        description=("The number of GPUs that all members of a gang may have together."),
     )
     priority_range: PriorityRange | None = Field(
         default=None,
-        description="Which priority gangs may have.",
+        description="The priorities that gangs may have.",
         json_schema_extra=PRIORITY_RULES,
     )
 
@@ -263,8 +273,12 @@ class AdmissionControl(ApiModel):
 class Aging(ApiModel):
     """How waiting raises the priority in the order of gangs."""
 
-    per_hour: Int32 | None = Field(default=None, ge=0, description="How much an hour adds.")
-    max: Int32 | None = Field(default=None, ge=0, description="The most that is added.")
+    per_hour: Int32 | None = Field(
+        default=None, ge=0, description="The priority that each hour of waiting adds."
+    )
+    max: Int32 | None = Field(
+        default=None, ge=0, description="The most priority that waiting adds."
+    )
 
 
 class Backfill(ApiModel):
@@ -273,13 +287,15 @@ class Backfill(ApiModel):
     enabled: Flag | None = Field(
         default=None,
         description=(
-            "Whether a gang that waits for long is promised a start, while others are let pass "
-            "that do not delay it. true."
+            "Whether a gang that waits for long is promised a start, so that only gangs that do "
+            "not delay it are started before it. true."
         ),
     )
     reservation_after: Duration | None = Field(
         default=None,
-        description="After how long a wait; the default is a setting of the scheduler.",
+        description=(
+            "The wait after which a start is promised. The default is a setting of the scheduler."
+        ),
     )
 
 
@@ -317,7 +333,7 @@ class NamespaceSelector(ApiModel):
     match_expressions: tuple[SelectorExpression, ...] = Field(
         default=(),
         max_length=MOST_EXPRESSIONS,
-        description="What labels of namespaces must be like.",
+        description="Conditions on labels of namespaces.",
         json_schema_extra=ATOMIC_LIST,
     )
 
@@ -330,18 +346,21 @@ class QueueSummary(ApiModel):
     """The figures of one resource of a queue on all nodes, for the columns of kubectl."""
 
     resource: Text | None = Field(
-        default=None, description="Which one: gpu where it has some, else cpu, else another."
+        default=None,
+        description=("The resource: gpu if the queue has GPUs, else cpu, else another one."),
     )
-    nominal: Quantity = Field(default=0, description="What is promised.")
-    used: Quantity = Field(default=0, description="What is used.")
-    borrowed: Quantity = Field(default=0, description="What is used of others.")
-    lent: Quantity = Field(default=0, description="What others use.")
+    nominal: Quantity = Field(default=0, description="The quota that the queue is promised.")
+    used: Quantity = Field(default=0, description="The amount that the queue uses.")
+    borrowed: Quantity = Field(
+        default=0, description="The amount that the queue uses of other queues."
+    )
+    lent: Quantity = Field(default=0, description="The amount that other queues use of this queue.")
 
 
 class RecentUsage(ApiModel):
     """The decaying average of the queue's usage."""
 
-    at: Time = Field(description="When it was so.")
+    at: Time = Field(description="The time when the average was computed.")
     amounts: dict[Text, Quantity] = Field(default={}, description="Amounts of resources.")
 
 
@@ -349,35 +368,36 @@ class QueueStatus(ApiModel):
     """The state of the queue. Written by the scheduler."""
 
     nominal: AmountsByFlavor | None = Field(
-        default=None, description=f"What is promised to it and to those below, {BY_FLAVOR}"
+        default=None, description=f"The quota of the queue and the queues below it, {BY_FLAVOR}"
     )
     used: AmountsByFlavor | None = Field(
-        default=None, description=f"What it and those below use, {BY_FLAVOR}"
+        default=None, description=f"The usage of the queue and the queues below it, {BY_FLAVOR}"
     )
     borrowed: AmountsByFlavor | None = Field(
-        default=None, description=f"What it uses above its own, {BY_FLAVOR}"
+        default=None, description=f"The usage above its own quota, {BY_FLAVOR}"
     )
     lent: AmountsByFlavor | None = Field(
-        default=None, description=f"What others use of its own, {BY_FLAVOR}"
+        default=None, description=f"The usage of its quota by other queues, {BY_FLAVOR}"
     )
     fair_share: AmountsByFlavor | None = Field(
-        default=None, description=f"What it should have, by demand and quotas, {BY_FLAVOR}"
+        default=None, description=f"Its fair share, by demand and quotas, {BY_FLAVOR}"
     )
     summary: QueueSummary | None = Field(
         default=None,
-        description="One resource among these in all flavors together: gpu, where it has some.",
+        description=("One of these resources, summed over all flavors: gpu if the queue has GPUs."),
     )
     share: Text | None = Field(
-        default=None, description="The figure by which queues are compared; none: infinite."
+        default=None,
+        description=("The share by which queues are compared. Absent: it is infinite."),
     )
-    pending_jobs: Int32 = Field(default=0, ge=0, description="Gangs that wait.")
-    running_jobs: Int32 = Field(default=0, ge=0, description="Gangs that hold quota.")
+    pending_jobs: Int32 = Field(default=0, ge=0, description="The number of gangs that wait.")
+    running_jobs: Int32 = Field(default=0, ge=0, description="The number of gangs that hold quota.")
     recent_usage: RecentUsage | None = Field(
-        default=None, description="The decaying average of what it used."
+        default=None, description="The decaying average of the amounts that the queue used."
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Whether the queue is active, and what to know about it.",
+        description=("Conditions of the queue: whether it is active, and other findings."),
         json_schema_extra=CONDITIONS_BY_TYPE,
     )
 
@@ -392,77 +412,82 @@ class QueueSpec(ApiModel):
     weight: Number | None = Field(
         default=None,
         description=(
-            "Which part the queue gets of what no queue was promised: 1. 0: only what is left."
+            "The weight of the queue when quota that no queue was promised is divided: 1. 0: the "
+            "queue gets only the rest."
         ),
         json_schema_extra={"minimum": 0},
     )
     quota: QueueQuota | None = Field(
         default=None,
-        description="Amounts of resources on all nodes. Absent where there are flavors.",
+        description=("Amounts of resources on all nodes. Absent if the queue has flavors."),
         json_schema_extra=QUOTA_RULES,
     )
     flavors: tuple[FlavorQuota, ...] | None = Field(
         default=None,
         max_length=MOST_FLAVORS,
-        description="Quotas on the nodes of flavors, in the order in which these are tried.",
+        description=("Quotas on the nodes of flavors. Flavors are tried in this order."),
         json_schema_extra={
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["name"],
         },
     )
     flavor_fungibility: FlavorFungibility | None = Field(
-        default=None, description="When the search for a flavor ends before all were tried."
+        default=None,
+        description=("Rules to stop the search for a flavor before all flavors were tried."),
     )
     borrowing: Borrowing | None = Field(
-        default=None, description="Whether the queue may use what others leave. Absent: no."
+        default=None,
+        description=("Whether the queue may use idle quota of other queues. Absent: no."),
     )
     preemption: QueuePreemption | None = Field(
-        default=None, description="Which gangs may be evicted for which."
+        default=None, description=("Rules for evictions: which gangs may evict which other gangs.")
     )
     admission_control: AdmissionControl | None = Field(
-        default=None, description="What gangs must keep to, whatever is free."
+        default=None, description=("Limits for gangs that hold even if enough resources are free.")
     )
     strategy: Strategy | None = Field(
         default=None,
         description=(
-            "Whether gangs go on behind one that does not fit: BestEffortFIFO, or with StrictFIFO "
-            "they wait."
+            "Whether gangs may start while an earlier gang of the queue does not fit: "
+            "BestEffortFIFO. With StrictFIFO they wait for it."
         ),
     )
     stop_policy: StopPolicy | None = Field(
         default=None,
         description=(
-            "None; Hold: no more gangs start; HoldAndDrain: the same, and running ones are evicted."
+            "None: gangs start. Hold: no more gangs start. HoldAndDrain: no more gangs start, and "
+            "running gangs are evicted."
         ),
     )
     namespace_selector: NamespaceSelector | None = Field(
         default=None,
         description=(
-            "Which namespaces may use the queue. Absent: all, unless a setting of the scheduler "
-            "says none."
+            "The namespaces that may use the queue. Absent: all, unless a setting of the "
+            "scheduler allows none."
         ),
     )
     fairness: Fairness | None = Field(
-        default=None, description="Of root alone: in which order queues take turns. FairShare."
+        default=None,
+        description=("The order in which queues take turns; only for the queue root. FairShare."),
     )
     aging: Aging | None = Field(
-        default=None, description="How waiting raises the priority by which gangs are ordered."
+        default=None, description=("The increase of a gang's priority in the queue while it waits.")
     )
     backfill: Backfill | None = Field(
-        default=None, description="Whether gangs that wait for long are promised a start."
+        default=None, description="Promises of a start to gangs that wait for long."
     )
     provisioning_class: Text | None = Field(
         default=None,
         description=(
-            "The class of the ProvisioningRequests by which nodes are bought for its gangs that "
-            "lack nothing but room."
+            "The class of the ProvisioningRequests that buy nodes for gangs of the queue. A gang "
+            "gets nodes if it lacks nothing but room."
         ),
     )
     checkpoint_timeout: Duration | None = Field(
         default=None,
         description=(
-            "How long a gang may take to save its work when it is asked to, up to a setting of the "
-            "scheduler. Absent: what the queue above says, or else 30s."
+            "The time that a gang has to save its work when it is asked to, at most a setting of "
+            "the scheduler. Absent: the value of the queue above, or else 30s."
         ),
     )
 
@@ -505,9 +530,9 @@ class Queue(CustomResource):
     kind: Text = Field(default="Queue", description="The kind of the object: Queue.")
     spec: QueueSpec = Field(
         default=QueueSpec(),
-        description="What the queue is promised, and how it is used.",
+        description="The promises to the queue, and the rules for using it.",
         json_schema_extra=ONE_WAY,
     )
     status: QueueStatus = Field(
-        default=QueueStatus(), description="What became of the queue. Written by the scheduler."
+        default=QueueStatus(), description="The state of the queue. Written by the scheduler."
     )

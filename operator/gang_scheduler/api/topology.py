@@ -38,8 +38,8 @@ class TopologyLayerSpec(ApiModel):
         default=(),
         max_length=16,
         description=(
-            "Node labels whose value names the domain; the first with a value on the node counts. "
-            "Absent for NodeTopologyLayer, where every node is its own domain."
+            "Node labels whose value names the domain. The first label that the node has with a "
+            "value counts. Absent for NodeTopologyLayer, where every node is its own domain."
         ),
         json_schema_extra=ATOMIC_LIST,
     )
@@ -77,10 +77,10 @@ class TopologyDetail(ApiModel):
     )
     child_topology_names: tuple[Text, ...] | None = Field(
         default=None,
-        description="The domains below, sorted by name. Absent when those are nodes.",
+        description=("The domains below, sorted by name. Absent if nodes are below."),
         json_schema_extra=ATOMIC_LIST,
     )
-    node_num: Int32 = Field(default=0, ge=0, description="How many nodes the domain has.")
+    node_num: Int32 = Field(default=0, ge=0, description="The number of nodes in the domain.")
 
 
 class ClusterNetworkTopologyStatus(ApiModel):
@@ -93,7 +93,9 @@ class ClusterNetworkTopologyStatus(ApiModel):
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
-        description="Whether the tree is in use and which nodes are not in it.",
+        description=(
+            "Conditions of the tree: whether it is in use, and which nodes are not in it."
+        ),
         json_schema_extra=CONDITIONS_BY_TYPE,
     )
 
@@ -115,5 +117,5 @@ class ClusterNetworkTopology(CustomResource):
     spec: ClusterNetworkTopologySpec = Field(description="The layers of the network.")
     status: ClusterNetworkTopologyStatus = Field(
         default=ClusterNetworkTopologyStatus(),
-        description="The tree as it was found on the nodes. Written by the scheduler.",
+        description=("The tree that the labels of the nodes make. Written by the scheduler."),
     )

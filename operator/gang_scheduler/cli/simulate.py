@@ -58,8 +58,8 @@ from gang_scheduler.settings.policy import Policy
     "--recreate-victims",
     is_flag=True,
     help=(
-        "With --until-settled: victims come back as pods that wait, as old as they were, as what "
-        "created them would create them again. Gangs say how often they were evicted."
+        "With --until-settled: create evicted pods again, as their controllers would. They wait "
+        "again, and keep their age. Each gang shows how often it was evicted."
     ),
 )
 @click.option(

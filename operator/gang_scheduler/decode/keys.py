@@ -229,7 +229,7 @@ def _more(where: str, found: Collection[str]) -> Iterator[InvalidField]:
     """Yield a fault if there are more unknown keys than are checked."""
     more = len(found) - MOST_LOOKED_AT
     if more > 0:
-        problem = f"must have at most {MOST_LOOKED_AT} keys that are like ones that are read"
+        problem = f"must have at most {MOST_LOOKED_AT} keys that resemble keys with a meaning"
         yield InvalidField(f"metadata.{where}", len(found), problem)
 
 

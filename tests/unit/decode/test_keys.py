@@ -128,7 +128,7 @@ def test_of_thousands_of_keys_few_are_compared_and_it_is_said_that_there_are_mor
     assert cost.total() < 100_000
     assert len(said) <= keys.MOST_LOOKED_AT + 1
     if key != "q":
-        more = f"must have at most {keys.MOST_LOOKED_AT} keys that are like ones that are read"
+        more = f"must have at most {keys.MOST_LOOKED_AT} keys that resemble keys with a meaning"
         assert f"metadata.labels {more}, not 8000" == said[-1]
         assert keys.has_odd_labels(present)
 

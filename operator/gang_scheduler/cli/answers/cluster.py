@@ -27,7 +27,7 @@ def answer_users(asked: Asked, node: str | None) -> None:
         text = "".join(f"{each}\n" for each in sorted({each.namespace for each in found}))
     else:
         page = printing.page(asked, wide=asked.output == "wide")
-        lines = [*users.table(found, page)] if found else ["nothing that is scarce is used"]
+        lines = [*users.table(found, page)] if found else ["no scarce resources are used"]
         text = "".join(f"{line}\n" for line in (*lines, inspection_cluster.origin_line(cluster)))
     printing.show(asked, text)
 

@@ -56,7 +56,7 @@ def test_a_node_has_its_own_view(tmp_path: Path) -> None:
 def test_nothing_used_is_said(tmp_path: Path) -> None:
     result = asked("cluster", tmp_path, [node("n")], "--users")
 
-    assert "nothing that is scarce is used" == result.stdout.splitlines()[0]
+    assert "no scarce resources are used" == result.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(
