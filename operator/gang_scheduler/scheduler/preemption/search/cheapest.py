@@ -6,11 +6,13 @@
    request the whole cluster. The least cost of each is counted for all at once and orders them
    (`candidates`).
 3. In each candidate that may be cheaper than the best so far, the search finds the cheapest set
-   of victims that makes room. It is exact up to sixteen units (`exhaustive`), uses eviction sets
-   above (`eviction_sets`), and with queues takes the first units that suffice in some order
+   of victims that makes room. It is exact up to sixteen units (`exhaustive`), and uses eviction
+   sets above (`eviction_sets`): as few as suffice, found by doubling and halving. With queues it
+   takes the first units that suffice in some order: by turns of the queues, or node by node
    (`greedy`).
 4. Reprieve: victims are put back, the most valuable first, while the gang still fits and no other
-   victim goes by a higher class.
+   victim goes by a higher class. Each takes a placement of all members. Where there are too many
+   victims for that, those go back that fit beside the members where these were placed (`sparing`).
 5. Of all candidates the cheapest is taken; then the one with the least left over; then the first
    by name.
 
