@@ -48,7 +48,7 @@ from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSet
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.victim_costs import Victims
 
-# Domains that are equal in all that counts: the first one stands for all.
+# Equal domains: of several domains with the same nodes and pods, only the first is searched.
 
 Traits = tuple[object, ...]
 """The properties of one pod that matter: its resources, and the cost of its gang."""
@@ -59,8 +59,9 @@ def key_of_equal_domains(
 ) -> Hashable | None:
     """Return a key that only domains share that are alike, node by node in some order.
 
-    None if anything but resources counts, or gangs are elastic. Domains that are alike may get
-    different keys: of pods with equal traits the order of names decides which gangs correspond.
+    None if anything else than resources counts, or gangs are elastic. Domains that are alike may
+    still get different keys. For pods with equal traits, the order of names decides which gangs of
+    the two domains correspond.
     """
     places = np.flatnonzero(potential.on_nodes(candidate.rows))
     if candidate.place is None or not preemptor.is_plain or potential.elastic[places].any():
@@ -98,9 +99,9 @@ def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:
 
 ANY_PRIORITY: Final = 2**31
 VICTIMS_A_LOOK: Final = 10
-"""How many victims are judged in the time of a look."""
+"""Judging this many victims takes as long as one look."""
 DEAR_PLACEMENTS: Final = 16
-"""Where the looks left are too few for so many placements, some are replaced by counting."""
+"""If too few looks are left for this many placements, counting replaces some of them."""
 LACKS_QUOTA: Final = "quota"
 MOST_WITHIN_BUDGETS: Final = Cost(highest_class=ANY_PRIORITY, highest_priority=ANY_PRIORITY)
 NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
@@ -122,7 +123,7 @@ class Found:
 
 
 def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
-    """Return the cheapest victims and where the preemptor is placed then; None if none suffice.
+    """Return the cheapest victims and the preemptor's placement without them; None if none suffice.
 
     The trial stays as it is; its `effort` says whether the search was cut off.
     """
@@ -176,7 +177,7 @@ def _found(preemptor: Preemptor, potential: PotentialVictims, best: _Best) -> Fo
     preemptor.trial.effort.extend()
     placements = best.domain.placed(victims)
     if placements is None:
-        # The looks left are too few to find these places again: no pod is evicted in vain.
+        # Too few looks are left to find these places again. No pod is evicted in vain.
         preemptor.trial.effort.cut()
         return None
     scope = preemptor.units[0].scope
@@ -201,13 +202,13 @@ class _Domain:
         self._here = potential.on_nodes(candidate.rows)
         self._judge = potential.judge
         self._latest: tuple[frozenset[str], Placements] | None = None
-        """The last victims without which all members fit, and where."""
+        """The last victims that made room for all members, and the placement without them."""
 
     def likeness(self) -> Hashable | None:
-        """Return a key that only domains share that are alike in all that counts."""
+        """Return a key that only equal domains share."""
         judge = self._judge
         if judge is not None and judge.reclaim.short and self._fits({}):
-            # All domains that have room need the same victims, for their quota.
+            # All domains with room need the same victims, because they lack the same quota.
             return LACKS_QUOTA
         return key_of_equal_domains(self.candidate, self._preemptor, self._potential)
 
@@ -234,12 +235,12 @@ class _Domain:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many slots there are without any potential victim; ties are broken by name."""
+        """The number of slots without any potential victim; ties are broken by name."""
         left_over = self._slots().without(self._potential.shares(self._here))
         return int(left_over.sum()), self.candidate.rank
 
     def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
-        """Return the cheapest victims of few eviction units, and whether the result is exact."""
+        """Return the cheapest victims among few units, and whether the search was complete."""
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
@@ -257,7 +258,7 @@ class _Domain:
         if units is None:
             return None, not cut_off
         victims = victims_of(units)
-        # Marked pods cost nothing, so the search may have added some that are not needed.
+        # Chosen pods cost nothing, so the search may have added some that are not needed.
         spared = any(not unit.going for unit in units)
         return self._reprieved(victims) if spared else victims, not cut_off
 
@@ -289,7 +290,7 @@ class _Domain:
         return self.placed(victims) is not None
 
     def placed(self, victims: Victims) -> Placements | None:
-        """Return where all members fit once these have left; None if they do not."""
+        """Return the placement of all members without these victims; None if they do not fit."""
         uids = frozenset(victims)
         if self._latest is not None and self._latest[0] == uids:
             return self._latest[1]
@@ -300,18 +301,18 @@ class _Domain:
         return found
 
     def _fits_counted(self, victims: Victims) -> bool:
-        """Return the same, and count it: it is asked often, of many victims."""
+        """Return whether all members fit without these victims, and count the test as work."""
         self._preemptor.trial.effort.count(1 + len(victims) // VICTIMS_A_LOOK)
         return self._fits(victims)
 
     def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
-        """Return whether all members fit without units that free enough in sum."""
+        """Return whether all members fit without these units; first their sum must be enough."""
         if self._preemptor.is_plain:
             return True
         return self._fits(victims_of(units))
 
     def _suits(self, victims: Victims) -> bool:
-        """Return whether the preemptor fits without victims, and queues allow these."""
+        """Return whether the preemptor fits without the victims, and queues allow them."""
         if self._judge is None:
             return self._fits(victims)
         self._preemptor.trial.effort.spend(len(victims) // VICTIMS_A_LOOK)
@@ -320,7 +321,7 @@ class _Domain:
         return self._fits(victims)
 
     def _is_raised(self, victims: Victims, fewer: Victims) -> bool:
-        """Return whether some go by a higher class because others are spared."""
+        """Return whether some victims go by a higher class because others were put back."""
         judge = self._judge
         return judge is not None and judge.highest_class(fewer) > judge.highest_class(victims)
 
@@ -355,9 +356,9 @@ class _Domain:
                 return
 
     def _by_eviction_sets(self) -> Victims | None:
-        """Return victims that make room: within budgets and of low priority, if these are enough.
+        """Return victims that make room, within budgets and of low priority if possible.
 
-        Pods that the preemptor may need in place are spared, if that is possible.
+        Pods that the preemptor may need in place are spared, if possible.
         """
         for pool in self._pools():
             found = self._from(pool)
@@ -366,7 +367,7 @@ class _Domain:
         return None
 
     def _pools(self) -> Iterator[Pool]:
-        """Yield pools from the lowest priority on that may suffice; the last pool has all pods."""
+        """Yield pools that may suffice, from the lowest priority on; the last pool has all pods."""
         under_budget = bool((self._here & self._potential.under_budget).any())
         leans_on = self._preemptor.leans_on
         for staying in (leans_on, NO_SELECTORS) if leans_on else (NO_SELECTORS,):
@@ -404,7 +405,8 @@ class _Domain:
                 if self._fits(eviction_sets.victims):
                     return self._fewest(eviction_sets, tried)
                 tried = len(eviction_sets.chosen)
-            # Members of other classes need room, too: how many slots that is only a placement says.
+            # Members of other classes need room, too, and only a placement tells how many slots
+            # that takes.
             needed, step = slots.total + step, 2 * step
         all_gangs = self._costs.with_gangs(
             self._potential.victims(self._potential.of(pool, self._here))
@@ -463,7 +465,7 @@ class _Domain:
         return fewer
 
     def _with_quota(self, judge: Judge, victims: Victims, fewer: Victims) -> Victims:
-        """Return as few of the victims as queues allow, at least the fewer ones that free room."""
+        """Return the fewest of the victims that queues allow, but not fewer than make room."""
         spared = [uid for uid in victims if uid not in fewer]
         low, high = 0, len(spared)
         while low < high:
@@ -501,7 +503,7 @@ class _Domain:
             effort.spend(LOOKS)
             if unit.gang in self._costs.steps:
                 kept.add(unit.gang)
-            # Without slots enough for the largest class there is no need to look closer.
+            # Without enough slots for the largest class, no placement needs to be tried.
             if slots.total_with([unit]) < needed:
                 continue
             if effort.is_used_up():
@@ -510,6 +512,6 @@ class _Domain:
             if self._suits(fewer) and not self._is_raised(victims, fewer):
                 slots.restore([unit])
                 victims = fewer
-                # The step that goes before it may be spared, too.
+                # The step that goes before this one may now be spared, too.
                 kept.discard(unit.gang)
         return victims
