@@ -384,11 +384,19 @@ class _Domain:
                 high = middle
             else:
                 low = middle + 1
-        yield from pools[low:]
+        left = pools[low:]
+        # If each pool takes a long placement, only the first and the last are tried.
+        yield from dict.fromkeys((*left[:1], *left[-1:])) if self._places_are_dear else left
+
+    @property
+    def _places_are_dear(self) -> bool:
+        """Whether the looks left are too few for more than some placements of all members."""
+        preemptor = self._preemptor
+        return not preemptor.trial.effort.affords(DEAR_PLACEMENTS * preemptor.looks_to_place)
 
     def _fits_if(self, chosen: BoolArray) -> bool:
         preemptor = self._preemptor
-        if not preemptor.trial.effort.affords(DEAR_PLACEMENTS * preemptor.looks_to_place):
+        if self._places_are_dear:
             return preemptor.may_fit(self._potential.freed(chosen))
         return preemptor.fits(self._potential.shares(chosen), self.candidate.place)
 
