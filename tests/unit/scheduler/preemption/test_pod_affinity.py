@@ -133,3 +133,21 @@ def test_among_more_than_sixteen_those_stay_that_keep_the_members_spread() -> No
 
     assert 2 == len(victims(plan))
     assert all(name.startswith("x-") for name in victims(plan))
+
+
+def test_a_large_gang_of_many_classes_evicts_what_keeps_it_away_and_no_more() -> None:
+    nodes = [node(f"n{i}", cpu=8, labels={"host": f"n{i}"}) for i in range(60)]
+    full = [
+        low(f"{'y' if j else 'x'}-{i}-{j}", f"n{i}", "y" if j else "x")
+        for i in range(60)
+        for j in range(8)
+    ]
+    cpus = [1 + i % 6 for i in range(40)]
+    away = PodAffinity(anti=(*apart_from("x", "host").anti, *apart_from("a", "host").anti))
+    many = [
+        asking(pod(f"a-{i}", priority=10, cpu=cpu, memory=i), away) for i, cpu in enumerate(cpus)
+    ]
+
+    plan = schedule(world(nodes, [gang("g", members=many, priority=10)], (), full), BINPACK)
+
+    assert sum(cpus) == len(victims(plan))
