@@ -179,7 +179,7 @@ def _named(kind: Kind, name: str, uid: str) -> Object:
 REGISTRY: Final = CollectorRegistry()
 FINDINGS: Final = Counter(
     "pgs_audit_findings",
-    "Findings of the auditor: what must not be, and was.",
+    "Violations that the auditor found, by rule.",
     ["rule"],
     registry=REGISTRY,
 )

@@ -20,7 +20,7 @@ class Fairness(enum.StrEnum):
 
 
 class FairStrategy(enum.StrEnum):
-    """When a gang of a queue of a smaller share may evict one of a larger share."""
+    """When a gang may evict gangs of a queue with a larger share."""
 
     FINAL = "LessThanOrEqualToFinalShare"
     INITIAL = "LessThanInitialShare"

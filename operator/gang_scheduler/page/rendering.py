@@ -186,7 +186,7 @@ class Beat(NamedTuple):
 def beating(beat: Heartbeat | None, now: int) -> Beat:
     """Return whether the scheduler is alive, as far as its Lease tells."""
     if beat is None:
-        return Beat("unknown", "not known", "files say nothing of it")
+        return Beat("unknown", "not known", "a file does not say which replica leads")
     if beat.problem:
         return Beat("unknown", "not known", beat.problem)
     if not beat.holder:

@@ -406,7 +406,7 @@ class Reading:
         return self._mean_any(asked) and part(owner, "spec").get("suspend") is True
 
     def _mean_any(self, names: Iterable[QueueName]) -> bool:
-        """Return whether any of these names counts as a queue's, even if that is missing."""
+        """Return whether any of these is the name of a queue, even of one that does not exist."""
         return any(product_of(each) in self._named for each in names)
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:

@@ -408,7 +408,7 @@ QUEUE_REASONS: Final[Mapping[str, Entry]] = {
         "Create it, or remove it from the queue.",
     ),
     "PromisedMore": Entry("See `Oversubscribed`.", _ADMIN),
-    "Covered": passing("The queue has as much as is promised below it."),
+    "Covered": passing("The quota of the queue covers what is promised to queues below it."),
     "WaitsForOwnQuota": Entry("See `Starving`.", _ADMIN),
     "Served": passing("No gang waits for quota that is the queue's own."),
 }
