@@ -504,7 +504,7 @@ NAME_RULES: Final = (
     },
     {
         "rule": "self.metadata.name != 'root' || !has(self.spec) || !has(self.spec.parent)",
-        "message": "parent must be absent of root",
+        "message": "parent must be absent in the queue root",
     },
 )
 ONE_WAY: Final[dict[str, Any]] = {

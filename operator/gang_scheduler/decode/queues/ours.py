@@ -260,7 +260,7 @@ def _check_places(queue: Queue, spec: QueueSpec) -> None:
     if spec.flavors and spec.quota is not None:
         raise InvalidField("spec.quota", None, "must be absent where there are flavors")
     if queue.ref == ROOT and spec.parent:
-        raise InvalidField("spec.parent", spec.parent, "must be absent of root")
+        raise InvalidField("spec.parent", spec.parent, "must be absent in the queue root")
     if queue.ref != ROOT and spec.fairness:
         raise InvalidField("spec.fairness", spec.fairness, "is allowed on root only")
 
@@ -272,7 +272,7 @@ def _check_order(where: str, quota: QueueQuota) -> None:
         for resource, found in shared.amounts(where, getattr(quota, least)).items():
             if found > above.get(resource, found):
                 given, bound = getattr(quota, least)[resource], getattr(quota, most)[resource]
-                must = f"must not be more than {most}, which is {bound}"
+                must = f"must be at most {most} ({bound})"
                 raise InvalidField(f"{where}.{least}.{resource}", given, must)
 
 
@@ -281,7 +281,7 @@ def _check_priorities(limits: AdmissionLimits) -> None:
     least, most = limits.lowest_priority, limits.highest_priority
     if least is not None and most is not None and least > most:
         where = "spec.admissionControl.priorityRange.min"
-        raise InvalidField(where, least, f"must not be more than max, which is {most}")
+        raise InvalidField(where, least, f"must be at most max ({most})")
 
 
 def _provisioning(class_name: str | None) -> dict[str, ProvisioningRules]:

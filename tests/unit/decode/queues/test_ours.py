@@ -218,21 +218,21 @@ def test_the_name_of_the_queue_for_all_others_is_reserved() -> None:
         (
             "a",
             {"quota": {"soft": {"cpu": 4}, "guaranteed": {"cpu": "6"}}},
-            'spec.quota.guaranteed.cpu must not be more than soft, which is 4, not "6"',
+            'spec.quota.guaranteed.cpu must be at most soft (4), not "6"',
         ),
         (
             "a",
             {"flavors": [{"name": "f", "quota": {"soft": {"cpu": 4}, "hard": {"cpu": 3}}}]},
-            "spec.flavors[0].quota.soft.cpu must not be more than hard, which is 3, not 4",
+            "spec.flavors[0].quota.soft.cpu must be at most hard (3), not 4",
         ),
         (
             "a",
             {"admissionControl": {"priorityRange": {"min": 10, "max": 1}}},
-            "spec.admissionControl.priorityRange.min must not be more than max, which is 1, not 10",
+            "spec.admissionControl.priorityRange.min must be at most max (1), not 10",
         ),
         ("a", {"quota": {}, "flavors": [{"name": "f"}]}, "spec.quota must be absent where"),
         ("a", {"fairness": "DRS"}, 'spec.fairness is allowed on root only, not "DRS"'),
-        ("root", {"parent": "a"}, 'spec.parent must be absent of root, not "a"'),
+        ("root", {"parent": "a"}, 'spec.parent must be absent in the queue root, not "a"'),
     ],
 )
 def test_what_makes_no_sense_is_the_problem_of_the_queue(
