@@ -1,4 +1,4 @@
-"""The patches that start and suspend workloads.
+"""The patches that start and suspend workloads, and change their numbers of replicas.
 
 Pure functions: object in, patch out. Each patch has the resourceVersion of its object, so that it
 overwrites no other change.
@@ -14,12 +14,15 @@ from gang_scheduler.api.annotations import (
     ADMITTED_AT,
     ADMITTED_FROM,
     ADMITTED_TO,
+    ELASTIC_STATE,
     FLAVORS,
     QUEUE,
 )
 from gang_scheduler.client import patches
 from gang_scheduler.client.port import Body
+from gang_scheduler.model.gangs import Change
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.workloads import suspended, table
 from gang_scheduler.workloads.kind import Path
 
@@ -72,6 +75,19 @@ def suspending(found: Body, kind: str) -> Body:
     return _for_version(found, wanted)
 
 
+def resizing(found: Body, kind: str, change: Change, now: int) -> Body:
+    """Return the patch that changes the number of replicas of this version of a workload."""
+    field = table.BY_REPLICAS[kind]
+    state = {"workers": change.after, "at": rfc3339(now), "why": change.why.value}
+    if change.vain:
+        state["vain"] = change.vain
+    wanted = copy.deepcopy(dict(found))
+    _annotate(wanted, {ELASTIC_STATE: msgspec.json.encode(state).decode()})
+    for path in filter(None, (field.path, field.along(found))):
+        _put(wanted, path, value=change.after)
+    return _for_version(found, wanted)
+
+
 def is_managed(found: Body, workload: ManagedWorkload) -> bool:
     """Return whether an object is the expected workload, runs, and was admitted by us."""
     return (
@@ -112,7 +128,7 @@ def _annotate(wanted: dict[str, Any], notes: Mapping[str, str]) -> None:
     wanted["metadata"]["annotations"] = {key: text for key, text in present.items() if text}
 
 
-def _put(wanted: dict[str, Any], path: Path, *, value: bool) -> None:
+def _put(wanted: dict[str, Any], path: Path, *, value: int) -> None:
     for step in path[:-1]:
         wanted = wanted.setdefault(step, {})
     wanted[path[-1]] = value

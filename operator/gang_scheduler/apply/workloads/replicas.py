@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from gang_scheduler.api.annotations import ELASTIC_STATE
 from gang_scheduler.api.kinds import AUTOSCALERS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.preemption_run import Step
+from gang_scheduler.apply.workloads import patches
 from gang_scheduler.apply.workloads.patches import annotations_of
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
 from gang_scheduler.client.errors import ApiError, Denials, Kind
@@ -27,11 +26,10 @@ from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Wri
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
-from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.workloads import table
+from gang_scheduler.workloads import controllers, table
 from gang_scheduler.workloads.kind import Path
 
 FIELD_MANAGER: Final = "py-gang-scheduler-elastic"
@@ -45,7 +43,7 @@ MOST_IN_VAIN: Final = 64
 log = Logger()
 
 
-# From an object, and to a patch. Pure.
+# From an object. Pure.
 
 
 def replicas_of(found: Body, kind: str, now: int) -> Replicas:
@@ -66,32 +64,11 @@ def replicas_of(found: Body, kind: str, now: int) -> Replicas:
     return Replicas(number, drops_highest, written, at, editor)
 
 
-def resizing(found: Body, kind: str, change: Change, now: int) -> Body:
-    """Return the patch that changes the number of replicas of this version of a workload."""
-    field, known = table.BY_REPLICAS[kind], found["metadata"]
-    state = {"workers": change.after, "at": rfc3339(now), "why": change.why.value}
-    if change.vain:
-        state["vain"] = change.vain
-    patch: dict[str, Any] = {
-        "metadata": {
-            "uid": known["uid"],
-            "resourceVersion": known["resourceVersion"],
-            "annotations": {ELASTIC_STATE: msgspec.json.encode(state).decode()},
-        }
-    }
-    _put(patch, field.path, change.after)
-    along = field.along(found)
-    if along is not None:
-        _put(patch, along, change.after)
-    return patch
-
-
 def is_stopped(found: Body) -> bool:
     """Return whether a workload is suspended, is being deleted, or has ended."""
     conditions = (found.get("status") or {}).get("conditions") or ()
     ended = any(
-        each.get("type") in ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
-        and each.get("status") == "True"
+        each.get("type") in controllers.ENDED and each.get("status") == "True"
         for each in conditions
     )
     is_suspended = (found.get("spec") or {}).get("suspend") is True
@@ -143,12 +120,6 @@ def _at(found: Body, path: Path) -> object:
     for step in path:
         value = (value or {}).get(step)
     return value
-
-
-def _put(patch: dict[str, Any], path: Path, value: int) -> None:
-    for step in path[:-1]:
-        patch = patch.setdefault(step, {})
-    patch[path[-1]] = value
 
 
 class Resizer:
@@ -209,7 +180,7 @@ class Resizer:
         """Send the patch of a change once. Raises ApiError."""
         now = self._clock()
         self._lately.append(now)
-        patch = resizing(found, workload.kind, change, int(now))
+        patch = patches.resizing(found, workload.kind, change, int(now))
         await self._objects.patch(workload, patch, manager=FIELD_MANAGER)
         log.info(
             "replicas_changed",

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.apply.workloads.patches import resizing
 from gang_scheduler.apply.workloads.replicas import (
     FIELD_MANAGER,
     is_stopped,
     replicas_of,
-    resizing,
 )
 from gang_scheduler.model.gangs import Change, Replicas, Why, Written
 
