@@ -348,8 +348,12 @@ class Preemptor:
         """
         free = self.free_without(freed)
         self.trial.effort.spend(looks(len(self.trial.nodes)))
+        return self._has_enough(free) and self.is_enough_by_counting(free)
+
+    def is_enough_by_counting(self, free: IntArray) -> bool:
+        """Return whether each floor has places enough on all nodes together with this free room."""
         there = places(self.floors.least, free, self.open_to).sum(axis=1)
-        return self._has_enough(free) and bool((there >= self.floors.needed).all())
+        return bool((there >= self.floors.needed).all())
 
     @functools.cached_property
     def is_counted(self) -> bool:

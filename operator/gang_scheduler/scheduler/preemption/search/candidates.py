@@ -68,8 +68,7 @@ def candidates_of(preemptor: Preemptor, potential: PotentialVictims) -> list[Can
     if found is None:
         rows = np.ones(len(preemptor.trial.nodes), dtype=np.bool_)
         all_free = preemptor.free_without(potential.freed(potential.remaining))
-        there = places(preemptor.floors.least, all_free, preemptor.open_to).sum(axis=1)
-        return [Candidate(None, rows)] if (there >= preemptor.floors.needed).all() else []
+        return [Candidate(None, rows)] if preemptor.is_enough_by_counting(all_free) else []
     least = _Least(preemptor, potential, found)
     candidates = [
         Candidate(place, found.of_rows == place, int(found.ranks[place]), cost)

@@ -20,6 +20,7 @@ The search is bounded for the whole cycle (`effort`). At the bound it takes the 
 so far, and the outcome says that the search was cut off.
 """
 
+import bisect
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -475,15 +476,14 @@ class _Domain:
     def _with_quota(self, judge: Judge, victims: Victims, fewer: Victims) -> Victims:
         """Return the fewest of the victims that queues allow, but not fewer than make room."""
         spared = [uid for uid in victims if uid not in fewer]
-        low, high = 0, len(spared)
-        while low < high:
-            middle = (low + high) // 2
-            some = {**fewer, **{uid: victims[uid] for uid in spared[:middle]}}
-            if judge.lacking(some):
-                low = middle + 1
-            else:
-                high = middle
-        found = {**fewer, **{uid: victims[uid] for uid in spared[:high]}}
+
+        def with_first(number: int) -> Victims:
+            return {**fewer, **{uid: victims[uid] for uid in spared[:number]}}
+
+        enough = bisect.bisect_left(
+            range(len(spared)), x=True, key=lambda number: not judge.lacking(with_first(number))
+        )
+        found = with_first(enough)
         whole = self._costs.with_gangs(found)
         if whole is None or judge.classes(whole) is None or self._is_raised(victims, whole):
             return victims
