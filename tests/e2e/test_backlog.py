@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 GANGS, SIZE, NODES = 100, 20, 200
 CPUS_A_NODE = 11
-STATUS_SECONDS = 5.0
 TIMEOUT_SECONDS = 120.0
 # Everything, so that the operator's requests can be counted.
 AUDIT_POLICY = """\
@@ -57,7 +56,7 @@ def test_a_backlog_of_2000_pods(
         watcher.wait_until(lambda seen: count_bound(seen) == GANGS * SIZE, TIMEOUT_SECONDS)
 
         all_scheduled = Counter({("True", SIZE): GANGS})
-        eventually(all_scheduled, lambda: statuses(namespace), STATUS_SECONDS)
+        eventually(all_scheduled, lambda: statuses(namespace), TIMEOUT_SECONDS)
         assert [] == watcher.partial_gangs(gangs)
         load = Counter(pod.node for pod in watcher.states.values())
         assert max(load.values()) <= CPUS_A_NODE
@@ -71,8 +70,11 @@ def test_a_backlog_of_2000_pods(
             f"\n{audit.figures(plane.audit_log, offset).bindings_per_second:.0f} pods/s; ", end=""
         )
         print(f"{1000 * cpu / GANGS / SIZE:.1f} ms of CPU and these requests a pod: {each}")
-    # One binding a pod; everything else is a gang's, and there are 20 pods to a gang.
-    assert GANGS * SIZE <= requests.total() < 1.5 * GANGS * SIZE
+    assert requests["create pods/binding"] == GANGS * SIZE
+    # Everything else is a gang's, and there are 20 pods to a gang. Events are left out: those of
+    # pods have a rate, so a slow machine has time for more of them.
+    others = requests.total() - GANGS * SIZE - requests["create events"]
+    assert others < 0.5 * GANGS * SIZE
 
 
 def count_bound(seen: controlplane.Watcher) -> int:
