@@ -16,10 +16,9 @@ from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
-from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.least_costs import Columns, LeastCosts
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims, price_of
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims, price_of
 from gang_scheduler.scheduler.trial import Share
 
 NOWHERE: Final = -1

@@ -13,12 +13,11 @@ from gang_scheduler.model.queues import Charge, FlavorResource
 from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NO_SHARE,
-    Cost,
     EvictionUnit,
     ShareRank,
     Standing,
 )
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share, borrowed_share
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory, returning
 from gang_scheduler.scheduler.reclaim.reclaim import Judgement, Part, QuotaLedger, Reclaim

@@ -1,4 +1,4 @@
-"""The pods that may be evicted, the cost of each, and the pods that are evicted along with it.
+"""The cost of victims: how costs compare, what each pod costs, and the pods that go with it.
 
 A gang that would fall below its minMember is evicted as a whole, and costs as a whole: its
 remaining members would only hold GPUs without progress. Surplus of an elastic gang is evicted by
@@ -9,91 +9,136 @@ import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NO_PRIORITY,
+    NO_SHARE,
     NO_STANDING,
-    NONE,
-    Cost,
     EvictionUnit,
+    Overlap,
     Portion,
+    ShareRank,
     Standing,
-    Tally,
+    SurplusSteps,
     gang_of,
     of_surplus,
     work_of,
 )
 
-# Surplus of gangs that shrink by whole steps: members with the highest ranks go first. A step goes
-# only with all steps before it. Gangs without steps lose any of their surplus.
-
-Step = tuple[BoundPod, ...]
+NONE: Mapping[Portion, int] = {}
 
 
-class SurplusSteps:
-    """The steps of each gang that has some, in the order of their eviction."""
+class Cost(NamedTuple):
+    """The cost of a set of victims; costs compare field by field in this order, less is better.
 
-    def __init__(self, bound_pods: BoundPods, may_go: Callable[[BoundPod], bool]) -> None:
-        """Find the steps; a pod that must stay ends the steps of its gang."""
-        uids = {uid: gang for gang, steps in bound_pods.steps.items() for s in steps for uid in s}
-        pods = {each.pod.uid: each for each in bound_pods.pods if each.pod.uid in uids}
-        self._steps: dict[GangKey, list[Step]] = {}
-        for gang, steps in bound_pods.steps.items():
-            found = self._steps[gang] = []
-            for step in steps:
-                members = tuple(pods[uid] for uid in step if uid in pods)
-                if len(members) < len(step) or not all(map(may_go, members)):
-                    break
-                found.append(members)
-        self._places: dict[str, int] = {}
-        for gang in self._steps:
-            self._count(gang)
+    `over_budget` counts pods beyond the PodDisruptionBudgets, each pod once. The evictions that a
+    budget allows go to the pods under the fewest budgets, then to those with the smallest uids. As
+    in kube-scheduler, a pod is beyond if any of its budgets allows no more evictions. It still
+    counts for its other budgets, so one victim more never makes another one cheaper.
 
-    def __contains__(self, gang: GangKey) -> bool:
-        """Return whether a gang shrinks by steps."""
-        return gang in self._steps
+    `broken` counts gangs that fall below their minMember, gangs of one included. `touched` counts
+    gangs that lose any member. `unprotected` counts pods of Jobs that evictions could end for good.
+    It comes before `lost_work`, in pod-seconds, since such a Job loses all its work, however long
+    it ran.
 
-    def number(self, gang: GangKey) -> int:
-        """Return the number of pods of a gang that are in steps."""
-        return sum(map(len, self._steps[gang]))
+    The other fields differ only with queues. `highest_class` is the highest class by which a victim
+    goes, and `least_share` is the least amount that a queue of victims borrows. `ties` decides
+    between sets that are allowed and cost the same. Bounds have no ties.
+    """
 
-    def place(self, bound_pod: BoundPod) -> int | None:
-        """Return the step with which a pod is evicted; None if it goes only with its whole gang."""
-        return self._places.get(bound_pod.pod.uid)
+    over_budget: int = 0
+    highest_class: int = 0
+    highest_priority: int = NO_PRIORITY
+    least_share: ShareRank = NO_SHARE
+    broken: int = 0
+    touched: int = 0
+    unprotected: int = 0
+    lost_work: int = 0
+    pods: int = 0
+    ties: tuple[Any, ...] = ()
 
-    def up_to(self, gang: GangKey, place: int) -> list[BoundPod]:
-        """Return the pods that go with a step: its own, and the pods of all steps before it."""
-        return [each for step in self._steps[gang][: place + 1] for each in step]
 
-    def with_all(self, gang: GangKey, pods: Collection[BoundPod]) -> list[BoundPod] | None:
-        """Return all pods that go with these; None if only the whole gang can go."""
-        places = [self.place(each) for each in pods]
-        known = [each for each in places if each is not None]
-        return None if len(known) < len(places) else self.up_to(gang, max(known, default=-1))
+class Tally:
+    """The cost of a growing set of victims, and the cost if more victims were added.
 
-    def apart(self, gang: GangKey, pods: Collection[BoundPod]) -> list[list[BoundPod]]:
-        """Return the pods step by step in the order of being put back: the last step first."""
-        uids = {each.pod.uid for each in pods}
-        steps = ([each for each in step if each.pod.uid in uids] for step in self._steps[gang])
-        return [step for step in steps if step][::-1]
+    `numbers` are the victims of each portion of a gang in the set.
+    """
 
-    def leave(self, gang: GangKey, gone: Collection[str]) -> None:
-        """Record that pods have left."""
-        if gang not in self._steps:
-            return
-        for each in (each for step in self._steps[gang] for each in step):
-            self._places.pop(each.pod.uid, None)
-        left = (
-            tuple(each for each in step if each.pod.uid not in gone) for step in self._steps[gang]
+    def __init__(self, allowed: Mapping[str, int], surplus: Callable[[Portion], int]) -> None:
+        self.cost = Cost()
+        self.numbers: Counter[Portion] = Counter()
+        self._beyond: set[GangKey] = set()
+        self._allowed = allowed
+        self._surplus = surplus
+        self._going: Counter[GangKey] = Counter()
+        self._covered: Counter[str] = Counter()
+        self._overlapping: tuple[Overlap, ...] = ()
+
+    def add(self, more: Collection[EvictionUnit]) -> None:
+        """Add eviction units that are not in the set."""
+        self.cost = self.with_more(more)
+        for each in more:
+            for portion, number in each.numbers.items():
+                self.numbers[portion] += number
+                if self.numbers[portion] > self._surplus(portion):
+                    self._beyond.add(each.gang)
+            self._going[each.gang] += each.going
+            self._covered.update(each.covered)
+            self._overlapping += each.overlapping
+
+    def with_more(self, more: Collection[EvictionUnit]) -> Cost:
+        """Return the cost of the set with more units."""
+        now = self.cost
+        numbers: dict[GangKey, dict[Portion, int]] = {}
+        going: dict[GangKey, int] = {}
+        for each in more:
+            of_gang = numbers.setdefault(each.gang, {})
+            for portion, number in each.numbers.items():
+                of_gang[portion] = of_gang.get(portion, 0) + number
+            going[each.gang] = going.get(each.gang, 0) + each.going
+        return Cost(
+            over_budget=self._over_budget(more),
+            highest_class=max([now.highest_class, *(e.lowest_class for e in more)]),
+            highest_priority=max([now.highest_priority, *(e.highest_priority for e in more)]),
+            least_share=max([now.least_share, *(e.share for e in more)]),
+            broken=now.broken
+            + sum(self._breaks(gang, some, going[gang]) for gang, some in numbers.items()),
+            touched=now.touched + sum(n > 0 and not self._going[gang] for gang, n in going.items()),
+            unprotected=now.unprotected + sum(each.unprotected for each in more),
+            lost_work=now.lost_work + sum(each.lost_work for each in more),
+            pods=now.pods + sum(going.values()),
         )
-        self._steps[gang] = [step for step in left if step]
-        self._count(gang)
 
-    def _count(self, gang: GangKey) -> None:
-        for place, step in enumerate(self._steps[gang]):
-            self._places.update((each.pod.uid, place) for each in step)
+    def _over_budget(self, more: Collection[EvictionUnit]) -> int:
+        """Return how many pods of the set with more units are beyond a budget."""
+        under_budget = [each for each in more if each.covered or each.overlapping]
+        if not under_budget:
+            return self.cost.over_budget
+        covered = self._covered.copy()
+        overlapping = self._overlapping
+        for each in under_budget:
+            covered.update(each.covered)
+            overlapping += each.overlapping
+        over = sum(max(0, n - self._allowed.get(budget, 0)) for budget, n in covered.items())
+        for pod in sorted(overlapping):
+            covered.update(pod.budgets)
+            over += any(covered[each] > self._allowed.get(each, 0) for each in pod.budgets)
+        return over
+
+    def _breaks(self, gang: GangKey, more: Mapping[Portion, int], going: int) -> int:
+        """Return 1 if this many more victims break a gang that was not broken, else 0."""
+        return self._is_broken(gang, more, going) - self._is_broken(gang, NONE, 0)
+
+    def _is_broken(self, gang: GangKey, more: Mapping[Portion, int], going: int) -> bool:
+        if self._going.get(gang, 0) + going <= 0:
+            return False
+        return gang in self._beyond or any(
+            self.numbers.get(portion, 0) + number > self._surplus(portion)
+            for portion, number in more.items()
+        )
 
 
 Victims = dict[str, BoundPod]
@@ -313,7 +358,7 @@ class VictimCosts:
         """Return the cost of victims. A pod that was chosen already costs nothing."""
         return self.tally().with_more(self.units(victims))
 
-    def tally(self) -> "Tally":
+    def tally(self) -> Tally:
         """Return the running cost of a set that grows."""
         return Tally(self._allowed, self.surplus)
 

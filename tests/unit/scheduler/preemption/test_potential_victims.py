@@ -6,14 +6,13 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.potential_victims import (
     MOST_QUESTIONS,
     Pool,
     PotentialVictims,
     Weighed,
 )
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
 from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
 
 EVERYWHERE = np.ones(2, dtype=np.bool_)

@@ -8,9 +8,8 @@ from gang_scheduler.model.evictions import EvictionClass, YieldedTo
 from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy
-from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.builders import gang_key

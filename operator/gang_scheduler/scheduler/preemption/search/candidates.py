@@ -16,15 +16,10 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.scheduler.placement.tree import replacements
-from gang_scheduler.scheduler.preemption.eviction_units import (
-    NO_PRIORITY,
-    Cost,
-    EvictionUnit,
-    Portion,
-)
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit, Portion
 from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import NONE, Preemptor, Shares, places
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
 
 FREE: Final = Cost()
 MOST_FLOORS: Final = 4

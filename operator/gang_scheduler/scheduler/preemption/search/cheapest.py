@@ -33,7 +33,7 @@ from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.topology import Domain
-from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import (
     Needs,
@@ -47,7 +47,7 @@ from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, g
 from gang_scheduler.scheduler.preemption.search.candidates import Candidate, EvictableUnit
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
-from gang_scheduler.scheduler.preemption.victim_costs import Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
 
 # Equal domains: of several domains with the same nodes and pods, only the first is searched.
 

@@ -15,7 +15,7 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Tally
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.potential_victims import (
     NOWHERE,
     Pool,
@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.preemption.potential_victims import (
     Weighed,
 )
 from gang_scheduler.scheduler.preemption.preemptor import Slots
-from gang_scheduler.scheduler.preemption.victim_costs import Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, Victims
 
 SCALE: Final = 1_000_000
 WEIGHINGS_A_LOOK: Final = 4

@@ -21,7 +21,7 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.queues import FlavorResource
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Portion, Tally
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit, Portion
 from gang_scheduler.scheduler.preemption.preemptor import (
     NONE,
     Needs,
@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.preemption.preemptor import (
 from gang_scheduler.scheduler.preemption.queue_rules import Judge, victims_of
 from gang_scheduler.scheduler.preemption.search import candidates
 from gang_scheduler.scheduler.preemption.search.candidates import EvictableUnit
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts, Victims
 
 MOST_LOSSES: Final = 16
 FEW: Final = 5

@@ -14,11 +14,11 @@ from typing import Final
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Portion
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit, Portion
 from gang_scheduler.scheduler.preemption.queue_rules import Judge, victims_of
 from gang_scheduler.scheduler.preemption.search import candidates
 from gang_scheduler.scheduler.preemption.search.candidates import EvictableUnit
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 
 MOST_ROUNDS: Final = 16
 """The most rounds in which some victims are left out and others are tried."""

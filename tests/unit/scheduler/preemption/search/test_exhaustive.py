@@ -10,11 +10,11 @@ import pytest
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
 from gang_scheduler.scheduler.placement.counting import Floors
-from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.preemptor import Needs
 from gang_scheduler.scheduler.preemption.search import candidates, exhaustive
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, Answer, Problem
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
 from support.builders import amounts, bound_pod, bound_pods, gang_key, node, snapshot
 
 NOW = 1000

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from gang_scheduler.scheduler.preemption.victim_costs import SurplusSteps, VictimCosts
+from gang_scheduler.scheduler.preemption.eviction_units import SurplusSteps
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from support.builders import bound_pod, bound_pods, gang_key
 
 A = gang_key("a")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, Cost, Standing
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, Standing
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from support.builders import bound_pod, bound_pods, gang_key
 
 NOW = 1000
