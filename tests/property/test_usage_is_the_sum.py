@@ -144,7 +144,7 @@ class Events(RuleBasedStateMachine):
     def running_gangs_are_as_found_anew(self) -> None:
         self.cache.queue_state(0)
         gangs, rules = self.cache.gang_queue, self.cache.evictable_pods.rules
-        recounted = RunningGangs(gangs.infos, gangs.queues, rules.max_min_runtime_seconds)
+        recounted = RunningGangs(gangs.infos, gangs.queues, rules)
         kept = self.cache.running(0)
         made = recounted.put_in(kept, kept.charged, 0, enforcing=False)
 

@@ -8,7 +8,7 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.queues import Product, Queue, QueueRef
 from gang_scheduler.model.values import Fairness
-from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
 from gang_scheduler.scheduler.reclaim.reclaim import Part
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
@@ -18,7 +18,7 @@ from support.builders import gang_key
 from support.queue_builders import CPU, Amount, amounts, forest_of
 
 NOW = 10_000
-LIMITS = Limits(now=NOW)
+LIMITS = EvictionLimits(now=NOW)
 
 
 def request(queue: QueueRef, cpu: Amount = 1, *, name: str = "p", **fields: Any) -> ReclaimRequest:
@@ -96,7 +96,7 @@ class Nodes:
         return found
 
     def reclaim_requests(
-        self, queues: Sequence[Queue], limits: Limits = LIMITS, **fields: Any
+        self, queues: Sequence[Queue], limits: EvictionLimits = LIMITS, **fields: Any
     ) -> ReclaimRequests:
         """Return the claims of a cycle on them."""
         return ReclaimRequests(self.bound_pods(), self.ledger(queues, **fields), limits)

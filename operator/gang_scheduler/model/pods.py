@@ -248,6 +248,14 @@ class Pod:
         return self.marked or (self.checkpoint is not None and self.checkpoint.request is not None)
 
     @property
+    def ran_since(self) -> int:
+        """The start of the pod, in seconds since the epoch, as far as it is known.
+
+        The kubelet writes it. Until then the time of the binding is the best guess.
+        """
+        return int(self.started_at or self.scheduled_at or self.created_at)
+
+    @property
     def living(self) -> bool:
         """Can be a member of a gang: neither ended, nor being deleted, nor gated."""
         # This runs for every pod of a large cluster: one more call would be noticeable.

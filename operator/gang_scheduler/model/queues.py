@@ -153,10 +153,6 @@ No pod requests it by this name. Sums of requests or of capacity list it in addi
 """
 
 
-MOST_HALF_LIVES: Final = 4
-"""After this many half-lives past usage of a queue is dropped."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fungibility:
     """Which flavors end the search, so that later ones are not judged."""
@@ -385,19 +381,6 @@ class RecentUsage:
 
     at: int
     amounts: Mapping[str, int]
-
-    def advanced(self, used: Mapping[str, int], now: int, half_life: int) -> "RecentUsage":
-        """Return the average as of now, if `used` was in use since then.
-
-        The half-life is in seconds. Usage older than a few half-lives does not count.
-        """
-        waited = max(0, now - self.at)
-        kept = 0.5 ** (waited / half_life) if waited <= MOST_HALF_LIVES * half_life else 0.0
-        amounts = {
-            name: round(kept * self.amounts.get(name, 0) + (1 - kept) * used.get(name, 0))
-            for name in sorted({*self.amounts, *used})
-        }
-        return RecentUsage(max(now, self.at), amounts)
 
 
 @dataclass(frozen=True, eq=False)

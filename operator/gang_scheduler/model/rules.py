@@ -217,6 +217,10 @@ class PreemptionRules:
         ),
     ] = 86_400
 
+    def counted_min_runtime(self, seconds: int) -> int:
+        """Return the part of a requested minimum run time that counts."""
+        return min(seconds, self.max_min_runtime_seconds)
+
 
 @dataclass(frozen=True)
 class QueueRules:

@@ -123,7 +123,7 @@ class Cache:
         self.decisions = Decisions(self.gang_queue)
         self.checkpoints = self.gang_queue.checkpoints
         self._running_gangs = RunningGangs(
-            self.gang_queue.infos, self.gang_queue.queues, rules.preemption.max_min_runtime_seconds
+            self.gang_queue.infos, self.gang_queue.queues, rules.preemption
         )
         self.evictions = EvictionRecords(
             self.gang_queue, self.queues, rules.queues.yield_memory_seconds

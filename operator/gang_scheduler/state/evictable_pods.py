@@ -509,7 +509,7 @@ class EvictablePods:
     def _protection(self, info: GangInfo, by_role: Mapping[str, int]) -> _Protection:
         spec, elastic = info.observed.spec, info.scaling.elastic
         preemptable = spec is None or spec.preemptable or not self._may_protect(info.key.namespace)
-        min_runtime = min(info.observed.min_runtime_seconds, self.rules.max_min_runtime_seconds)
+        min_runtime = self.rules.counted_min_runtime(info.observed.min_runtime_seconds)
         has_more = len(by_role) > 1 or max(by_role.values()) > 1
         surplus = info.attempt.surplus_of(by_role) if has_more else {}
         matters = bool(min_runtime or elastic is not None or any(surplus.values()))
@@ -535,10 +535,7 @@ class EvictablePods:
         least = max(runtimes.get(bound_pod.gang, 0), of_all)
         if not bound_pod.evictable or not least:
             return bound_pod
-        pod = bound_pod.pod
-        # The kubelet writes the start time. Until then the time of the binding is the best guess.
-        began = pod.started_at or pod.scheduled_at or pod.created_at
-        return bound_pod if now - began >= least else self._spare(bound_pod)
+        return bound_pod if now - bound_pod.pod.ran_since >= least else self._spare(bound_pod)
 
     def _spare(self, bound_pod: BoundPod) -> BoundPod:
         """Return the bound pod as not evictable.

@@ -7,12 +7,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.queues import NONE, Charge, EvictionRules, FlavorResource, Queue
 from gang_scheduler.model.rules import NO_SETTINGS, Rules
 from gang_scheduler.model.values import EvictionPolicy, FairStrategy
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison
+from gang_scheduler.scheduler.quota.trees import Trees
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 # The lowest common ancestor of two queues, and queues that exceed their promises.
@@ -85,7 +89,7 @@ def keys_at(
     return frozenset(own | {key for key in governed if key.resource in resources})
 
 
-class Limits(NamedTuple):
+class EvictionLimits(NamedTuple):
     """The settings that limit evictions, and the time in seconds since the epoch."""
 
     now: int = 0
@@ -107,7 +111,9 @@ class Permits:
 NO_PERMITS = Permits()
 
 
-def permits(accounts: Accounts, request: ReclaimRequest, theirs: int, limits: Limits) -> Permits:
+def permits(
+    accounts: Accounts, request: ReclaimRequest, theirs: int, limits: EvictionLimits
+) -> Permits:
     """Return the eviction classes between two queues, by position, fences and vetoes."""
     trees, declared = accounts.promises.trees, accounts.declared
     ours = trees.rows.get(request.ref)
@@ -133,7 +139,7 @@ def _of_another_tree(accounts: Accounts, ours: int, theirs: int) -> Permits:
     return Permits((EvictionClass.RECLAIM,), foreign=True)
 
 
-def _in_tree(accounts: Accounts, ours: int, limits: Limits) -> Iterator[EvictionClass]:
+def _in_tree(accounts: Accounts, ours: int, limits: EvictionLimits) -> Iterator[EvictionClass]:
     """Yield the classes between queues of a tree, the lowest first."""
     yield EvictionClass.OVERRUN
     yield EvictionClass.RECLAIM
@@ -172,7 +178,7 @@ def allows(
     request: ReclaimRequest,
     running: RunningInQueue,
     queue: Queue,
-    limits: Limits,
+    limits: EvictionLimits,
 ) -> bool:
     """Return whether the rules of the requesting queue allow this eviction in a class."""
     rules, least = queue.evictions, limits.rules.preemption.min_priority_difference
@@ -207,17 +213,42 @@ def _is_lower(
 
 
 def is_young(
-    accounts: Accounts, theirs: int, met: Meeting | None, running: RunningInQueue, limits: Limits
+    accounts: Accounts,
+    theirs: int,
+    met: Meeting | None,
+    running: RunningInQueue,
+    limits: EvictionLimits,
 ) -> bool:
     """Return whether a gang has not reached its own minimum run time, or its queues'."""
     least = max(running.known.min_runtime, min_runtime(accounts, theirs, met, limits))
     return limits.now - running.known.started_at < least
 
 
-def min_runtime(accounts: Accounts, theirs: int, met: Meeting | None, limits: Limits) -> int:
+def min_runtime(
+    accounts: Accounts, theirs: int, met: Meeting | None, limits: EvictionLimits
+) -> int:
     """Return the minimum run time that queues set for gangs of a queue, in seconds."""
     queues = accounts.promises.trees.queues
     # Above the leaf, the queues below the meeting count; the child where the ways meet does not.
     rows = {theirs, *(met.theirs[:-1] if met is not None else ())}
     asked = max(queues[row].evictions.min_runtime for row in rows)
-    return min(asked, limits.rules.preemption.max_min_runtime_seconds)
+    return limits.rules.preemption.counted_min_runtime(asked)
+
+
+def min_runtimes(trees: Trees, rows: Iterable[int], limits: EvictionLimits) -> IntArray:
+    """Return `min_runtime` for many queues and all requests at once, as levels by queues.
+
+    The level is the number of queues above both the request and a queue. In another tree it is 0,
+    and only the queue itself counts. Otherwise the queues count that are below the child where the
+    two ways part.
+    """
+    most = limits.rules.preemption.counted_min_runtime
+    asked = [
+        [most(trees.queues[each].evictions.min_runtime) for each in trees.ways[row]] for row in rows
+    ]
+    levels = max(map(len, asked), default=0) + 1
+    below = [
+        [way[-1], *(max((*way[level + 1 :], way[-1])) for level in range(1, levels))]
+        for way in asked
+    ]
+    return np.array(below, dtype=np.int64).reshape(len(asked), levels).T

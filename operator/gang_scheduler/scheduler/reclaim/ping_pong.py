@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gang_scheduler.model.evictions import EvictionClass, Forgotten, RunningGang, YieldedTo
 from gang_scheduler.model.queues import Charge
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
 from gang_scheduler.scheduler.reclaim.reclaim import Part, QuotaLedger, Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
@@ -27,7 +27,7 @@ _UNKNOWN = GangKey("", "", "")
 
 
 def returning(
-    quota: QuotaLedger, request: ReclaimRequest, parts: Sequence[Part], limits: Limits
+    quota: QuotaLedger, request: ReclaimRequest, parts: Sequence[Part], limits: EvictionLimits
 ) -> frozenset[GangKey]:
     """Return the victims that could in turn evict the preemptor in the final state.
 
@@ -63,7 +63,7 @@ def _could(
     request: ReclaimRequest,
     running: RunningInQueue,
     charge: Charge,
-    limits: Limits,
+    limits: EvictionLimits,
 ) -> bool:
     """Return whether an evicted gang would have the right to evict the preemptor."""
     back = ReclaimRequest(

@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison, Share
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reclaim import eviction_policy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
-    Limits,
+    EvictionLimits,
     Meeting,
     Permits,
     is_over,
@@ -86,7 +86,7 @@ class Reclaim:
         self,
         quota: QuotaLedger,
         request: ReclaimRequest,
-        limits: Limits,
+        limits: EvictionLimits,
         resources: Collection[str] = (),
     ) -> None:
         self.request = request

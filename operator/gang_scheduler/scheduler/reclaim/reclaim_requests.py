@@ -15,7 +15,7 @@ from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.quota.trees import NO_ROW, Trees
-from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits, min_runtimes
 from gang_scheduler.scheduler.reclaim.reclaim import QuotaLedger, Reclaim
 from gang_scheduler.scheduler.reclaim.request import (
     ReclaimRequest,
@@ -36,7 +36,9 @@ class OccupiedQueues:
     gang there are columns with one entry a queue.
     """
 
-    def __init__(self, gangs: Iterable[RunningInQueue], trees: Trees, limits: Limits) -> None:
+    def __init__(
+        self, gangs: Iterable[RunningInQueue], trees: Trees, limits: EvictionLimits
+    ) -> None:
         self._trees = trees
         self.by_row: dict[int, list[RunningInQueue]] = {}
         for each in gangs:
@@ -46,7 +48,7 @@ class OccupiedQueues:
         oldest = _column(self.by_row, lambda each: each.known.started_at)
         self._gates = np.array([_gate(trees, row) for row in self.by_row], dtype=np.int64)
         self._gate_ends = np.array([trees.ends[gate] for gate in self._gates], dtype=np.int64)
-        self._may_have_run = limits.now - oldest >= _least_run_times(trees, self.by_row, limits)
+        self._may_have_run = limits.now - oldest >= min_runtimes(trees, self.by_row, limits)
         self._open_to: dict[int, BoolArray] = {}
 
     def __len__(self) -> int:
@@ -112,24 +114,6 @@ def _top(trees: Trees, way: Sequence[int]) -> int:
     return next((row for row in way[::-1] if trees.queues[row].evictions.fence), NO_ROW)
 
 
-def _least_run_times(trees: Trees, rows: Iterable[int], limits: Limits) -> IntArray:
-    """Return the minimum run times that queues set for gangs: levels by queues.
-
-    The level is the number of queues above both the request and a queue. In another tree it is 0,
-    and only the queue itself counts. Otherwise the queues count that are below the child where the
-    two ways part.
-    """
-    asked = [[trees.queues[each].evictions.min_runtime for each in trees.ways[row]] for row in rows]
-    levels = max(map(len, asked), default=0) + 1
-    below = [
-        [way[-1], *(max((*way[level + 1 :], way[-1])) for level in range(1, levels))]
-        for way in asked
-    ]
-    table = np.array(below, dtype=np.int64).reshape(len(asked), levels).T
-    found: IntArray = np.minimum(table, limits.rules.preemption.max_min_runtime_seconds)
-    return found
-
-
 class Charges(QuotaLedger, Protocol):
     """The charges of this cycle until now."""
 
@@ -152,7 +136,7 @@ class ReclaimRequests:
     Gangs are read once, in the first round.
     """
 
-    def __init__(self, bound_pods: BoundPods, charged: Charges, limits: Limits) -> None:
+    def __init__(self, bound_pods: BoundPods, charged: Charges, limits: EvictionLimits) -> None:
         self.limits = limits
         self._bound_pods = bound_pods
         self._charged = charged

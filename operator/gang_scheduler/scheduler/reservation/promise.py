@@ -161,7 +161,7 @@ def _charges(
 
 
 def _start(pods: Iterable[BoundPod]) -> int:
-    times = (each.pod.started_at or each.pod.scheduled_at or each.pod.created_at for each in pods)
+    times = (each.pod.ran_since for each in pods)
     return int(min(times))
 
 

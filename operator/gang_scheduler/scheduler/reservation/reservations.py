@@ -35,7 +35,7 @@ from gang_scheduler.scheduler.reservation.promise import (
     Units,
 )
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.turns import shortages
+from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -145,7 +145,7 @@ class Reservations:
         assignments = [
             assignment
             for assignment in request.assignments
-            if not shortages.checks(request.queue, assignment.option.names)
+            if not limits.checks(request.queue, assignment.option.names)
         ]
         releases = self._releases()
         ended = before.ended if before is not None else Sum(self._trial.nodes)

@@ -22,7 +22,7 @@ from gang_scheduler.model.values import StopPolicy, Strategy
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.placing import Placing, prospects
-from gang_scheduler.scheduler.turns import lines, shortages
+from gang_scheduler.scheduler.turns import limits, lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from gang_scheduler.scheduler.turns.quota import Quota
@@ -337,7 +337,7 @@ class TurnTaking:
         request = self._quota.plain_request(group, queue)
         if request is None or not request.assignments:
             return False
-        if shortages.full(queue, self._ledger.running[queue.ref]) is not None:
+        if limits.full(queue, self._ledger.running[queue.ref]) is not None:
             return False
         problem = self._quota.shortages.for_good(request)
         if problem is None:

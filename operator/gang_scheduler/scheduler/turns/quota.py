@@ -19,12 +19,12 @@ from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import MayTake, ReclaimRequest, reclaim_request_of
 from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
 from gang_scheduler.scheduler.surplus import of_payable
-from gang_scheduler.scheduler.turns import shortages
+from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import (
     FlavorAssignment,
@@ -59,9 +59,9 @@ class Quota:
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
-        limits = Limits(snapshot.taken_at, profile.rules)
+        eviction_limits = EvictionLimits(snapshot.taken_at, profile.rules)
         self.reclaim_requests = ReclaimRequests(
-            snapshot.bound_pods or BoundPods(), self.ledger, limits
+            snapshot.bound_pods or BoundPods(), self.ledger, eviction_limits
         )
         self.reservations = Reservations(
             *(snapshot, profile, self._trial, self.ledger, self._evaluator),
@@ -121,8 +121,8 @@ class Quota:
         """Return why a queue does not admit a group; `holds`: the group has quota already."""
         if queue.ref.product not in self.declared.enforced:
             return None
-        problem = shortages.stopped(queue)
-        return problem if problem or holds else shortages.denied(queue, group, self.declared)
+        problem = limits.stopped(queue)
+        return problem if problem or holds else limits.denied(queue, group, self.declared)
 
     def may_be_promised(self, group: GangGroup, queue: Queue) -> bool:
         """Return whether a group has waited long enough to be promised a start."""
@@ -162,18 +162,16 @@ class Quota:
             return None
         if not request.holds:
             running = self.ledger.running[ref]
-            full = shortages.full(queue, running)
+            full = limits.full(queue, running)
             if full is not None:
                 # The victims of this cycle count neither as running nor as bound beyond the number.
-                return shortages.full(queue, running - self.ledger.gone[ref]) or shortages.awaits(
-                    queue
-                )
+                return limits.full(queue, running - self.ledger.gone[ref]) or limits.awaits(queue)
         if not assignments:
             return self.shortages.problem_of(request)
         if not request.holds and all(
-            shortages.checks(queue, assignment.option.names) for assignment in assignments
+            limits.checks(queue, assignment.option.names) for assignment in assignments
         ):
-            names = shortages.checks(queue, assignments[0].option.names)
+            names = limits.checks(queue, assignments[0].option.names)
             return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
         return None
 
@@ -186,7 +184,7 @@ class Quota:
         return [
             assignment
             for assignment in assignments
-            if not shortages.checks(request.queue, assignment.option.names)
+            if not limits.checks(request.queue, assignment.option.names)
         ]
 
     # Charges of groups.

@@ -1,28 +1,23 @@
-"""The missing quota of requests: computed once for equal requests, until something is charged."""
+"""Shortages: the quota that the request of a group lacks in its queue.
+
+A shortage is computed once for equal requests, and again only after something was charged.
+"""
 
 import functools
-import itertools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 from gang_scheduler.model.causes.queues import (
     AbovePotential,
-    AdmissionLimit,
-    AwaitsEvicted,
-    JobLimit,
-    LimitMissed,
-    QueueOnHold,
     QuotaShort,
 )
-from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.queues import GPU, NONE, Charge, FlavorResource, Queue, QueueRef, QueueSet
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.resources import Requests
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import reclaim_request_of
-from gang_scheduler.scheduler.turns import flavors
+from gang_scheduler.scheduler.turns import flavors, limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Amounts, Request
 
@@ -126,59 +121,6 @@ def _name_of(ref: QueueRef) -> str:
     return "" if ref == NONE else ref.name
 
 
-# Conditions of a queue that a gang must meet even if quota is free.
-
-
-def stopped(queue: Queue) -> Problem | None:
-    """Return a problem if the queue admits no new gangs."""
-    if queue.stop is StopPolicy.NONE:
-        return None
-    return Problem(Reason.QUEUE_STOPPED, QueueOnHold(queue.ref.name, queue.stop))
-
-
-def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None:
-    """Return why a queue does not admit a gang that holds no quota yet, if it does not."""
-    limits, name = queue.limits, queue.ref.name
-    missed = None
-    if limits.gpus_per_job is not None:
-        gpus = _gpus(group, declared)
-        if gpus > limits.gpus_per_job:
-            missed = LimitMissed(name, AdmissionLimit.GPUS_PER_JOB, gpus, limits.gpus_per_job)
-    lowest, highest = limits.lowest_priority, limits.highest_priority
-    if lowest is not None and group.priority < lowest:
-        missed = LimitMissed(name, AdmissionLimit.LOWEST_PRIORITY, group.priority, lowest)
-    if highest is not None and group.priority > highest:
-        missed = LimitMissed(name, AdmissionLimit.HIGHEST_PRIORITY, group.priority, highest)
-    return Problem(Reason.ADMISSION_DENIED, missed) if missed else None
-
-
-def full(queue: Queue, running: int) -> Problem | None:
-    """Return a problem if the queue's limit on running groups is reached."""
-    most = queue.limits.jobs
-    if most is None or running < most:
-        return None
-    return Problem(Reason.JOB_LIMIT_REACHED, JobLimit(queue.ref.name, most))
-
-
-def awaits(queue: Queue) -> Problem:
-    """Return the problem of a group that waits for evicted groups to leave a full queue."""
-    return Problem(Reason.WAITING_FOR_TURN, AwaitsEvicted(queue.ref.name, queue.limits.jobs or 0))
-
-
-def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the admission checks that a gang on these flavors must pass."""
-    of_flavors = (check for name in names for check in queue.flavor_checks.get(name, ()))
-    return tuple(dict.fromkeys((*queue.checks, *of_flavors)))
-
-
-def _gpus(group: GangGroup, declared: QueueSet) -> int:
-    """Return the GPUs of all possible members, surplus included."""
-    present = ((pod.pod_class, 1) for gang in group.waiting for pod in gang.pending)
-    absent = (each for gang in group.waiting for each in gang.absent)
-    members = itertools.chain(present, absent)
-    return sum(declared.charged(each.requests).get(GPU, 0) * number for each, number in members)
-
-
 # Whether a queue has quota for pods that do not exist yet, by their total need.
 
 
@@ -189,7 +131,7 @@ def charge_of(
 
     Or return why the queue does not admit it. The nodes that the pods could use are ignored.
     """
-    wrong = forest.problem(ref) or stopped(forest.queue(ref))
+    wrong = forest.problem(ref) or limits.stopped(forest.queue(ref))
     if wrong is not None:
         return wrong
     queue, asked = forest.queue(ref), declared.charged(needed)

@@ -7,10 +7,9 @@ until then, the old charges were in use.
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from gang_scheduler.model.queues import (
-    MOST_HALF_LIVES,
     Charge,
     LocalQueueKey,
     QueueRef,
@@ -22,6 +21,24 @@ from gang_scheduler.model.queues import (
 
 K = TypeVar("K", bound=Hashable)
 _NOTHING: Charge = {}
+MOST_HALF_LIVES: Final = 4
+"""After this many half-lives past usage of a queue is dropped."""
+
+
+def advanced(
+    average: RecentUsage, used: Mapping[str, int], now: int, half_life: int
+) -> RecentUsage:
+    """Return an average as of now, if `used` was in use since it was computed.
+
+    The half-life is in seconds. Usage older than a few half-lives does not count.
+    """
+    waited = max(0, now - average.at)
+    kept = 0.5 ** (waited / half_life) if waited <= MOST_HALF_LIVES * half_life else 0.0
+    amounts = {
+        name: round(kept * average.amounts.get(name, 0) + (1 - kept) * used.get(name, 0))
+        for name in sorted({*average.amounts, *used})
+    }
+    return RecentUsage(max(now, average.at), amounts)
 
 
 class _Leaf(NamedTuple):
@@ -67,7 +84,7 @@ class _Averages(Generic[K]):
         leaf = self._leaves.get(ref)
         if leaf is None:
             return None
-        average = leaf.average.advanced(leaf.used, now, self._half_life)
+        average = advanced(leaf.average, leaf.used, now, self._half_life)
         return replace(average, amounts={r: a for r, a in average.amounts.items() if a})
 
     def all(self, now: int) -> dict[K, Mapping[str, int]]:

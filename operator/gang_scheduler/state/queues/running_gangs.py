@@ -8,9 +8,9 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
 from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import EvictionRules, QueueSet
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import PreemptionRules
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC, Version
@@ -73,11 +73,11 @@ class RunningGangs:
     """The gangs on nodes. A gang that has not changed is the same object as before."""
 
     def __init__(
-        self, infos: Mapping[GangKey, GangInfo], queues: GangQueues, max_min_runtime_seconds: int
+        self, infos: Mapping[GangKey, GangInfo], queues: GangQueues, rules: PreemptionRules
     ) -> None:
         self._infos = infos
         self._queues = queues
-        self._most = max_min_runtime_seconds
+        self._rules = rules
         self._kept: dict[GangKey, _Kept] = {}
         self._pods: tuple[BoundPod, ...] = ()
         self._charged: Mapping[str, Charged] = {}
@@ -157,7 +157,7 @@ class RunningGangs:
         created_at = oldest.created_at if info is None else info.in_line_since(oldest)
         made_of = spec, resolved, created_at
         if before is None or pods != before.gang.pods or made_of != before[1:4]:
-            lasting = _lasting(pods, spec, resolved, self._most)
+            lasting = _lasting(pods, spec, resolved, self._rules)
             lasting = replace(lasting, uid=spec.uid or oldest.uid, created_at=created_at)
         else:
             lasting = before.lasting
@@ -175,12 +175,15 @@ class RunningGangs:
 
 
 def _lasting(
-    bound_pods: Iterable[BoundPod], spec: GangSpec, resolved: Resolved | None, most: int
+    bound_pods: Iterable[BoundPod],
+    spec: GangSpec,
+    resolved: Resolved | None,
+    rules: PreemptionRules,
 ) -> RunningGang:
     pods = [each.pod for each in bound_pods]
     return RunningGang(
-        started_at=min(map(_began, pods)),
-        min_runtime=min(spec.options.min_runtime_seconds, most),
+        started_at=min(pod.ran_since for pod in pods),
+        min_runtime=rules.counted_min_runtime(spec.options.min_runtime_seconds),
         class_priority=resolved.class_priority if resolved is not None else None,
     )
 
@@ -200,8 +203,3 @@ def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled
     keys = (GangKey(source.name, *name) for source in table.SOURCES)
     found = next((key for key in keys if key in infos), None)
     return Backfilled(until, found) if found is not None else None
-
-
-def _began(pod: Pod) -> int:
-    # The kubelet writes the start time. Until then the time of the binding is the best guess.
-    return int(pod.started_at or pod.scheduled_at or pod.created_at)

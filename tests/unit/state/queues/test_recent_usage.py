@@ -13,7 +13,7 @@ from gang_scheduler.model.queues import (
     QueueUsage,
     RecentUsage,
 )
-from gang_scheduler.state.queues.recent_usage import RecentUsages
+from gang_scheduler.state.queues.recent_usage import RecentUsages, advanced
 from support.queue_builders import CPU, queue_ref
 
 A, B = queue_ref("a"), queue_ref("b")
@@ -118,3 +118,19 @@ def test_usage_is_the_same_object_while_it_is_equal() -> None:
 
     assert first is found.added(state, 0).usage
     assert first is found.added(state, 5).usage
+
+
+def test_what_was_used_lately_counts_by_half_after_a_half_life() -> None:
+    recent = RecentUsage(100, {"cpu": 8000, "memory": 4})
+
+    later = advanced(recent, {"cpu": 2000, "pods": 6}, 160, half_life=60)
+
+    assert RecentUsage(160, {"cpu": 5000, "memory": 2, "pods": 3}) == later
+
+
+def test_what_was_used_long_ago_does_not_count() -> None:
+    recent = RecentUsage(100, {"cpu": 8000})
+
+    assert RecentUsage(341, {"cpu": 10}) == advanced(recent, {"cpu": 10}, 341, half_life=60)
+    assert {"cpu": 500} == advanced(recent, {}, 340, half_life=60).amounts
+    assert recent == advanced(recent, {"cpu": 1}, 90, half_life=60)

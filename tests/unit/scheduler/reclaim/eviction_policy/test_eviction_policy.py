@@ -11,7 +11,7 @@ from gang_scheduler.model.rules import QueueRules, Rules
 from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
     NO_PERMITS,
-    Limits,
+    EvictionLimits,
     Permits,
     allows,
     is_young,
@@ -48,7 +48,7 @@ def between(
     ours: QueueRef,
     theirs: QueueRef,
     *,
-    limits: Limits = LIMITS,
+    limits: EvictionLimits = LIMITS,
     fairness: Fairness = Fairness.PRIORITY,
     enforced: frozenset[Product] = ALL_ENFORCED,
     **rules: EvictionRules,
