@@ -21,7 +21,7 @@ from gang_scheduler.scheduler.explanation.findings import Change, Explanation, S
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.filling import filled
+from gang_scheduler.simulation.objects import filled
 from property import queue_worlds
 from search import answers, generator
 from support.thoroughness import cases

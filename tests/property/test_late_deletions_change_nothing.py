@@ -20,8 +20,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.filling import filled
-from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.objects import Objects, UnreadableInput, filled
 from gang_scheduler.state import kinds
 from search import generator
 from support import thoroughness, yaml_texts

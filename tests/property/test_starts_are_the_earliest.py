@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.explanation.explain import explain
 from gang_scheduler.scheduler.explanation.findings import StartBasis, Surroundings
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.filling import filled
+from gang_scheduler.simulation.objects import filled
 from gang_scheduler.state.cache import Cache
 from property.random_cases import dice_of
 from support.proposed_changes import NOON, SPEC, TREE, Body, time_of

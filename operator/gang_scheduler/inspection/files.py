@@ -10,8 +10,7 @@ from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, remarks
 from gang_scheduler.simulation.documents import Item
-from gang_scheduler.simulation.filling import filled
-from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.objects import Objects, UnreadableInput, filled
 from gang_scheduler.simulation.snapshot_files import LIVE, header_among, policy_of
 
 

@@ -20,7 +20,7 @@ from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.run import Decided
 from gang_scheduler.replay.scenarios import GPU_TYPE, Scenario
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.simulation.filling import filled
+from gang_scheduler.simulation.objects import filled
 from gang_scheduler.state import kinds
 
 

@@ -1,13 +1,21 @@
-"""The objects of the input for a cache, or all problems of the input."""
+"""The objects of the input, or all its problems, and the cache that the objects fill."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gang_scheduler import policy
+from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
 from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.model.values import ManagedKind
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import defaults, snapshot_files
+from gang_scheduler.simulation.defaults import served as served_by
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.reading import UNDATED_SECONDS, Loaded, Reading, SchedulerNames
-from gang_scheduler.simulation.snapshot_files import Header
+from gang_scheduler.simulation.snapshot_files import LIVE, Header
+from gang_scheduler.state import kinds
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.workloads.controllers import Present
 from gang_scheduler.workloads.table import MEMBERSHIP
 
@@ -89,3 +97,27 @@ def _unread(header: Header | None) -> Iterator[str]:
     """Yield the remarks about objects that a snapshot lacks."""
     if header is not None and header.not_readable:
         yield f"not in the snapshot, since they may not be listed: {', '.join(header.not_readable)}"
+
+
+def filled(objects: Objects, decides: Policy) -> Cache:
+    """Return a cache of the objects, as the watches of `run` would fill it."""
+    header = objects.header
+    if not decides.rules.workloads.manage_jobs and (header is None or header.source != LIVE):
+        # There is no operator here: it is assumed to start suspended workloads.
+        decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
+    cache = policy.cache(decides, Changes())
+    cache.gang_queue.expect_nothing()
+    for each in objects.loaded:
+        cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
+    served_here = served_by({each.gvr for each in objects.loaded})
+    for product, named in kinds.QUEUES_NAMED.items():
+        served = product in served_here
+        if header is not None and header.source == LIVE:
+            served = named.name in header.counts
+        cache.serve_queues(product, served=served)
+    # A snapshot of a cluster without the kind cannot request nodes. For other files, no request
+    # need be in the input.
+    counts = header.counts if header is not None and header.source == LIVE else None
+    served = counts is None or PROVISIONING_REQUESTS[0].name in counts
+    cache.serve_provisioning(served=served)
+    return cache

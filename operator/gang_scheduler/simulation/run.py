@@ -21,8 +21,7 @@ from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler import units
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.filling import filled
-from gang_scheduler.simulation.objects import Objects
+from gang_scheduler.simulation.objects import Objects, filled
 from gang_scheduler.simulation.output.waiting import Waiting
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS

@@ -32,7 +32,7 @@ from gang_scheduler.scheduler import trial
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, filling, objects, run
+from gang_scheduler.simulation import documents, objects, run
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.run import AtOnce, Options
@@ -213,7 +213,7 @@ def _filled(found: Objects, decides: Policy, kinds: dict[str, Handled]) -> Cache
         handled.add(time.process_time() - began, getattr(noun, "name", getattr(noun, "uid", "")))
 
     with mock.patch.object(Cache, "upsert", timed):
-        return filling.filled(found, decides)
+        return objects.filled(found, decides)
 
 
 def _cycle(
