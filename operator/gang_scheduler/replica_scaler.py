@@ -35,6 +35,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table
+from gang_scheduler.workloads.kind import Path
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 10
@@ -157,10 +158,10 @@ class ReplicaScaler:
             if not step or now < known.grow_after or not self._has_room(key, known, step, now):
                 return
         if not self._resizer.is_busy:
-            await self._change(info, workload, known, step)
+            await self._change(info, workload, known, size, step)
 
     async def _change(
-        self, info: GangInfo, workload: ManagedWorkload, known: _Known, fits: int
+        self, info: GangInfo, workload: ManagedWorkload, known: _Known, size: Size, fits: int
     ) -> None:
         """Read a workload, and write the change that is due, unless others change it."""
         now = int(self._clock())
@@ -175,7 +176,8 @@ class ReplicaScaler:
         if change is None:
             known.grow_after = now + IDLE_SECONDS if fits else 0
             return
-        refusal = await self._resizer.resize(workload, found, change)
+        role = size.pace.elastic.role
+        refusal = await self._resizer.resize(workload, role, found, change)
         if refusal is None:
             known.not_before, known.refusals = now + APART_SECONDS, 0
             known.seen = None
@@ -189,28 +191,33 @@ class ReplicaScaler:
         self, info: GangInfo, workload: ManagedWorkload, body: Body, known: _Known, fits: int
     ) -> Change | None:
         """Return the change that is due of a version of a workload. Raises ApiError."""
-        if replicas.is_stopped(body):
+        if replicas.is_stopped(body, workload.kind):
             return None
         now = int(self._clock())
-        found = replicas.replicas_of(body, workload.kind, now)
-        known.note(found, now)
         size = _size_of(info)
         if size is None:
             return None
+        found = replicas.replicas_of(body, workload.kind, size.pace.elastic.role, now)
+        known.note(found, now)
         why = elastic_pace.stopped_by(size.pace.elastic, found, known.edits, now)
         if why is None and (name := await self._resizer.autoscaler_of(workload)):
             why = AutoscalerTargets(name)
         if why is not None:
-            self._stop(info, workload, known, size.pace.elastic, why)
+            self._stop(info, workload, known, why, body)
             return None
-        return elastic_pace.desired(size, found, now, edited_at=known.edited_at, fits=fits)
+        change = elastic_pace.desired(size, found, now, edited_at=known.edited_at, fits=fits)
+        if change is None or not found.ends_named or change.after > change.before:
+            return change
+        return change._replace(ending=size.names_waiting[: change.before - change.after])
 
     def _stop(
-        self, info: GangInfo, workload: ManagedWorkload, known: _Known, elastic: Elastic, why: Cause
+        self, info: GangInfo, workload: ManagedWorkload, known: _Known, why: Cause, body: Body
     ) -> None:
+        elastic = info.observed.elastic
+        path = table.BY_REPLICAS[workload.kind].path(body, elastic.role if elastic else "")
         known.stopped = elastic
         self._resizer.hands_off.add(workload.uid)
-        where = ".".join(table.BY_REPLICAS[workload.kind].path)
+        where = _named(path or ("replicas",))
         note = f"{where} is not changed until the annotation elastic changes: {text_of(why)}"
         log.warning("replicas_left_alone", workload=str(workload), why=text_of(why))
         self._events.record(About.of_gang(info), "ElasticStopped", note, warning=True)
@@ -264,8 +271,15 @@ def _size_of(info: GangInfo) -> Size | None:
     if pace is None or pace.changed_at is None or not info.attempt.was_whole:
         return None
     workers = (pod for pod in observed.living if pace.elastic.counts(pod))
-    waiting = [pod.created_at for pod in workers if not pod.node]
-    return Size(pace, len(waiting), min(waiting, default=0))
+    waiting = [pod for pod in workers if not pod.node]
+    names = tuple(sorted(pod.name for pod in waiting))
+    return Size(pace, len(waiting), min((pod.created_at for pod in waiting), default=0), names)
+
+
+def _named(path: Path) -> str:
+    """Return a path as users write it: spec.workerGroupSpecs[0].replicas."""
+    steps = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
+    return "".join(steps).removeprefix(".")
 
 
 # Whether more members would find room, and whether another gang waits for that room.

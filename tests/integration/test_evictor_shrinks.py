@@ -13,7 +13,7 @@ from gang_scheduler.client.fake.cluster import Change, Document
 from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import rfc3339
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, is_bound
-from support import api_objects
+from support import api_objects, replicas_of_roles
 from support.replicas import INDEX, STATE, asked, stateful_set
 from support.replicas import job as job_of
 from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
@@ -25,10 +25,17 @@ WRITES = MEMBERS + MEMBERS + 1 + MEMBERS
 """Nominations, marks, the change of the replicas, and bindings."""
 
 
+def full_node() -> FakeWorkloads:
+    """Return a node, and an API server of all elastic kinds."""
+    made = FakeWorkloads("n1")
+    for each in (STATEFUL_SETS, *replicas_of_roles.SERVED):
+        made.cluster.serve(each)
+    return made
+
+
 def with_job(*, controlled: bool = True, **spec: Any) -> FakeWorkloads:
     """Return a full node with a Job of 2 to 4 workers, and a gang that needs the room of two."""
-    made = FakeWorkloads("n1")
-    made.cluster.serve(STATEFUL_SETS)
+    made = full_node()
     body = job_of(WORKERS, asked(2, WORKERS), priority=1)
     body["spec"].update(spec)
     uid = made.cluster.put(JOBS, body)["metadata"]["uid"]
@@ -50,8 +57,7 @@ def with_job(*, controlled: bool = True, **spec: Any) -> FakeWorkloads:
 
 def with_stateful_set(**spec: Any) -> FakeWorkloads:
     """Return the same with a StatefulSet, whose pods are numbered by their names alone."""
-    made = FakeWorkloads("n1")
-    made.cluster.serve(STATEFUL_SETS)
+    made = full_node()
     body = stateful_set(WORKERS, asked(2, WORKERS), priority=1, **spec)
     uid = made.cluster.put(STATEFUL_SETS, body)["metadata"]["uid"]
     first = spec.get("ordinals", {}).get("start", 0)
@@ -65,6 +71,36 @@ def with_stateful_set(**spec: Any) -> FakeWorkloads:
             for ordinal in range(first + document["spec"]["replicas"], first + WORKERS):
                 if made.cluster.has(PODS, NAMESPACE, f"train-{ordinal}"):
                     made.cluster.delete(PODS, NAMESPACE, f"train-{ordinal}")
+
+    made.cluster.watchers.append(control)
+    return made
+
+
+def with_roles(body: Document) -> FakeWorkloads:
+    """Return the same with a job of Kubeflow, or a RayCluster, and its controller's stand-in."""
+    made = full_node()
+    gvr = replicas_of_roles.OF_KIND[body["kind"]]
+    uid = made.cluster.put(gvr, body)["metadata"]["uid"]
+    names = [f"train-{index}" for index in range(WORKERS)]
+    for index, name in enumerate(names):
+        pod = api_objects.pod_body(
+            name, priority=1, containers=[api_objects.container(requests={"cpu": 1})]
+        )
+        owner = {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": "train"}
+        pod["metadata"].update(
+            labels=replicas_of_roles.worker_labels(body["kind"], index),
+            ownerReferences=[{**owner, "uid": uid, "controller": True}],
+        )
+        pod["spec"]["nodeName"] = "n1"
+        pod["status"]["phase"] = "Running"
+        made.cluster.put(PODS, pod)
+    made.gang("high", MEMBERS, priority=10)
+
+    def control(gvr_changed: GVR, change: Change, document: Document) -> None:
+        if gvr_changed == gvr and change == "MODIFIED":
+            for name in replicas_of_roles.ended(document, names):
+                if made.cluster.has(PODS, NAMESPACE, name):
+                    made.cluster.delete(PODS, NAMESPACE, name)
 
     made.cluster.watchers.append(control)
     return made
@@ -246,3 +282,21 @@ async def test_a_stateful_set_whose_ordinals_are_no_indexes_loses_its_victims() 
             methods(running).count("patch"),
             methods(running).count("delete_pod"),
         )
+
+
+@pytest.mark.parametrize("kind", ["PyTorchJob", "JAXJob", "RayCluster"])
+async def test_the_replicas_of_a_role_are_lowered_and_no_pod_is_deleted(kind: str) -> None:
+    asks = asked(2, WORKERS)
+    body = (
+        replicas_of_roles.ray_cluster(WORKERS, asks)
+        if kind == "RayCluster"
+        else replicas_of_roles.kubeflow_job(kind, WORKERS, asks)
+    )
+    made = with_roles(body)
+    async with process(made) as running:
+        await running.until(lambda: is_bound(made))
+
+        assert ["patch"] == [each for each in methods(running) if each in ("patch", "delete_pod")]
+    found = made.cluster.get(replicas_of_roles.OF_KIND[kind], NAMESPACE, "train")
+    assert 2 == replicas_of_roles.replicas(found)
+    assert 2 == len(workers(made))

@@ -16,7 +16,7 @@ from gang_scheduler.replica_scaler import ReplicaScaler
 from gang_scheduler.report.events import About
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from support import applying, builders
+from support import applying, builders, replicas_of_roles
 from support.elastic_cluster import _Evicts
 from support.in_memory_cluster import InMemoryCluster
 
@@ -101,7 +101,8 @@ class ReplicasCluster(InMemoryCluster):
 
     def __init__(self, cpu: int, workloads: WorkloadRules = ALLOWED) -> None:
         super().__init__(cpu, workloads=workloads)
-        self.api = FakeApi(FakeCluster(served=[*SERVED, STATEFUL_SETS, AUTOSCALERS]))
+        served = [*SERVED, STATEFUL_SETS, AUTOSCALERS, *replicas_of_roles.SERVED]
+        self.api = FakeApi(FakeCluster(served=served))
         self.said = Said()
         self.controlled = True
         self.gvr = JOBS
@@ -125,10 +126,15 @@ class ReplicasCluster(InMemoryCluster):
 
     def start(self, body: Document) -> None:
         """Create the workload, and let its pods find nodes."""
-        self.gvr = STATEFUL_SETS if body["kind"] == "StatefulSet" else JOBS
-        self.api.cluster.put(self.gvr, body)
+        self.control_as(body)
         self.cycle()
         self.cycle(later=5)
+
+    def control_as(self, body: Document) -> None:
+        """Create the workload, and its pods."""
+        of_kind = {"Job": JOBS, "StatefulSet": STATEFUL_SETS, **replicas_of_roles.OF_KIND}
+        self.gvr = of_kind[body["kind"]]
+        self.api.cluster.put(self.gvr, body)
 
     async def look(self, later: int = 0) -> int:
         """Look so many seconds later, with cycles around; return how many replicas there are."""
@@ -155,6 +161,8 @@ class ReplicasCluster(InMemoryCluster):
     @property
     def replicas(self) -> int:
         """How many replicas the workload has by its spec."""
+        if self.gvr in replicas_of_roles.SERVED:
+            return replicas_of_roles.replicas(self.now_of_job)
         found: int = self.now_of_job["spec"][self.field]
         return found
 
@@ -165,14 +173,20 @@ class ReplicasCluster(InMemoryCluster):
 
     @property
     def running(self) -> list[int]:
-        """The indexes of the pods of the Job that have a node; -1 for each without an index."""
+        """The indexes of the workers that have a node; -1 for each without an index."""
         mine = [each for each in self.pods.values() if self._is_ours(each)]
         return sorted(_index(each) for each in mine if each["spec"].get("nodeName"))
 
     @property
     def waiting(self) -> int:
         """How many pods of the Job have no node."""
-        return sum(map(self._is_ours, self.pods.values())) - len(self.running)
+        return len(self.names_waiting)
+
+    @property
+    def names_waiting(self) -> list[str]:
+        """The names of the workers that have no node."""
+        mine = (each for each in self.pods.values() if self._is_ours(each))
+        return [each["metadata"]["name"] for each in mine if not each["spec"].get("nodeName")]
 
     def patches(self) -> list[dict[str, Any]]:
         """Return the patches that were sent so far."""
@@ -197,6 +211,9 @@ class ReplicasCluster(InMemoryCluster):
     def control(self) -> None:
         """Do what the controller of Jobs does: it creates what lacks, and ends what is too much."""
         if not self.controlled or not self.api.cluster.has(self.gvr, "default", "train"):
+            return
+        if self.gvr in replicas_of_roles.SERVED:
+            replicas_of_roles.control(self, self.now_of_job, self.now)
             return
         spec = self.now_of_job["spec"]
         mine = [each for each in self.pods.values() if self._is_ours(each)]
@@ -247,6 +264,8 @@ class ReplicasCluster(InMemoryCluster):
 
     @staticmethod
     def _is_ours(body: Any) -> bool:
+        if replicas_of_roles.is_leader(body):
+            return False
         owners = body["metadata"].get("ownerReferences") or ()
         return any(each["name"] == "train" for each in owners)
 
@@ -255,4 +274,6 @@ def _index(body: Any) -> int:
     metadata = body["metadata"]
     if metadata["ownerReferences"][0]["kind"] == "StatefulSet":
         return int(metadata["name"].rpartition("-")[2])
+    if (index := replicas_of_roles.index_of(body)) is not None:
+        return index
     return int(metadata.get("annotations", {}).get(INDEX, -1))

@@ -20,7 +20,7 @@ from gang_scheduler.model.values import ElasticKind
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from support import api_objects, builders
+from support import api_objects, builders, replicas_of_roles
 from support import decoded as pod_decode
 from support.parts import NO_BACKPRESSURE, Parts
 from support.watches import ECHO_SECONDS, DelayedWatch
@@ -141,7 +141,9 @@ class SchedulerProcess:
         self._watch = DelayedWatch(
             *(workloads.cluster, self.cache),
             echo_seconds=lambda: echo_seconds,
-            kinds=(*SEEN, JOBS, STATEFUL_SETS) if elastic_kinds else SEEN,
+            kinds=(*SEEN, JOBS, STATEFUL_SETS, *replicas_of_roles.SERVED)
+            if elastic_kinds
+            else SEEN,
         )
         self._tasks: list[asyncio.Task[None]] = []
 

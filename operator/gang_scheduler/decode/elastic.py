@@ -54,10 +54,11 @@ def of_member(pod: str, present: Mapping[str, str]) -> tuple[Elastic | None, Pro
     return elastic, Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod {pod}: {wrong}"))
 
 
-def unsupported(present: Mapping[str, str], kind: str = "") -> InvalidField | None:
+def unsupported(present: Mapping[str, str], kind: str = "", why: str = "") -> InvalidField | None:
     """Return the mode in the annotations if a workload of this kind cannot have it.
 
-    Without a kind: of a PodGroup or a pod, which have no number of replicas.
+    Without a kind: of a PodGroup or a pod, which have no number of replicas. `why` is a clause
+    about the kind that says why it cannot.
     """
     if kind in BY_REPLICAS:
         return None
@@ -68,8 +69,9 @@ def unsupported(present: Mapping[str, str], kind: str = "") -> InvalidField | No
         return None
     if mode is None or mode.value != REPLICAS:
         return None
-    on = " or ".join(sorted(BY_REPLICAS))
-    here = f" for {kind}" if kind else " here"
+    *first, last = sorted(BY_REPLICAS)
+    on = f"{', '.join(first)} or {last}"
+    here = f" for {kind}{why}" if kind else " here"
     what = f"is not supported{here}, only in the annotations of a {on}: must be {BIND}"
     return InvalidField(mode.path, REPLICAS, what)
 

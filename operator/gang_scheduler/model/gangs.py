@@ -152,7 +152,8 @@ class Written(NamedTuple):
 class Replicas:
     """The number of replicas in the spec of a workload.
 
-    `drops_highest`: if it is lowered, the members with the highest ranks end. `edited_at` is when
+    `drops_highest`: if it is lowered, the members with the highest ranks end. `ends_named`: those
+    end that the change names, and as many others as are too many then. `edited_at` is when
     another writer changed it since the change that was `written`, in seconds; None if none did.
     `editor` is the field manager of that change, "" if it is not known.
     """
@@ -162,6 +163,7 @@ class Replicas:
     written: Written | None = None
     edited_at: int | None = None
     editor: str = ""
+    ends_named: bool = False
 
     def is_fresh(self, now: int) -> bool:
         """Return whether the last change was so lately that the object is left alone."""
@@ -170,12 +172,16 @@ class Replicas:
 
 
 class Change(NamedTuple):
-    """A change of the number of replicas. `vain`: how often in a row more of them found no room."""
+    """A change of the number of replicas. `vain`: how often in a row more of them found no room.
+
+    `ending` are the names of the pods that end, for controllers that read them.
+    """
 
     before: int
     after: int
     why: Why
     vain: int = 0
+    ending: tuple[str, ...] = ()
 
 
 @record

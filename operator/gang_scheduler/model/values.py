@@ -139,7 +139,17 @@ class ManagedKind(enum.StrEnum):
     TRAIN_JOB = "TrainJob"
 
 
-ElasticKind = Literal["Job", "StatefulSet"]
+ElasticKind = Literal[
+    "Job",
+    "StatefulSet",
+    "JAXJob",
+    "MPIJob",
+    "PaddleJob",
+    "PyTorchJob",
+    "TFJob",
+    "XGBoostJob",
+    "RayCluster",
+]
 ELASTIC_KINDS: Final[tuple[ElasticKind, ...]] = get_args(ElasticKind)
 """Kinds of workloads whose number of replicas the scheduler can change (mode `Replicas`)."""
 

@@ -167,12 +167,13 @@ CONTEST_SECONDS: Final = 600
 class Size:
     """The members of a gang: those at the `pace` have a node, the others wait for one.
 
-    The oldest of these was created at `waiting_since`.
+    The oldest of these was created at `waiting_since`. `names_waiting` are their names.
     """
 
     pace: Pace
     waiting: int = 0
     waiting_since: float = 0
+    names_waiting: tuple[str, ...] = ()
 
 
 def desired(
@@ -190,7 +191,8 @@ def desired(
     vain = 0 if written is None else written.vain
     why = loses(size, now)
     if why is not None:
-        left = found.number - size.waiting if found.drops_highest else size.pace.bound
+        ends_waiting = found.drops_highest or found.ends_named
+        left = found.number - size.waiting if ends_waiting else size.pace.bound
         after = max(elastic.min_workers, left)
         failed = why is Why.NO_ROOM and written is not None and written.why == Why.ROOM_FREE
         made = Change(found.number, after, why, vain + 1 if failed else vain)

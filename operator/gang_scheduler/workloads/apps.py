@@ -268,7 +268,7 @@ STATEFUL_SET: Final = Kind(
     read=read_stateful_set,
     pods=PodsOfKind(SOURCE, name_of, replacing=frozenset({SOURCE.name})),
     creates=stateful_set,
-    replicas=ReplicaField(("spec", "replicas"), drops_highest=_starts_at_0),
+    replicas=ReplicaField(lambda *_: ("spec", "replicas"), _starts_at_0),
 )
 DEPLOYMENT: Final = Kind(
     name=queue_namers.DEPLOYMENT,

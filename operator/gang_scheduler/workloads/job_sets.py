@@ -102,6 +102,8 @@ def of_job_set(job_set: str) -> str:
     return f"TrainJob {job_set}"
 
 
+FIXED: Final = ", whose replicatedJobs cannot be changed"
+"""Why its number of pods stays the same: its webhook refuses all changes but of suspended pods."""
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
 """The keys of a pod's indexes, the coarse one first, so that pods of two Jobs do not alternate."""
 
@@ -268,7 +270,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
     spec = with_run_time(spec, source.metadata)
     spec = with_foreign_marks(spec, source.metadata)
     present = {**of_template, **source.metadata.annotations}
-    spec = with_elastic(spec, present, refs.JOB_SET.name)
+    spec = with_elastic(spec, present, refs.JOB_SET.name, FIXED)
     place = exclusive_topology.said_by(source.metadata, each.template.metadata)
     layer = exclusive_topology.layer_of(place)
     return _holding_back(spec, each, layer) if layer else spec

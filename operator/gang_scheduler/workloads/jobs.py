@@ -412,7 +412,7 @@ JOB: Final = Kind(
     number=lambda body: fields.read(body, Job).spec.at_once,
     suspend=Suspend(thaws=False),
     replicas=ReplicaField(
-        ("spec", "parallelism"),
+        lambda *_: ("spec", "parallelism"),
         drops_highest=lambda job: _completions_along(job) is not None,
         along=_completions_along,
     ),

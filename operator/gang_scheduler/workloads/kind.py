@@ -24,7 +24,8 @@ from gang_scheduler.wire.core import Metadata, Wire
 from gang_scheduler.workloads.controllers import NO_PHASE, Phase, Source
 
 Body = Mapping[str, Any]
-Path = tuple[str, ...]
+Path = tuple[str | int, ...]
+"""Where a field of an object is: names of fields, and numbers of items of lists."""
 ByMembers = Callable[[GangKey, Iterable[Pod], GangSpec | None], GangSpec | None]
 """Returns the gang that its members describe, given also the declaration of its object, if any."""
 IsLate = Callable[[Body], bool]
@@ -46,16 +47,47 @@ def _none(_: Body) -> None:
     """Return None: no other field goes along."""
 
 
-class ReplicaField(NamedTuple):
-    """The field at a path that says how many pods a workload has at once.
+def value_at(body: object, path: Path) -> object:
+    """Return the value of a field of an object; None without one."""
+    for step in path:
+        if isinstance(step, int):
+            body = body[step] if isinstance(body, list) and step < len(body) else None
+        else:
+            body = body.get(step) if isinstance(body, Mapping) else None
+    return body
 
-    `drops_highest` tells of an object whether the pods with the highest indexes end if the field is
-    lowered. `along` returns a second field of an object that is always the same; None without one.
+
+def whole_number(value: object) -> int | None:
+    """Return a number of pods or Jobs as objects contain it; None if it is none."""
+    is_number = type(value) is int and 0 <= value <= fields.GREATEST_INTEGER
+    return value if is_number else None  # type: ignore[return-value]
+
+
+def _one_by_default(found: Body, path: Path) -> int:
+    number = whole_number(value_at(found, path))
+    return 1 if number is None else number
+
+
+def _is_false(_: Body) -> bool:
+    return False
+
+
+class ReplicaField(NamedTuple):
+    """The field that says how many pods a workload, or one of its roles, has at once.
+
+    `path` returns where the field is in an object, given the role of the elastic workers; None if
+    the object has no such field. `drops_highest` tells of an object whether the pods with the
+    highest indexes end if the field is lowered. `along` returns a second field of an object that is
+    always the same; None without one. `number` returns the number that the controller follows.
+    `ending` returns, for the path, the field in which the controller finds the names of the pods
+    that end; None if it chooses them itself.
     """
 
-    path: Path
-    drops_highest: Callable[[Body], bool]
+    path: Callable[[Body, str], Path | None]
+    drops_highest: Callable[[Body], bool] = _is_false
     along: Callable[[Body], Path | None] = _none
+    number: Callable[[Body, Path], int] = _one_by_default
+    ending: Callable[[Path], Path] | None = None
 
 
 class Owns(NamedTuple):
@@ -156,8 +188,21 @@ OF_GANG: Final = (
 """Annotations for all templates of a workload. One on a template counts for the others, too."""
 
 
-def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Metadata]) -> GangSpec:
-    """Return the gang spec with annotations of the workload and its templates, or its problem."""
+def _unchecked(found: Elastic) -> Elastic:
+    return found
+
+
+def with_annotations(
+    spec: GangSpec,
+    workload: Metadata,
+    templates: Iterable[Metadata],
+    in_replicas: Callable[[Elastic], Elastic] = _unchecked,
+) -> GangSpec:
+    """Return the gang spec with annotations of the workload and its templates, or its problem.
+
+    `in_replicas` returns the annotation on growing, in mode Replicas, with the role that it is for.
+    It raises InvalidField if the workload cannot have this mode.
+    """
     faults, templates = Faults(), tuple(templates)
     present = _together(workload, templates, faults)
     options = faults.read(lambda: gang_annotations.read(present), GangOptions())
@@ -175,8 +220,13 @@ def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Met
         faults.check()
     except InvalidField as error:
         return replace(spec, problem=Problem(Reason.INVALID_SPEC, InvalidInput(str(error))))
-    if mode := elastic.unsupported(present, spec.key.source):
-        problem = Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(str(mode)))
+    try:
+        if mode := elastic.unsupported(present, spec.key.source):
+            raise mode
+        if found is not None and found.by_replicas:
+            found = in_replicas(found)
+    except InvalidField as error:
+        problem = Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(str(error)))
         return replace(spec, problem=spec.problem or problem)
     timeout = options.timeout_seconds or spec.options.timeout_seconds
     return replace(

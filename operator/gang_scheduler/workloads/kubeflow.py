@@ -13,6 +13,7 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.decode.elastic import WHERE
 from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
@@ -20,13 +21,14 @@ from gang_scheduler.decode.pods import membership
 from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role as GangsRole
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.refs import GangKey, GangSource, QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.wire.core import Condition, Count, Metadata, Quantities, Wire, Words
 from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import controllers
 from gang_scheduler.workloads import kind as workload_kind
 from gang_scheduler.workloads.controllers import Source, Workload, is_ready, part, required
-from gang_scheduler.workloads.kind import Body, IsLate, Kind, Suspend
+from gang_scheduler.workloads.kind import Body, IsLate, Kind, Path, ReplicaField, Suspend
 
 PYTORCH_JOB, MPI_JOB = "PyTorchJob", "MPIJob"
 TRAINING_OPERATOR, MPI_OPERATOR = "training-operator", "mpi-operator"
@@ -185,7 +187,29 @@ def _gang_spec(kind: _Kind, source: TrainingJob) -> GangSpec:
             fields.timestamp(source.status.start_time, "status.startTime"),
         ),
     )
-    return workload_kind.with_annotations(declared, metadata, _templates(spec))
+    return workload_kind.with_annotations(
+        declared, metadata, _templates(spec), functools.partial(_in_replicas, kind, roles)
+    )
+
+
+def _in_replicas(kind: _Kind, roles: tuple[GangsRole, ...], found: Elastic) -> Elastic:
+    """Return the annotation of a job whose number of workers the scheduler changes.
+
+    Raises InvalidField if it is for another role, or the job has no workers.
+    """
+    if (found.role or WORKER) != WORKER:
+        raise InvalidField(f"{WHERE}.role", found.role, f"must be {WORKER} in mode Replicas")
+    if WORKER not in {each.name for each in roles}:
+        where = f"spec.{kind.field}.{WORKER_REPLICAS}"
+        raise InvalidField(where, None, "must have replicas in mode Replicas")
+    return found
+
+
+def _replicas_path(kind: _Kind, body: Body, _: str) -> Path | None:
+    """Return where a job says how many workers it has; None if it has none."""
+    specs = part(body, "spec", kind.field)
+    name = next((each for each in specs if each.lower() == WORKER), None)
+    return None if name is None else ("spec", kind.field, name, "replicas")
 
 
 def _counts(kind: _Kind, spec: TrainingJobSpec) -> Iterator[tuple[str, int]]:
@@ -451,6 +475,8 @@ def _row(kind: _Kind) -> Kind:
         creates=functools.partial(mpi_job if kind.name == MPI_JOB else job, kind),
         lateness=_lateness if kind.name == MPI_JOB else None,
         suspend=Suspend(("spec", "runPolicy", "suspend")),
+        # Both operators delete the workers of higher indexes than there are replicas.
+        replicas=ReplicaField(functools.partial(_replicas_path, kind), lambda _: True),
         controller=f"kubeflow.org/{MPI_OPERATOR if kind.name == MPI_JOB else TRAINING_OPERATOR}",
         words=(
             *ROLES,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Final
 
 from msgspec import field
@@ -9,12 +10,14 @@ from msgspec import field
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode import fields
+from gang_scheduler.decode.elastic import WHERE
 from gang_scheduler.decode.fields import LONGEST_LABEL
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.wire.core import Count, Metadata, Wire, Words
 from gang_scheduler.wire.pods import Container, Pod, PodTemplate
@@ -28,7 +31,7 @@ from gang_scheduler.workloads.controllers import (
     part,
     required,
 )
-from gang_scheduler.workloads.kind import Body, Kind, Owns, Suspend, served
+from gang_scheduler.workloads.kind import Body, Kind, Owns, ReplicaField, Suspend, served
 
 # RayClusters, also those created by RayJobs and RayServices. A cluster that Ray scales, or that is
 # elastic, starts with the minimum of each group.
@@ -128,7 +131,56 @@ def read(body: Body) -> GangObject:
     )
     templates = [each.template.metadata for each in spec.worker_group_specs]
     templates.append(spec.head_group_spec.template.metadata)
-    return GangObject(metadata.uid, (kind.with_annotations(declared, metadata, templates),))
+    found = kind.with_annotations(declared, metadata, templates, partial(_in_replicas, spec))
+    return GangObject(metadata.uid, (found,))
+
+
+def _in_replicas(spec: RayClusterSpec, found: Elastic) -> Elastic:
+    """Return the annotation of a cluster of which the scheduler changes the replicas of a group.
+
+    Raises InvalidField if Ray scales the cluster, or the numbers of the group do not allow it.
+    """
+    if spec.enable_in_tree_autoscaling:
+        value, text = True, "must be false in mode Replicas: Ray changes the replicas then"
+        raise InvalidField("spec.enableInTreeAutoscaling", value, text)
+    groups = {_role(each.group_name): i for i, each in enumerate(spec.worker_group_specs)}
+    role = found.role or next(iter(groups), "")
+    if role not in groups or (len(groups) > 1 and not found.role):
+        must = f"must be {' or '.join(groups)}" if groups else "needs a worker group"
+        raise InvalidField(f"{WHERE}.role", found.role or None, f"{must} in mode Replicas")
+    group, where = spec.worker_group_specs[groups[role]], f"spec.workerGroupSpecs[{groups[role]}]"
+    if group.num_of_hosts > 1:
+        must = "must be 1 in mode Replicas"
+        raise InvalidField(f"{where}.numOfHosts", group.num_of_hosts, must)
+    if group.min_replicas > found.min_workers:
+        must = f"must be at least {group.min_replicas}, the minReplicas of group {group.group_name}"
+        raise InvalidField(f"{WHERE}.minWorkers", found.min_workers, must)
+    if group.max_replicas < found.max_workers:
+        must = f"must be at most {group.max_replicas}, the maxReplicas of group {group.group_name}"
+        raise InvalidField(f"{WHERE}.maxWorkers", found.max_workers, must)
+    return found._replace(role=role)
+
+
+def _replicas_path(body: Body, role: str) -> kind.Path | None:
+    """Return where a cluster says how many workers a group has; None if the group is gone."""
+    for i, each in enumerate(part(body, "spec").get("workerGroupSpecs") or ()):
+        if _role(str(each.get("groupName", ""))) == role:
+            return ("spec", "workerGroupSpecs", i, "replicas")
+    return None
+
+
+def _number(body: Body, path: kind.Path) -> int:
+    """Return the replicas that KubeRay gives a group, which are within its bounds."""
+    keys = ("replicas", "minReplicas", "maxReplicas")
+    found = (kind.value_at(body, (*path[:-1], key)) for key in keys)
+    number, least, most = map(kind.whole_number, found)
+    number = max(number or 0, least or 0)
+    return number if most is None else min(number, most)
+
+
+def _ending(path: kind.Path) -> kind.Path:
+    """Return where KubeRay finds the names of the pods that end: it ends any others else."""
+    return (*path[:-1], "scaleStrategy", "workersToDelete")
 
 
 def _is_elastic(source: RayCluster) -> bool:
@@ -392,6 +444,7 @@ CLUSTER_KIND: Final = Kind(
     has_roles=True,
     creates=ray_cluster,
     suspend=Suspend(),
+    replicas=ReplicaField(_replicas_path, number=_number, ending=_ending),
     controller="ray.io/kuberay-operator",
     words=(HEAD, WORKER, HEAD_GROUP),
 )

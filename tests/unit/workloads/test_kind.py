@@ -52,4 +52,12 @@ def test_every_other_kind_is_refused_by_its_name(kind: str) -> None:
 
     assert found is not None
     assert Reason.UNSUPPORTED_FEATURE is found[0]
-    assert f"mode is not supported for {kind}, only in the annotations of a Job" in found[1]
+    assert f"mode is not supported for {kind}" in found[1]
+    assert "only in the annotations of a JAXJob, Job, " in found[1]
+
+
+def test_a_job_set_says_why_its_number_stays() -> None:
+    found = problem_of("JobSet")
+
+    assert found is not None
+    assert "for JobSet, whose replicatedJobs cannot be changed, only in" in found[1]

@@ -24,7 +24,7 @@ from gang_scheduler.model.gangs import Change
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.workloads import suspended, table
-from gang_scheduler.workloads.kind import Path
+from gang_scheduler.workloads.kind import Path, value_at
 
 
 def starting(admission: Admission, at: str) -> Body:
@@ -75,16 +75,26 @@ def suspending(found: Body, kind: str) -> Body:
     return _for_version(found, wanted)
 
 
-def resizing(found: Body, kind: str, change: Change, now: int) -> Body:
-    """Return the patch that changes the number of replicas of this version of a workload."""
+def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Body:
+    """Return the patch that changes the number of replicas of this version of a workload.
+
+    `role` is that of its elastic workers. Raises LookupError if the field is gone.
+    """
     field = table.BY_REPLICAS[kind]
     state = {"workers": change.after, "at": rfc3339(now), "why": change.why.value}
     if change.vain:
         state["vain"] = change.vain
     wanted = copy.deepcopy(dict(found))
     _annotate(wanted, {ELASTIC_STATE: msgspec.json.encode(state).decode()})
-    for path in filter(None, (field.path, field.along(found))):
-        _put(wanted, path, value=change.after)
+    path = field.path(found, role)
+    if path is None:
+        raise LookupError(role)
+    for each in filter(None, (path, field.along(found))):
+        _put(wanted, each, value=change.after)
+    if field.ending is not None and (
+        change.ending or value_at(found, field.ending(path)) is not None
+    ):
+        _put(wanted, field.ending(path), value=list(change.ending))
     return _for_version(found, wanted)
 
 
@@ -128,10 +138,11 @@ def _annotate(wanted: dict[str, Any], notes: Mapping[str, str]) -> None:
     wanted["metadata"]["annotations"] = {key: text for key, text in present.items() if text}
 
 
-def _put(wanted: dict[str, Any], path: Path, *, value: int) -> None:
+def _put(wanted: dict[str, Any], path: Path, *, value: object) -> None:
+    place: Any = wanted
     for step in path[:-1]:
-        wanted = wanted.setdefault(step, {})
-    wanted[path[-1]] = value
+        place = place[step] if isinstance(step, int) else place.setdefault(step, {})
+    place[path[-1]] = value
 
 
 def _nested(path: Path, *, value: bool) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from gang_scheduler.api.annotations import ELASTIC_STATE
 from gang_scheduler.api.kinds import AUTOSCALERS
@@ -21,16 +22,15 @@ from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Refusal, Writes
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.fields import GREATEST_INTEGER
 from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import controllers, table
-from gang_scheduler.workloads.kind import Path
+from gang_scheduler.workloads.kind import Path, value_at, whole_number
 
 FIELD_MANAGER: Final = "py-gang-scheduler-elastic"
 WRITE: Final = "replicas"
@@ -46,32 +46,34 @@ log = Logger()
 # From an object. Pure.
 
 
-def replicas_of(found: Body, kind: str, now: int) -> Replicas:
+def replicas_of(found: Body, kind: str, role: str, now: int) -> Replicas:
     """Return the number of replicas of a workload of a kind, and what wrote it last.
 
-    It counts as edited if the field is not what our annotation says. The object notes the manager
-    of each field, and when; without such a note the edit has no time, and `edited_at` is 0.
-    `now` is in seconds: a change in the future was not written by us.
+    `role` is that of its elastic workers. The number is 0 if no such role is left. It counts as
+    edited if the field is not what our annotation says. The object notes the manager of each field,
+    and when; without such a note the edit has no time, and `edited_at` is 0. `now` is in seconds: a
+    change in the future was not written by us.
     """
     field = table.BY_REPLICAS[kind]
-    number = _number(_at(found, field.path))
-    number = 1 if number is None else number
+    path = field.path(found, role)
+    number = 0 if path is None else field.number(found, path)
     written = _written(annotations_of(found).get(ELASTIC_STATE, ""), now)
     drops_highest = field.drops_highest(found)
+    ends_named = field.ending is not None
     if written is None or written.workers == number:
-        return Replicas(number, drops_highest, written)
-    editor, at = _last_manager(found, field.path)
-    return Replicas(number, drops_highest, written, at, editor)
+        return Replicas(number, drops_highest, written, ends_named=ends_named)
+    editor, at = _last_manager(found, path or ())
+    return Replicas(number, drops_highest, written, at, editor, ends_named)
 
 
-def is_stopped(found: Body) -> bool:
-    """Return whether a workload is suspended, is being deleted, or has ended."""
+def is_stopped(found: Body, kind: str) -> bool:
+    """Return whether a workload of a kind is suspended, is being deleted, or has ended."""
     conditions = (found.get("status") or {}).get("conditions") or ()
     ended = any(
         each.get("type") in controllers.ENDED and each.get("status") == "True"
         for each in conditions
     )
-    is_suspended = (found.get("spec") or {}).get("suspend") is True
+    is_suspended = kind in table.SUSPENSIONS and patches.is_suspended(found, kind)
     return ended or is_suspended or "deletionTimestamp" in found["metadata"]
 
 
@@ -84,14 +86,10 @@ def _written(text: str, now: int) -> Written | None:
         at = fields.timestamp(str(state.get("at", "")))
     except InvalidField:
         return None
-    workers, vain = _number(state.get("workers")), _number(state.get("vain", 0))
+    workers, vain = whole_number(state.get("workers")), whole_number(state.get("vain", 0))
     if workers is None or vain is None or at > now + APART_SECONDS:
         return None
     return Written(workers, at, str(state.get("why", "")), min(vain, MOST_IN_VAIN))
-
-
-def _number(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= GREATEST_INTEGER else None
 
 
 def _last_manager(found: Body, path: Path) -> tuple[str, int]:
@@ -110,16 +108,12 @@ def _last_manager(found: Body, path: Path) -> tuple[str, int]:
 
 
 def _has(owned: object, path: Path) -> bool:
+    """Return whether a manager owns a field, or the whole list that the field is in."""
     for step in path:
+        if isinstance(step, int):
+            break
         owned = owned.get(f"f:{step}") if isinstance(owned, Mapping) else None
     return owned is not None
-
-
-def _at(found: Body, path: Path) -> object:
-    value: Any = found
-    for step in path:
-        value = (value or {}).get(step)
-    return value
 
 
 class Resizer:
@@ -163,7 +157,7 @@ class Resizer:
         return min(names, default="")
 
     async def resize(
-        self, workload: ManagedWorkload, found: Body, change: Change
+        self, workload: ManagedWorkload, role: str, found: Body, change: Change
     ) -> Refusal | None:
         """Write a change of the version that was read; return why that was not done.
 
@@ -171,16 +165,18 @@ class Resizer:
         the next reading shows the change.
         """
         return await self._writes.send(
-            *(WRITE, lambda: self.write(workload, found, change)),
+            *(WRITE, lambda: self.write(workload, role, found, change)),
             about=workload.kind,
             seconds=GIVE_UP_SECONDS,
         )
 
-    async def write(self, workload: ManagedWorkload, found: Body, change: Change) -> None:
+    async def write(
+        self, workload: ManagedWorkload, role: str, found: Body, change: Change
+    ) -> None:
         """Send the patch of a change once. Raises ApiError."""
         now = self._clock()
         self._lately.append(now)
-        patch = patches.resizing(found, workload.kind, change, int(now))
+        patch = patches.resizing(found, workload.kind, role, change, int(now))
         await self._objects.patch(workload, patch, manager=FIELD_MANAGER)
         log.info(
             "replicas_changed",
@@ -212,9 +208,9 @@ def workload_of(info: GangInfo) -> ManagedWorkload | None:
 class Shrinking:
     """Makes the steps that lower the numbers of replicas for preemptions.
 
-    Only if exactly the members with the highest ranks go, which are those that the controller ends.
-    Members that it has not ended after END_SECONDS are deleted, and so are all others. `kinds` are
-    those that the settings allow.
+    Only if the controller ends exactly the victims: it reads their names, or they are the members
+    with the highest ranks. Members that it has not ended after END_SECONDS are deleted, and so are
+    all others. `kinds` are those that the settings allow.
     """
 
     def __init__(
@@ -243,44 +239,39 @@ class Shrinking:
             by_gang.setdefault(pod.gang, []).append(pod)
         for key, pods in by_gang.items():
             info = self._cache.gang_queue.infos.get(key)
-            left = 0 if info is None else _left_of(info, pods)
             workload = None if info is None else workload_of(info)
-            if workload is not None and left and workload.kind in self._kinds:
-                yield self._step(workload, tuple(pods), left, begun, eviction)
+            elastic = None if info is None else info.observed.elastic
+            if info is None or workload is None or elastic is None:
+                continue
+            if workload.kind in self._kinds and (left := _left_of(info, elastic, pods)):
+                shrunk = _Shrunk(workload, elastic, tuple(pods), left)
+                yield self._step(shrunk, begun, eviction)
 
-    def _step(
-        self,
-        workload: ManagedWorkload,
-        pods: tuple[Pod, ...],
-        left: int,
-        begun: set[str],
-        eviction: Callable[[Pod], Step],
-    ) -> Step:
+    def _step(self, shrunk: "_Shrunk", begun: set[str], eviction: Callable[[Pod], Step]) -> Step:
         async def shrink(_: PodRef) -> None:
-            if await self._is_lowered(workload, left):
-                await self._end_of(pods)
-            for pod in filter(self._stays, pods):
+            if await self._is_lowered(shrunk):
+                await self._end_of(shrunk.pods)
+            for pod in filter(self._stays, shrunk.pods):
                 await _delete(eviction(pod))
 
-        along = frozenset(pod.uid for pod in pods[1:])
-        return Step("shrink", pods[0], shrink, RACED, begun, final=True, along=along)
+        along = frozenset(pod.uid for pod in shrunk.pods[1:])
+        return Step("shrink", shrunk.pods[0], shrink, RACED, begun, final=True, along=along)
 
-    async def _is_lowered(self, workload: ManagedWorkload, left: int) -> bool:
+    async def _is_lowered(self, shrunk: "_Shrunk") -> bool:
         """Lower the number of replicas; return whether that ends the victims. Raises ApiError."""
+        workload, role = shrunk.workload, shrunk.elastic.role
         try:
             found = await self._resizer.read(workload)
             now = int(self._clock())
-            present = replicas_of(found, workload.kind, now)
-            written = present.written
-            if present.number <= left and written is not None and written.workers == present.number:
+            present = replicas_of(found, workload.kind, role, now)
+            if shrunk.is_written(found, present):
                 return True  # An earlier request came through.
-            if not self._may_lower(found, present, left, now):
+            change = shrunk.change(present)
+            if not self._may_lower(found, workload.kind, present, change, now):
                 return False
             if await self._resizer.autoscaler_of(workload):
                 return False
-            vain = 0 if written is None else written.vain
-            change = Change(present.number, left, Why.PREEMPTED, vain)
-            await self._resizer.write(workload, found, change)
+            await self._resizer.write(workload, role, found, change)
         except ApiError as error:
             refused = error.kind in (Kind.GONE, Kind.REFUSED, Kind.DENIED)
             if not refused or self._denials.may_pass(error, workload.uid):
@@ -289,11 +280,14 @@ class Shrinking:
             return False
         return True
 
-    def _may_lower(self, found: Body, present: Replicas, left: int, now: int) -> bool:
-        """Return whether a lower number is ours to write, and ends the highest ranks."""
-        if found["metadata"]["uid"] in self._resizer.hands_off or is_stopped(found):
+    def _may_lower(
+        self, found: Body, kind: str, present: Replicas, change: Change, now: int
+    ) -> bool:
+        """Return whether a lower number is ours to write, and ends the victims."""
+        if found["metadata"]["uid"] in self._resizer.hands_off or is_stopped(found, kind):
             return False
-        lowers = present.drops_highest and left < present.number
+        ends_victims = present.drops_highest or present.ends_named
+        lowers = ends_victims and 0 < change.after < present.number
         return lowers and not present.is_fresh(now) and not self._resizer.is_busy
 
     async def _end_of(self, pods: Sequence[Pod]) -> None:
@@ -319,22 +313,65 @@ async def _delete(step: Step) -> None:
             raise
 
 
-def _left_of(info: GangInfo, victims: Sequence[Pod]) -> int:
-    """Return the number of replicas that ends exactly these members of the gang that have a node.
+@dataclass(frozen=True, slots=True)
+class _Shrunk:
+    """A workload that loses `pods` by a lower number of replicas.
 
-    0 if there is none. With so many replicas, the members of lower indexes stay.
+    It has `left` of them after that if the controller ends those with the highest indexes.
     """
-    elastic = info.observed.elastic
-    left, going = min(map(_index_of, victims)), {pod.uid for pod in victims}
-    if elastic is None or left < elastic.min_workers:
+
+    workload: ManagedWorkload
+    elastic: Elastic
+    pods: tuple[Pod, ...]
+    left: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the victims, in order."""
+        return tuple(sorted(pod.name for pod in self.pods))
+
+    def change(self, present: Replicas) -> Change:
+        """Return the change that ends the victims; to 0 replicas if there is none."""
+        vain = 0 if present.written is None else present.written.vain
+        if not present.ends_named:
+            return Change(present.number, self.left, Why.PREEMPTED, vain)
+        after = present.number - len(self.pods)
+        after = after if after >= self.elastic.min_workers else 0
+        return Change(present.number, after, Why.PREEMPTED, vain, self.names)
+
+    def is_written(self, found: Body, present: Replicas) -> bool:
+        """Return whether the change was written before."""
+        field, written = table.BY_REPLICAS[self.workload.kind], present.written
+        if written is None or written.workers != present.number:
+            return False
+        if field.ending is None:
+            return present.number <= self.left
+        path = field.path(found, self.elastic.role)
+        named = None if path is None else value_at(found, field.ending(path))
+        return isinstance(named, list) and set(self.names) <= set(named)
+
+
+def _left_of(info: GangInfo, elastic: Elastic, victims: Sequence[Pod]) -> int:
+    """Return the number of replicas that ends exactly these workers of the gang that have a node.
+
+    0 if there is none. If the controller ends those with the highest indexes, the workers of lower
+    indexes stay.
+    """
+    if not all(map(elastic.counts, victims)):
         return 0
-    others = (pod for pod in info.observed.with_node() if pod.uid not in going)
-    return left if all(0 <= _index_of(pod) < left for pod in others) else 0
+    going = {pod.uid for pod in victims}
+    workers = filter(elastic.counts, info.observed.with_node())
+    others = [pod for pod in workers if pod.uid not in going]
+    if table.BY_REPLICAS[info.key.source].ending is not None:
+        return len(others) if len(others) >= elastic.min_workers else 0
+    left = min(map(_index_of, victims))
+    is_highest = left >= elastic.min_workers and all(0 <= _index_of(pod) < left for pod in others)
+    return left if is_highest else 0
 
 
 def _index_of(pod: Pod) -> int:
-    """Return the index of a member among the pods of its workload, -1 if it has none."""
-    if len(pod.rank) == 1:
-        return pod.rank[0]
+    """Return the index of a worker among the workers of its workload, -1 if it has none."""
+    if pod.rank:
+        return pod.rank[-1]
     ordinal = pod.name.removeprefix(f"{pod.stateful_set}-") if pod.stateful_set else ""
     return int(ordinal) if ordinal.isascii() and ordinal.isdigit() else -1

@@ -138,10 +138,13 @@ def with_run_time(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
     return gang_spec if lasts is None else replace(gang_spec, run_time=RunTime(expected=lasts))
 
 
-def with_elastic(gang_spec: GangSpec, present: Mapping[str, str], kind: str = "") -> GangSpec:
+def with_elastic(
+    gang_spec: GangSpec, present: Mapping[str, str], kind: str = "", why: str = ""
+) -> GangSpec:
     """Return the gang spec with the minimum and the pace of annotations, or with their problem.
 
-    `kind` is that of the workload that has the annotations.
+    `kind` is that of the workload that has the annotations. `why` says why its number of pods
+    cannot be changed, as a clause about the kind.
     """
     try:
         elastic = elastic_annotation.elastic_of(present)
@@ -152,7 +155,7 @@ def with_elastic(gang_spec: GangSpec, present: Mapping[str, str], kind: str = ""
     least = gang_spec.min_member if elastic.role else elastic.min_workers
     if gang_spec.completions is not None:
         least = min(least, gang_spec.completions)
-    problem = gang_spec.problem or unsupported_inputs(unsupported_mode(present, kind))
+    problem = gang_spec.problem or unsupported_inputs(unsupported_mode(present, kind, why))
     return replace(gang_spec, elastic=elastic, min_member=least, problem=problem)
 
 
@@ -203,9 +206,11 @@ def invalid_spec(error: InvalidField) -> Problem:
     return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
 
 
-def unsupported_mode(present: Mapping[str, str], kind: str = "") -> tuple[InvalidField, ...]:
+def unsupported_mode(
+    present: Mapping[str, str], kind: str = "", why: str = ""
+) -> tuple[InvalidField, ...]:
     """Return the mode of an elastic gang if it is unsupported."""
-    wrong = elastic_annotation.unsupported(present, kind)
+    wrong = elastic_annotation.unsupported(present, kind, why)
     return () if wrong is None else (wrong,)
 
 

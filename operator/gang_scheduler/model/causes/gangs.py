@@ -351,6 +351,17 @@ class ModeNotAllowed(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class ModeBehindPodGroup(Cause):
+    """The gang of a workload in mode Replicas is described by a PodGroup."""
+
+    def text(self) -> str:
+        return (
+            "mode Replicas of the annotation elastic is only for workloads without a PodGroup: "
+            "start the controller without its option for gang scheduling, or use mode Bind"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class CoolingDown(Cause):
     """The gang has changed its size recently; it may grow again from `until` on, in seconds."""
 

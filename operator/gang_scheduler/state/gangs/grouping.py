@@ -1,17 +1,18 @@
 """Groups of gangs for the scheduler, made from the records of the gangs."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import InternalError, ModeNotAllowed
-from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
+from gang_scheduler.model.causes.gangs import InternalError, ModeBehindPodGroup, ModeNotAllowed
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock, Role
 from gang_scheduler.model.pods import Pod, one_of_each, rank_key
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.model.topology_request import TopologyRequest
@@ -299,7 +300,7 @@ class Grouping:
     def with_more(self, key: GangKey, pods: tuple[Pod, ...], now: int) -> GangGroup:
         """Return the group of a running gang, as if these members waited."""
         group = self._as_group(self._group_of(key, now), now)
-        gangs = (revised(gang, pending=pods) if gang.key == key else gang for gang in group.gangs)
+        gangs = (_with_more(gang, pods) if gang.key == key else gang for gang in group.gangs)
         return replace(group, gangs=tuple(gangs))
 
     def _guarded(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
@@ -544,4 +545,18 @@ class Grouping:
             return None
         if gang.key.source in self._elastic_kinds:
             return None
-        return Problem(Reason.UNSUPPORTED_FEATURE, ModeNotAllowed(gang.key.source))
+        cause: Cause = ModeBehindPodGroup()
+        if gang.key.source in table.BY_REPLICAS:
+            cause = ModeNotAllowed(gang.key.source)
+        return Problem(Reason.UNSUPPORTED_FEATURE, cause)
+
+
+def _with_more(gang: Gang, pods: tuple[Pod, ...]) -> Gang:
+    """Return a gang with other waiting members, whose roles may have as many more members."""
+    more = Counter(pod.role for pod in pods)
+
+    def widened(role: Role) -> Role:
+        most = role.max_member
+        return role if most is None else role._replace(max_member=most + more[role.name])
+
+    return revised(gang, pending=pods, roles=tuple(map(widened, gang.roles)))

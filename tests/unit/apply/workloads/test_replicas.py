@@ -33,14 +33,14 @@ def note(manager: str, at: str, field: str = "parallelism") -> dict[str, Any]:
 
 
 def test_a_job_that_was_never_changed_has_the_number_of_its_spec() -> None:
-    assert Replicas(4, drops_highest=True) == replicas_of(job(), "Job", NOW)
-    assert Replicas(4) == replicas_of(job(completions=9), "Job", NOW)
-    assert Replicas(4) == replicas_of(job(completionMode="NonIndexed"), "Job", NOW)
-    assert Replicas(1) == replicas_of({"metadata": {}, "spec": {}}, "Job", NOW)
+    assert Replicas(4, drops_highest=True) == replicas_of(job(), "Job", "", NOW)
+    assert Replicas(4) == replicas_of(job(completions=9), "Job", "", NOW)
+    assert Replicas(4) == replicas_of(job(completionMode="NonIndexed"), "Job", "", NOW)
+    assert Replicas(1) == replicas_of({"metadata": {}, "spec": {}}, "Job", "", NOW)
 
 
 def test_a_number_that_we_wrote_last_is_no_edit() -> None:
-    found = replicas_of(job(f'{{"workers":4,"at":"{AT}","why":"NoRoom","vain":2}}'), "Job", NOW)
+    found = replicas_of(job(f'{{"workers":4,"at":"{AT}","why":"NoRoom","vain":2}}'), "Job", "", NOW)
 
     assert Replicas(4, drops_highest=True, written=Written(4, NOW, "NoRoom", 2)) == found
 
@@ -54,13 +54,13 @@ def test_another_number_was_written_by_the_last_other_manager_of_the_field() -> 
         note("other", "2026-01-01T11:59:59Z", "suspend"),
     )
 
-    found = replicas_of(body, "Job", NOW)
+    found = replicas_of(body, "Job", "", NOW)
 
     assert ("kubectl-edit", NOW - 120) == (found.editor, found.edited_at)
 
 
 def test_without_managed_fields_an_edit_has_no_time() -> None:
-    found = replicas_of(job(f'{{"workers":6,"at":"{AT}"}}', note("x", "never")), "Job", NOW)
+    found = replicas_of(job(f'{{"workers":6,"at":"{AT}"}}', note("x", "never")), "Job", "", NOW)
 
     assert ("x", 0) == (found.editor, found.edited_at)
 
@@ -77,21 +77,22 @@ def test_the_patch_is_for_this_version_and_changes_the_field_and_what_goes_along
     }
 
     both = {"metadata": metadata, "spec": {"parallelism": 6, "completions": 6}}
-    assert both == resizing(job(), "Job", change, NOW)
+    assert both == resizing(job(), "Job", "", change, NOW)
     one = {"metadata": metadata, "spec": {"parallelism": 6}}
-    assert one == resizing(job(completions=9), "Job", change, NOW)
+    assert one == resizing(job(completions=9), "Job", "", change, NOW)
 
 
 @pytest.mark.parametrize("kind", ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"])
 def test_a_job_that_ends_is_stopped(kind: str) -> None:
     ended = {**job(), "status": {"conditions": [{"type": kind, "status": "True"}]}}
-    assert is_stopped(ended)
-    assert not is_stopped({**job(), "status": {"conditions": [{"type": kind, "status": "False"}]}})
+    assert is_stopped(ended, "Job")
+    going_on = {**job(), "status": {"conditions": [{"type": kind, "status": "False"}]}}
+    assert not is_stopped(going_on, "Job")
 
 
 def test_a_job_that_is_suspended_or_deleted_is_stopped() -> None:
     deleted = job()
     deleted["metadata"]["deletionTimestamp"] = AT
-    assert is_stopped(job(suspend=True))
-    assert is_stopped(deleted)
-    assert not is_stopped(job(suspend=False))
+    assert is_stopped(job(suspend=True), "Job")
+    assert is_stopped(deleted, "Job")
+    assert not is_stopped(job(suspend=False), "Job")

@@ -25,6 +25,7 @@ from gang_scheduler.model.causes.gangs import (
     InternalError,
     MemberGone,
     MembersMissing,
+    ModeBehindPodGroup,
     ModeNotAllowed,
     NodeFault,
     NominationExpired,
@@ -235,6 +236,13 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (ReplicasContested(10), "others changed it twice in 10 minutes"),
     (AutoscalerTargets("load"), "HorizontalPodAutoscaler load scales it"),
+    (
+        ModeBehindPodGroup(),
+        (
+            "mode Replicas of the annotation elastic is only for workloads without a PodGroup: "
+            "start the controller without its option for gang scheduling, or use mode Bind"
+        ),
+    ),
     (
         ModeNotAllowed("Job"),
         (
