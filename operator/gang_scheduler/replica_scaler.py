@@ -15,8 +15,8 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Body
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes.gangs import AutoscalerTargets
-from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written
+from gang_scheduler.model.causes.gangs import AutoscalerTargets, ReplicasContested
+from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written, signature
 from gang_scheduler.model.pods import Elastic, PodClass, one_of_each
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey
@@ -24,9 +24,14 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.messages import (
+    REPLICAS_CHANGED,
+    REPLICAS_FAILED,
+    REPLICAS_STOPPED,
+)
 from gang_scheduler.scheduler import elastic_pace
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.elastic_pace import Size
+from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, Size
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
@@ -72,14 +77,24 @@ class _Known:
     edits: list[int] = field(default_factory=list)
     stopped: Elastic | None = None
 
-    def note(self, found: Replicas, now: int) -> None:
-        """Take in what an object says of its last changes."""
+    def note(self, found: Replicas, elastic: Elastic, now: int) -> None:
+        """Take in what an object says of its last changes, also by an earlier process.
+
+        Changes under another annotation, which were too many then, do not count any more.
+        """
+        if self.written is None and found.written is not None:
+            is_past = found.written.stopped not in ("", signature(elastic))
+            self.edits = [] if is_past else [*found.written.edits]
         self.written = found.written
         if found.edited_at is None:
             self.seen = None
         elif found.number != self.seen:
             self.seen = found.number
             self.edits = [*self.edits[-1:], min(found.edited_at, now) or now]
+
+    def lately(self, now: int) -> tuple[int, ...]:
+        """Return those of the last changes by other writers that still count."""
+        return tuple(each for each in self.edits if now - each < CONTEST_SECONDS)
 
     @property
     def edited_at(self) -> int | None:
@@ -183,7 +198,7 @@ class ReplicaScaler:
             known.seen = None
             known.written = Written(change.after, now, change.why.value, change.vain)
             note = f"From {change.before} to {change.after} replicas: {REASONS[change.why]}"
-            self._events.record(About.of_gang(info), "ReplicasChanged", note)
+            self._events.record(About.of_gang(info), REPLICAS_CHANGED, note)
         elif refusal.error is not None and refusal.kind in (Kind.REFUSED, Kind.DENIED):
             self._failed(info, known, refusal.error)
 
@@ -198,17 +213,30 @@ class ReplicaScaler:
         if size is None:
             return None
         found = replicas.replicas_of(body, workload.kind, size.pace.elastic.role, now)
-        known.note(found, now)
+        known.note(found, size.pace.elastic, now)
         why = elastic_pace.stopped_by(size.pace.elastic, found, known.edits, now)
         if why is None and (name := await self._resizer.autoscaler_of(workload)):
             why = AutoscalerTargets(name)
         if why is not None:
             self._stop(info, workload, known, why, body)
+            if isinstance(why, ReplicasContested):
+                await self._leave_alone(workload, size.pace.elastic, known, body)
             return None
         change = elastic_pace.desired(size, found, now, edited_at=known.edited_at, fits=fits)
+        if change is not None:
+            change = change._replace(edits=known.lately(now))
         if change is None or not found.ends_named or change.after > change.before:
             return change
         return change._replace(ending=size.names_waiting[: change.before - change.after])
+
+    async def _leave_alone(
+        self, workload: ManagedWorkload, elastic: Elastic, known: _Known, body: Body
+    ) -> None:
+        """Note on the object, once, that it is left alone, so that the next process knows."""
+        written, sign = known.written, signature(elastic)
+        if written is not None and written.stopped != sign:
+            noted = written._replace(edits=known.lately(int(self._clock())), stopped=sign)
+            await self._resizer.leave_alone(workload, body, noted)
 
     def _stop(
         self, info: GangInfo, workload: ManagedWorkload, known: _Known, why: Cause, body: Body
@@ -220,7 +248,7 @@ class ReplicaScaler:
         where = _named(path or ("replicas",))
         note = f"{where} is not changed until the annotation elastic changes: {text_of(why)}"
         log.warning("replicas_left_alone", workload=str(workload), why=text_of(why))
-        self._events.record(About.of_gang(info), "ElasticStopped", note, warning=True)
+        self._events.record(About.of_gang(info), REPLICAS_STOPPED, note, warning=True)
 
     def _failed(self, info: GangInfo, known: _Known, error: ApiError) -> None:
         """Tell that a request was refused, and wait longer each time before the next one."""
@@ -229,7 +257,7 @@ class ReplicaScaler:
         known.not_before = self._clock() + pause
         note = f"the number of replicas cannot be changed: {error}; next try in {pause} s"
         log.warning("replicas_not_changed", gang=str(info.key), error=str(error))
-        self._events.record(About.of_gang(info), "ElasticFailed", note, warning=True)
+        self._events.record(About.of_gang(info), REPLICAS_FAILED, note, warning=True)
 
     # Room.
 

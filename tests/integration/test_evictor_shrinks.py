@@ -10,11 +10,14 @@ from gang_scheduler.apply.workloads.replicas import END_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.client.fake.cluster import Change, Document
+from gang_scheduler.decode.elastic import elastic_of
+from gang_scheduler.model.gangs import signature
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import rfc3339
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, is_bound
 from support import api_objects, replicas_of_roles
-from support.replicas import INDEX, STATE, asked, stateful_set
+from support.replicas import ELASTIC, INDEX, STATE, asked, stateful_set
 from support.replicas import job as job_of
 from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
 
@@ -234,6 +237,24 @@ async def test_a_job_that_was_changed_a_moment_ago_is_left_alone() -> None:
             methods(running).count("patch"),
             methods(running).count("delete_pod"),
         )
+
+
+@pytest.mark.parametrize("most", [WORKERS, WORKERS + 1])
+async def test_a_job_that_others_changed_too_often_is_left_alone_under_the_same_annotation(
+    most: int,
+) -> None:
+    made = with_job()
+    stopped = signature(elastic_of({ELASTIC: asked(2, most)}) or Elastic(1, 1))
+    with made.cluster.changing(JOBS, NAMESPACE, "train") as found:
+        long_ago = rfc3339(int(BEGAN_AT) - 3600)
+        said = {"workers": WORKERS, "at": long_ago, "why": "RoomFree", "stopped": stopped}
+        found["metadata"]["annotations"][STATE] = json.dumps(said)
+    async with process(made) as running:
+        await running.until(lambda: is_bound(made))
+
+        is_same = most == WORKERS
+        assert (0 if is_same else 1) == methods(running).count("patch")
+        assert (MEMBERS if is_same else 0) == methods(running).count("delete_pod")
 
 
 async def test_a_change_in_between_is_met_by_reading_again() -> None:

@@ -3,6 +3,7 @@
 import enum
 import functools
 import operator
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,13 +140,28 @@ class Why(enum.StrEnum):
     PREEMPTED = "Preempted"
 
 
+MOST_EDITS: Final = 2
+"""So many of the last changes by other writers are remembered."""
+
+
 class Written(NamedTuple):
-    """The last change, as the object says: when in seconds, and how often more was in vain."""
+    """The last change, as the object says: when in seconds, and how often more was in vain.
+
+    `edits` are when other writers had changed the number before, in seconds. `stopped` is the
+    signature of the annotation under which they changed it too often, "" if they did not.
+    """
 
     workers: int
     at: int
     why: str = ""
     vain: int = 0
+    edits: tuple[int, ...] = ()
+    stopped: str = ""
+
+
+def signature(elastic: Elastic) -> str:
+    """Return a short text that differs for annotations of other content."""
+    return f"{zlib.crc32(repr(tuple(elastic)).encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +181,12 @@ class Replicas:
     editor: str = ""
     ends_named: bool = False
 
+    def edits(self, now: int) -> tuple[int, ...]:
+        """Return when other writers changed it, as far as the object tells."""
+        before = () if self.written is None else self.written.edits
+        last = () if self.edited_at is None else (min(self.edited_at, now) or now,)
+        return (*before, *last)[-MOST_EDITS:]
+
     def is_fresh(self, now: int) -> bool:
         """Return whether the last change was so lately that the object is left alone."""
         written = self.written
@@ -174,7 +196,8 @@ class Replicas:
 class Change(NamedTuple):
     """A change of the number of replicas. `vain`: how often in a row more of them found no room.
 
-    `ending` are the names of the pods that end, for controllers that read them.
+    `ending` are the names of the pods that end, for controllers that read them. `edits` are when
+    other writers changed the number before, in seconds.
     """
 
     before: int
@@ -182,6 +205,7 @@ class Change(NamedTuple):
     why: Why
     vain: int = 0
     ending: tuple[str, ...] = ()
+    edits: tuple[int, ...] = ()
 
 
 @record

@@ -27,6 +27,7 @@ from gang_scheduler.model.gangs import (
     Replicas,
     Why,
     Written,
+    signature,
 )
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.pods import Elastic
@@ -241,6 +242,7 @@ def stopped_by(elastic: Elastic, found: Replicas, edits: Sequence[int], now: int
     least, most = elastic.min_workers, elastic.max_workers
     if not least <= found.number <= most:
         return ReplicasOutside(found.number, least, most, found.editor)
-    if sum(now - at < CONTEST_SECONDS for at in edits) > 1:
+    was_stopped = found.written is not None and found.written.stopped == signature(elastic)
+    if was_stopped or sum(now - at < CONTEST_SECONDS for at in edits) > 1:
         return ReplicasContested(CONTEST_SECONDS // 60, found.editor)
     return None

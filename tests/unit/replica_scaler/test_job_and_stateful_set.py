@@ -1,6 +1,7 @@
 """Workloads in mode `Replicas` get as many replicas as there is room for, and no write too many."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.replica_scaler import MOST_TRIALS, _Known
-from gang_scheduler.scheduler.elastic_pace import VAIN_SECONDS
+from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, VAIN_SECONDS
 from support.replicas import STATE, ReplicasCluster, asked, job, stateful_set
 from support.suspended_jobs import our_queue
 
@@ -227,6 +228,78 @@ async def test_two_changes_by_others_within_ten_minutes_end_all_changes() -> Non
 
     town.annotate(asked(2, 7))
     assert 5 == await town.look(later=60)
+
+
+async def test_a_restart_remembers_the_first_of_two_changes_by_others() -> None:
+    town = cluster(annotation=asked(2, 8))
+    assert 5 == await town.look(later=40)
+    town.edit(by="argocd", parallelism=4, completions=4)
+    assert 5 == await town.look(later=40)
+    assert [rfc3339(town.now - 40)] == state_of(town)["edits"]
+
+    town.restart()
+    town.edit(by="argocd", parallelism=4, completions=4)
+    assert 4 == await town.look(later=60)
+    assert ["ElasticStopped"] == [each for each, _ in town.said.notes if each != "ReplicasChanged"]
+
+
+async def test_a_restart_forgets_a_change_by_others_that_is_long_over() -> None:
+    town = cluster(annotation=asked(2, 8))
+    assert 5 == await town.look(later=40)
+    town.edit(by="argocd", parallelism=4, completions=4)
+    assert 5 == await town.look(later=40)
+    town.restart()
+    town.now += CONTEST_SECONDS
+    town.edit(by="argocd", parallelism=4, completions=4)
+
+    assert 5 == await town.look(later=60)
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+async def test_a_workload_that_others_change_too_often_stays_left_alone_after_a_restart(
+    *, is_refused: bool
+) -> None:
+    town = cluster(annotation=asked(2, 8))
+    for _ in range(2):
+        assert 5 == await town.look(later=40)
+        town.edit(by="argocd", parallelism=4, completions=4)
+    refusal = Fault(ApiError(403, "denied by a webhook"))
+    town.api.scripts.append(lambda it: refusal if is_refused and it.method == "patch" else None)
+    assert 4 == await town.look(later=40)
+    town.api.scripts.clear()
+    generation = len(town.patches())
+    assert is_refused or "spec" not in town.patches()[-1]
+
+    town.restart()
+    again = 5 if is_refused else 4
+    assert again == await town.look(later=2 * CONTEST_SECONDS)
+    assert (generation + is_refused) == len(town.patches())
+    assert is_refused or (4, 5) == (town.replicas, state_of(town)["workers"])
+
+    town.annotate(asked(2, 7))
+    assert again + 1 == await town.look(later=60)
+    assert "stopped" not in state_of(town)
+
+
+@pytest.mark.parametrize("edits", ['"x"', '[1, "x"]', '["2999-01-01T00:00:00Z"]', "{}"])
+async def test_a_note_of_changes_that_users_have_broken_counts_as_none(edits: str) -> None:
+    town = cluster(annotation=asked(2, 8))
+    assert 5 == await town.look(later=40)
+    with town.api.cluster.changing(JOBS, "default", "train") as found:
+        written = json.loads(found["metadata"]["annotations"][STATE])
+        found["metadata"]["annotations"][STATE] = json.dumps(
+            {**written, "edits": json.loads(edits)}
+        )
+    town.restart()
+    town.edit(by="argocd", parallelism=4, completions=4)
+
+    assert 5 == await town.look(later=60)
+
+
+def state_of(town: ReplicasCluster) -> dict[str, Any]:
+    """Return what the annotation says that was written last."""
+    found: dict[str, Any] = json.loads(town.now_of_job["metadata"]["annotations"][STATE])
+    return found
 
 
 async def test_an_autoscaler_that_targets_it_ends_all_changes() -> None:

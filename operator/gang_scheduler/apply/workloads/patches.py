@@ -20,7 +20,7 @@ from gang_scheduler.api.annotations import (
 )
 from gang_scheduler.client import patches
 from gang_scheduler.client.port import Body
-from gang_scheduler.model.gangs import Change
+from gang_scheduler.model.gangs import Change, Written
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.workloads import suspended, table
@@ -81,11 +81,9 @@ def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Bod
     `role` is that of its elastic workers. Raises LookupError if the field is gone.
     """
     field = table.BY_REPLICAS[kind]
-    state = {"workers": change.after, "at": rfc3339(now), "why": change.why.value}
-    if change.vain:
-        state["vain"] = change.vain
+    written = Written(change.after, now, change.why, change.vain, change.edits)
     wanted = copy.deepcopy(dict(found))
-    _annotate(wanted, {ELASTIC_STATE: msgspec.json.encode(state).decode()})
+    _annotate(wanted, {ELASTIC_STATE: _state(written)})
     path = field.path(found, role)
     if path is None:
         raise LookupError(role)
@@ -96,6 +94,26 @@ def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Bod
     ):
         _put(wanted, field.ending(path), value=list(change.ending))
     return _for_version(found, wanted)
+
+
+def leaving_alone(found: Body, written: Written) -> Body:
+    """Return the patch that only notes what was written, and that others changed it too often."""
+    wanted = copy.deepcopy(dict(found))
+    _annotate(wanted, {ELASTIC_STATE: _state(written)})
+    return _for_version(found, wanted)
+
+
+def _state(written: Written) -> str:
+    state: dict[str, Any] = {
+        "workers": written.workers,
+        "at": rfc3339(written.at),
+        "why": str(written.why),
+        "vain": written.vain,
+        "edits": [rfc3339(each) for each in written.edits],
+        "stopped": written.stopped,
+    }
+    said = {key: value for key, value in state.items() if value or key == "workers"}
+    return msgspec.json.encode(said).decode()
 
 
 def is_managed(found: Body, workload: ManagedWorkload) -> bool:

@@ -22,7 +22,15 @@ from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Refusal, Writes
 from gang_scheduler.decode import fields
-from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written
+from gang_scheduler.model.gangs import (
+    APART_SECONDS,
+    MOST_EDITS,
+    Change,
+    Replicas,
+    Why,
+    Written,
+    signature,
+)
 from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
@@ -86,10 +94,23 @@ def _written(text: str, now: int) -> Written | None:
         at = fields.timestamp(str(state.get("at", "")))
     except InvalidField:
         return None
+    edits = _edits(state.get("edits"), now)
     workers, vain = whole_number(state.get("workers")), whole_number(state.get("vain", 0))
     if workers is None or vain is None or at > now + APART_SECONDS:
         return None
-    return Written(workers, at, str(state.get("why", "")), min(vain, MOST_IN_VAIN))
+    why, stopped = (str(state.get(key, "")) for key in ("why", "stopped"))
+    return Written(workers, at, why, min(vain, MOST_IN_VAIN), edits, stopped)
+
+
+def _edits(found: object, now: int) -> tuple[int, ...]:
+    """Return the last moments of a list; those of the future, and what is none, are left out."""
+    moments: list[int] = []
+    for each in found[-MOST_EDITS:] if isinstance(found, list) else ():
+        try:
+            moments.append(fields.timestamp(str(each)))
+        except InvalidField:
+            continue
+    return tuple(each for each in moments if 0 < each <= now)
 
 
 def _last_manager(found: Body, path: Path) -> tuple[str, int]:
@@ -166,6 +187,17 @@ class Resizer:
         """
         return await self._writes.send(
             *(WRITE, lambda: self.write(workload, role, found, change)),
+            about=workload.kind,
+            seconds=GIVE_UP_SECONDS,
+        )
+
+    async def leave_alone(
+        self, workload: ManagedWorkload, found: Body, written: Written
+    ) -> Refusal | None:
+        """Note on the object that others changed it too often; return why that was not done."""
+        patch = patches.leaving_alone(found, written)
+        return await self._writes.send(
+            *(WRITE, lambda: self._objects.patch(workload, patch, manager=FIELD_MANAGER)),
             about=workload.kind,
             seconds=GIVE_UP_SECONDS,
         )
@@ -266,8 +298,11 @@ class Shrinking:
             present = replicas_of(found, workload.kind, role, now)
             if shrunk.is_written(found, present):
                 return True  # An earlier request came through.
-            change = shrunk.change(present)
-            if not self._may_lower(found, workload.kind, present, change, now):
+            change = shrunk.change(present)._replace(edits=present.edits(now))
+            is_left_alone = (
+                written := present.written
+            ) is not None and written.stopped == signature(shrunk.elastic)
+            if is_left_alone or not self._may_lower(found, workload.kind, present, change, now):
                 return False
             if await self._resizer.autoscaler_of(workload):
                 return False

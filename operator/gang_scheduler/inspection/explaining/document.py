@@ -35,6 +35,11 @@ from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.wording import counted
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.messages import (
+    REPLICAS_CHANGED,
+    REPLICAS_FAILED,
+    REPLICAS_STOPPED,
+)
 from gang_scheduler.scheduler.explanation.explain import explain
 from gang_scheduler.scheduler.explanation.findings import (
     Explanation,
@@ -50,7 +55,12 @@ from gang_scheduler.workloads import table
 # Where a gang runs, since when, and which gangs could evict it.
 
 
-def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Running | None:
+def running_of(
+    info: GangInfo,
+    cluster: Cluster,
+    bound_pods: BoundPods,
+    events: Iterable[Happened] = (),
+) -> Running | None:
     """Return where members run; None if no member has a node. Linear in pods of the cluster."""
     members = [pod for pod in info.observed.living if pod.node]
     if not members:
@@ -70,7 +80,22 @@ def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Runni
         evictable=_evictable(info, cluster, bound_pods),
         elastic=messages.status_of(info),
         degraded=messages.degraded_words(degraded) if degraded is not None else None,
+        replicas_stay=_replicas_stay(info, events),
     )
+
+
+def _replicas_stay(info: GangInfo, events: Iterable[Happened]) -> str | None:
+    """Return why the number of replicas is not changed, by the last Event about that number.
+
+    None if it is changed, or no such Event is known.
+    """
+    elastic = info.observed.elastic
+    if elastic is None or not elastic.by_replicas:
+        return None
+    said = ((max(each.at, each.last), *each.what.partition(": ")[::2]) for each in events)
+    known = (REPLICAS_CHANGED, REPLICAS_FAILED, REPLICAS_STOPPED)
+    _, reason, note = max((each for each in said if each[1] in known), default=(0, "", ""))
+    return note if reason in known[1:] else None
 
 
 def _spans(members: list[Pod], cluster: Cluster) -> list[Span]:
@@ -178,7 +203,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
         verdict=found.verdict,
         reason=found.refused.reason.value if found.refused is not None else None,
         warnings=tuple(map(_warning, found.warnings)),
-        running=running_of(info, cluster, surroundings.running),
+        running=running_of(info, cluster, surroundings.running, asked.events),
     )
     return _with_parts(made, parts.hidden(_told(found, cluster), names))
 

@@ -75,7 +75,10 @@ class Evictable(Part, frozen=True):
 
 
 class Running(Part, frozen=True, omit_defaults=True):
-    """Where members run; `evictable` None: not known."""
+    """Where members run; `evictable` None: not known.
+
+    `replicas_stay`: why the scheduler does not change the number of replicas of the workload.
+    """
 
     members: int
     since: Moment | None
@@ -86,6 +89,7 @@ class Running(Part, frozen=True, omit_defaults=True):
     evictable: Evictable | None
     elastic: Json | None = None
     degraded: str | None = None
+    replicas_stay: str | None = None
 
 
 class Document(Part, frozen=True, kw_only=True, omit_defaults=True):

@@ -41,6 +41,8 @@ def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001
     made.append(Line(_by_node(found.ranks)))
     if found.elastic is not None:
         made.append(Line(_elastic(found.elastic)))
+    if found.replicas_stay is not None:
+        made.append(Line(found.replicas_stay))
     if found.degraded is not None:
         made.append(Line(found.degraded))
     return made

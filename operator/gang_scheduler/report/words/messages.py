@@ -299,6 +299,8 @@ def _few(names: Iterable[str], all_of_them: Collection[object]) -> str:
 # Messages for elastic gangs: the number of workers, when it changed, and why.
 
 SCALED_UP, SCALED_DOWN = "ScaledUp", "ScaledDown"
+REPLICAS_CHANGED, REPLICAS_FAILED = "ReplicasChanged", "ElasticFailed"
+REPLICAS_STOPPED: Final = "ElasticStopped"
 
 
 def status_of(info: GangInfo) -> dict[str, Any] | None:

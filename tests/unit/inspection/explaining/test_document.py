@@ -1,10 +1,16 @@
 """What is said of a gang that runs."""
 
+import pytest
+
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.explaining.document import running_of
+from gang_scheduler.inspection.explaining.document import Question, document_of, running_of
+from gang_scheduler.inspection.explaining.history import Happened
+from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining.text import running_lines
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.settings.policy import Policy
 from support.degraded_gang import KEY, LATER, NOW, DegradedGang
+from support.replicas import ReplicasCluster, asked, job
 
 
 def said_of(gang: DegradedGang, now: int) -> str | None:
@@ -31,3 +37,45 @@ def test_a_node_that_is_gone_is_told() -> None:
     made.cache.node_usage.delete_node("n1")
 
     assert "node n1 (gone)" in (said_of(made, LATER) or "")
+
+
+STOPPED = "spec.parallelism is not changed until the annotation elastic changes: it is 9"
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([(1, f"ElasticStopped: {STOPPED}"), (2, "Scheduled: all")], STOPPED),
+        (
+            [(1, "ElasticFailed: it cannot be changed: 403: denied")],
+            "it cannot be changed: 403: denied",
+        ),
+        ([(1, "ElasticFailed: no"), (2, "ReplicasChanged: From 4 to 6 replicas")], None),
+        ([(2, "ElasticFailed: no"), (1, "ReplicasChanged: From 4 to 6 replicas")], "no"),
+        ([], None),
+    ],
+)
+def test_a_refused_change_of_the_replicas_is_told_until_there_is_one(
+    events: list[tuple[int, str]], said: str | None
+) -> None:
+    town = ReplicasCluster(8)
+    town.start(job(4, asked(2, 8)))
+    (info,) = town.cache.gang_queue.infos.values()
+    cluster = Cluster(town.cache, Policy(), town.now, Source.FILES)
+    cluster.snapshot()
+    told = tuple(Happened(at, what) for at, what in events)
+    made = running_of(info, cluster, BoundPods(), told)
+
+    assert made is not None
+    assert said == made.replicas_stay
+
+
+def test_it_is_a_line_of_explain() -> None:
+    town = ReplicasCluster(8)
+    town.start(job(4, asked(2, 8)))
+    (key,) = town.cache.gang_queue.infos
+    cluster = Cluster(town.cache, Policy(), town.now, Source.FILES)
+    found = document_of(key, Question(cluster, (Happened(1, f"ElasticStopped: {STOPPED}"),)))
+
+    lines = [each.text for each in running_lines(found, View())]
+    assert ["4 workers, of 2 to 8", STOPPED] == lines[-2:]
