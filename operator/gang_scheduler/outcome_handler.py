@@ -1,7 +1,8 @@
 """Takes in the outcomes of writes: counts them in the state, and reports them to users."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.forced_deletions import PartialGangs
@@ -13,6 +14,7 @@ from gang_scheduler.apply.outcomes import (
     GangBinding,
     Outcomes,
     PreemptionFailed,
+    VictimsGone,
     VictimStuck,
     VolumesAwaited,
     WorkloadSuspended,
@@ -21,6 +23,7 @@ from gang_scheduler.apply.outcomes import (
 )
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import PreemptionGivenUp
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Preemption, Refused
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.suspended import Admission
@@ -74,12 +77,15 @@ class OutcomeHandler:
             case GangBinding():
                 with confined("settle", str(outcome.gang.key)):
                     self._bound(outcome)
-            case EvictionBegun(preemption):
+            case EvictionBegun(preemption, evicted):
                 with confined("preempt", _gangs(preemption)):
-                    self._evicting(preemption)
+                    self._evicting(preemption, evicted)
             case PreemptionFailed(preemption, why):
                 with confined("take back", _gangs(preemption)):
                     self._given_up(preemption, why)
+            case VictimsGone(gangs, seconds):
+                with confined("report", _names(gangs)):
+                    self._measures.victims_gone(seconds)
             case VolumesAwaited(gang, cause):
                 with confined("report", str(gang.key)):
                     self._gang_events.waits_for_volumes(gang, cause)
@@ -109,7 +115,8 @@ class OutcomeHandler:
     def _bound(self, binding: GangBinding) -> None:
         with confined("report", str(binding.gang.key)):
             self._gang_events.bound(binding)
-            self._measures.bound(binding)
+            seconds = asyncio.get_running_loop().time() - binding.submitted_at
+            self._measures.bound(binding, seconds)
         now = int(self._clock())
         count_binding(self._cache, binding, now)
         if not binding.failed:
@@ -121,7 +128,7 @@ class OutcomeHandler:
         if self._partial_gangs is not None:
             self._partial_gangs.consider([binding.refusal()], now)
 
-    def _evicting(self, preemption: Preemption) -> None:
+    def _evicting(self, preemption: Preemption, evicted: int) -> None:
         """Note the preemptor with the victims' gangs, and report it: all victims are marked."""
         if preemption.to_start_anew:
             self._starts_anew(preemption)
@@ -131,7 +138,7 @@ class OutcomeHandler:
             self._cache.decisions.preempted(key, by)
         with confined("report", _gangs(preemption)):
             self._gang_events.preempted(preemption)
-            self._measures.preempted(preemption)
+            self._measures.preempted(preemption, evicted)
 
     def _starts_anew(self, preemption: Preemption) -> None:
         """Note that a gang is evicted whole for its own sake, and report it."""
@@ -144,6 +151,7 @@ class OutcomeHandler:
     def _given_up(self, preemption: Preemption, why: Cause) -> None:
         """Note why the gangs still wait; they are tried again."""
         with confined("report", _gangs(preemption)):
+            self._measures.withdrawn()
             self._gang_events.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:
@@ -154,4 +162,8 @@ class OutcomeHandler:
 
 
 def _gangs(preemption: Preemption) -> str:
-    return ", ".join(str(gang.key) for gang in preemption.gangs) or "no gang"
+    return _names(preemption.gangs)
+
+
+def _names(gangs: Sequence[Gang]) -> str:
+    return ", ".join(str(gang.key) for gang in gangs) or "no gang"

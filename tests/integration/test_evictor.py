@@ -1,5 +1,6 @@
 """Preemptions under faults: no pod is evicted in vain, and no mark or nomination is left over."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from integration.support.victims_and_preemptor import (
     let_go,
     workloads,
 )
+from support.metric_values import growing
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime
@@ -81,6 +83,19 @@ async def test_victims_that_take_their_time_are_waited_for() -> None:
         # Waited for, and not asked to go again.
         assert VICTIMS == sum(method == "delete_pod" for method, _ in process.writes())
         assert_the_right_ones_went(made)
+
+
+async def test_victims_are_counted_with_the_time_until_the_last_is_gone() -> None:
+    made = workloads()
+    with (
+        growing("pgs_preemption_victims_total") as victims,
+        growing("pgs_preemption_victims_gone_seconds_count") as gone,
+    ):
+        async with SchedulerProcess(made) as process:
+            await process.until(lambda: is_bound(made))
+            await asyncio.sleep(10)
+
+    assert ({(): VICTIMS}, {(): 1}) == (victims, gone)
 
 
 async def test_the_events_tell_both_sides() -> None:

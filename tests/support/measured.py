@@ -97,10 +97,11 @@ class Measured:
         gang = info.as_gang(self.cache.schedulers)
         placed = Placed(gang, tuple(map(Bind, gang.pending, nodes)))
         outcomes = {pod.uid: outcome for pod in gang.pending}
-        self.measures.bound(GangBinding(placed, "plan", joins, submitted_at=0, outcomes=outcomes))
+        binding = GangBinding(placed, "plan", joins, submitted_at=0, outcomes=outcomes)
+        self.measures.bound(binding, seconds=2.0)
 
     def preempt(self, victims: list[Pod]) -> None:
         """Let pods be evicted."""
         made = tuple(BoundPod(pod, pod.gang) for pod in victims)
         self.cache.decisions.preempted(victims[0].gang, "another gang")
-        self.measures.preempted(Preemption((), (), made))
+        self.measures.preempted(Preemption((), (), made), len(made))

@@ -19,7 +19,7 @@ from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.checkpoints import GracePeriods, Saving
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.leftovers import OrphanedMarks
-from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
+from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed, VictimsGone
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.apply.workloads import whole_workloads
 from gang_scheduler.apply.workloads.replicas import Shrinking
@@ -35,7 +35,6 @@ from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
 # The steps that each stage of a preemption still has to write at this moment.
@@ -131,10 +130,7 @@ class Stages:
             return
         victims = tuple(self.victims(current))
         if victims:
-            if not current.preemption.to_start_anew:
-                metrics.PREEMPTIONS.labels("carried_out").inc()
-                metrics.VICTIMS.inc(len(victims))
-            self._outcomes.put(EvictionBegun(current.preemption))
+            self._outcomes.put(EvictionBegun(current.preemption, len(victims)))
         # All that go without being deleted.
         along: set[str] = set()
         for step in self._whole_workloads.suspensions(victims, current.evicted):
@@ -424,7 +420,6 @@ class Evictor:
         await self._writer.write_all(undoing, steps)
         self._forget(current)
         if current.problem is not None:
-            metrics.PREEMPTIONS.labels("withdrawn").inc()
             self._outcomes.put(PreemptionFailed(current.preemption, current.problem))
 
     async def _watch(self) -> None:
@@ -481,7 +476,7 @@ class Evictor:
         self._forget(current)
         if current.victims and not current.void:
             seconds = asyncio.get_running_loop().time() - current.submitted_at
-            metrics.VICTIM_SECONDS.observe(seconds)
+            self._outcomes.put(VictimsGone(current.preemption.gangs, seconds))
         return True
 
     def _forget(self, current: PreemptionRun) -> None:

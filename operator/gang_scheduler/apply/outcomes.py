@@ -116,9 +116,10 @@ class GangBinding:
 
 @dataclass(frozen=True, slots=True)
 class EvictionBegun:
-    """All victims of a preemption are marked, and are evicted now."""
+    """All victims of a preemption are marked, and those that still run are evicted now."""
 
     preemption: Preemption
+    evicted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,14 @@ class PreemptionFailed:
 
     preemption: Preemption
     why: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class VictimsGone:
+    """The last victim of a preemption is gone, some seconds after the plan."""
+
+    gangs: tuple[Gang, ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +180,7 @@ WriteOutcome = (
     GangBinding
     | EvictionBegun
     | PreemptionFailed
+    | VictimsGone
     | VolumesAwaited
     | VictimStuck
     | AdmissionWritten

@@ -1,6 +1,5 @@
-"""Reports decisions and their results: Events on gangs, log lines, metrics and warnings."""
+"""Reports decisions and their results: Events on gangs, log lines and warnings."""
 
-import asyncio
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -34,7 +33,6 @@ from gang_scheduler.report.words.causes import text_if_any, text_of
 from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
-from gang_scheduler.telemetry import metrics
 
 UNTOLD = UNTOLD_BY_GANG | those_with(lambda rule: rule.event is GangEvent.PREEMPTING)
 WAITING_FOR_ROOM = "WaitingForRoom"
@@ -44,7 +42,7 @@ GANGS_SHOWN = 3
 
 
 class GangEvents:
-    """Events, log lines and metrics about decisions on gangs."""
+    """Events and log lines about decisions on gangs."""
 
     def __init__(self, cache: Cache, events: Events, pod_events: PodEvents, naming: Naming) -> None:
         self._cache = cache
@@ -166,15 +164,10 @@ class GangEvents:
     def bound(self, binding: GangBinding) -> None:
         """Report that a gang was bound, or why not all of its members were."""
         counts = Counter(outcome.value for outcome in binding.outcomes.values())
-        for outcome, number in counts.items():
-            metrics.BINDINGS.labels(outcome).inc(number)
         self._pod_events.bound(binding)
         about = self._about(binding.gang)
         if not binding.failed:
-            metrics.GANGS_BOUND.inc()
             self.decision_log.bound(binding)
-            seconds = asyncio.get_running_loop().time() - binding.submitted_at
-            metrics.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
             if grown := messages.scaled_up(binding.gang, binding.placed.binds):
                 self._scaled(about, binding.gang.key, messages.SCALED_UP, grown)

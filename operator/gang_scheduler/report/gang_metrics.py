@@ -520,14 +520,32 @@ class Measures:
         with confined("measure", "refusals"):
             self._decisions.refused(plan.refused)
 
-    def bound(self, binding: GangBinding) -> None:
-        """Count the outcome of a gang's bindings, before the state takes it in."""
+    def bound(self, binding: GangBinding, seconds: float) -> None:
+        """Count the outcome of a gang's bindings, before the state takes it in.
+
+        `seconds` is the time from the plan to the last binding.
+        """
+        for outcome, number in Counter(binding.outcomes.values()).items():
+            metrics.BINDINGS.labels(outcome.value).inc(number)
+        if not binding.failed:
+            metrics.GANGS_BOUND.inc()
+            metrics.GANG_SECONDS.observe(seconds)
         self._decisions.bound(binding)
 
-    def preempted(self, preemption: Preemption) -> None:
-        """Count the gangs that lose members to a preemption."""
+    def preempted(self, preemption: Preemption, evicted: int) -> None:
+        """Count the gangs that lose members to a preemption, and the number of evicted pods."""
+        metrics.PREEMPTIONS.labels("carried_out").inc()
+        metrics.VICTIMS.inc(evicted)
         self.gangs.evicted({victim.gang for victim in preemption.victims})
         self._decisions.preempted(preemption)
+
+    def withdrawn(self) -> None:
+        """Count a preemption that was given up and taken back."""
+        metrics.PREEMPTIONS.labels("withdrawn").inc()
+
+    def victims_gone(self, seconds: float) -> None:
+        """Observe the time from the plan of a preemption until the last victim is gone."""
+        metrics.VICTIM_SECONDS.observe(seconds)
 
     def lost(self, preemption: Preemption) -> None:
         """Count the members of a gang that is evicted whole for its own sake."""

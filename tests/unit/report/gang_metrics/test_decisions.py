@@ -147,6 +147,37 @@ def test_a_victim_is_counted_with_what_is_lost() -> None:
     assert {("",): 200} == lost
 
 
+def test_bindings_are_counted_with_their_outcome_and_time() -> None:
+    found = Measured()
+    found.gang("a")
+    found.gang("b")
+    with (
+        growing("pgs_bindings_total") as bindings,
+        growing("pgs_gangs_bound_total") as gangs,
+        growing("pgs_gang_bind_seconds_sum") as seconds,
+    ):
+        found.carry_out("a", "n1", "n2")
+        found.carry_out("b", "n1", "n2", outcome=Outcome.GAVE_UP)
+
+    assert {("bound",): 2, ("gave_up",): 2} == bindings
+    assert ({(): 1}, {(): 2.0}) == (gangs, seconds)
+
+
+def test_preemptions_are_counted_with_their_victims() -> None:
+    found = Measured()
+    with (
+        growing("pgs_preemptions_total") as preemptions,
+        growing("pgs_preemption_victims_total") as victims,
+        growing("pgs_preemption_victims_gone_seconds_sum") as seconds,
+    ):
+        found.preempt(found.bind(found.gang("a")))
+        found.measures.withdrawn()
+        found.measures.victims_gone(3.5)
+
+    assert {("carried_out",): 1, ("withdrawn",): 1} == preemptions
+    assert ({(): 2}, {(): 3.5}) == (victims, seconds)
+
+
 def test_an_elastic_gang_that_grows_or_shrinks_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
