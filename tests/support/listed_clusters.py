@@ -14,7 +14,7 @@ from gang_scheduler.cli.reading import settings_of_operator
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.explaining.parts import Document, as_json
+from gang_scheduler.inspection.explaining.document_fields import Document, as_json
 
 GPU = "nvidia.com/gpu"
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining.parts import as_json
+from gang_scheduler.inspection.explaining.document_fields import as_json
 from gang_scheduler.scheduler.explanation.findings import Change, Variant
 
 Body = dict[str, Any]

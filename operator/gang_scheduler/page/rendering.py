@@ -11,7 +11,7 @@ from urllib.parse import quote
 import jinja2
 
 from gang_scheduler.inspection.explaining import text
-from gang_scheduler.inspection.explaining.lines import View as TextView
+from gang_scheduler.inspection.explaining.section_lines import View as TextView
 from gang_scheduler.inspection.listing import queues as listing_queues
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.listing.gangs import Row

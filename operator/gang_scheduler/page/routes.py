@@ -9,7 +9,7 @@ from aiohttp import web
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Source
-from gang_scheduler.inspection.explaining import parts
+from gang_scheduler.inspection.explaining import document_fields
 from gang_scheduler.inspection.listing import domains, gangs, queues, vocabulary
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.model import likeness
@@ -270,7 +270,7 @@ class Routes:
             return _json(request, {"error": text}, 300)
         if found.document is None:
             raise _Missing(_no_gang(namespace, name, found.near))
-        return _json(request, parts.as_json(found.document))
+        return _json(request, document_fields.as_json(found.document))
 
     async def _api_queue(self, request: web.Request) -> web.Response:
         seen, _ = await self._seen()

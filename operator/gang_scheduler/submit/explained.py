@@ -4,10 +4,10 @@ from typing import Any
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import cluster, live
-from gang_scheduler.inspection.explaining import history, names, parts, text
+from gang_scheduler.inspection.explaining import document_fields, history, names, text
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining.section_lines import View
 from gang_scheduler.inspection.history import events_of
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.submit.gang_states import NoSuchGang
@@ -29,4 +29,4 @@ async def of_server(server: Server, name: str, namespace: str) -> tuple[str, dic
     if answer.document is None:
         raise NoSuchGang(name, namespace, answer.several or answer.near)
     shown = text.render(answer.document, View(WIDTH), cluster.origin_line(found))
-    return shown, parts.as_json(answer.document)
+    return shown, document_fields.as_json(answer.document)

@@ -10,7 +10,7 @@ from gang_scheduler.inspection import live
 from gang_scheduler.inspection.cluster import ASK_FOR_ALL, Cluster, Source
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.explaining.parts import Document
+from gang_scheduler.inspection.explaining.document_fields import Document
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.policy import membership

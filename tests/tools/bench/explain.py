@@ -17,7 +17,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining.section_lines import View
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from support.large_cluster import CASES, LargeCluster, Scale

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.inspection import gangs_set_aside
-from gang_scheduler.inspection.explaining import sentences
+from gang_scheduler.inspection.explaining import first_sentence
 from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Problem, Reason
@@ -58,6 +58,6 @@ def test_the_first_sentence_says_it() -> None:
     waits = gang("a")
     refused = Refused(waits, Reason.SET_ASIDE, waits.pending, cause=AT)
 
-    assert sentences.of_refusal(refused).startswith(
+    assert first_sentence.of_refusal(refused).startswith(
         "It is set aside: to decide on it took the scheduler 3.2 s"
     )

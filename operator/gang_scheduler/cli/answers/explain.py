@@ -15,12 +15,12 @@ from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster
-from gang_scheduler.inspection.explaining import history, names, parts, text
+from gang_scheduler.inspection.explaining import document_fields, history, names, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.explaining.document_fields import Document
 from gang_scheduler.inspection.explaining.history import Happened
-from gang_scheduler.inspection.explaining.lines import View
-from gang_scheduler.inspection.explaining.parts import Document
+from gang_scheduler.inspection.explaining.section_lines import View
 from gang_scheduler.simulation import defaults
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _explained(
     reading, events, without_events = _read(asked, name, at)
     question = Question(reading.cluster, events, since or 0, without_events)
     document = _document(name, answer_for(name, reading.namespace, question))
-    found = parts.as_json(document)
+    found = document_fields.as_json(document)
     said = {key: each for key, each in found.items() if key not in PASSING}
     if asked.output in ("json", "yaml"):
         return Printed(printing.documented(found, asked.output), said)
@@ -82,8 +82,8 @@ def _explained(
 def _painted(shown: str) -> str:
     """Return the text with its first line and the headings of its sections highlighted."""
     first, _, rest = shown.partition("\n")
-    parts = _HEADING.sub(lambda found: click.style(found[0], bold=True), rest)
-    return f"{click.style(first, bold=True)}\n{parts}"
+    document_fields = _HEADING.sub(lambda found: click.style(found[0], bold=True), rest)
+    return f"{click.style(first, bold=True)}\n{document_fields}"
 
 
 def _read(asked: Asked, name: str, at: int | None) -> _Found:

@@ -9,11 +9,11 @@ from msgspec import structs
 from gang_scheduler.api import annotations
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Source
-from gang_scheduler.inspection.explaining import document, history, names, sentences
+from gang_scheduler.inspection.explaining import document, first_sentence, history, names
 from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.explaining.document_fields import Document, Running
+from gang_scheduler.inspection.explaining.first_sentence import Names, uncapital, with_end
 from gang_scheduler.inspection.explaining.names import Match
-from gang_scheduler.inspection.explaining.parts import Document, Running
-from gang_scheduler.inspection.explaining.sentences import Names, uncapital, with_end
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
@@ -118,9 +118,9 @@ def _waits(info: GangInfo, phase: Phase) -> bool:
 def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -> str:
     if _waits(info, phase):
         said = _sentence(*why) if why[0] else NOTHING_WRITTEN
-        return f"{said} {sentences.alike_hint(info, cache)}".rstrip()
+        return f"{said} {first_sentence.alike_hint(info, cache)}".rstrip()
     if not info.observed.members and phase not in document.OVER and not info.awaits_pods:
-        return sentences.without_members(info, cache, Names(info.key.namespace))
+        return first_sentence.without_members(info, cache, Names(info.key.namespace))
     ended = document.ended(phase)
     if ended:
         return ended

@@ -10,9 +10,8 @@ from msgspec import structs
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.explaining import history, needs, parts, sentences
-from gang_scheduler.inspection.explaining.history import Happened
-from gang_scheduler.inspection.explaining.parts import (
+from gang_scheduler.inspection.explaining import document_fields, first_sentence, history, needs
+from gang_scheduler.inspection.explaining.document_fields import (
     Document,
     Evictable,
     Members,
@@ -21,7 +20,8 @@ from gang_scheduler.inspection.explaining.parts import (
     Span,
     Warned,
 )
-from gang_scheduler.inspection.explaining.sentences import Names
+from gang_scheduler.inspection.explaining.first_sentence import Names
+from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.listing import gangs, waits
 from gang_scheduler.model import refs, topology
 from gang_scheduler.model.bound_pods import BoundPods
@@ -196,7 +196,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
     hint = ""
     if found.refused is not None and found.verdict is Verdict.WAITS:
         declared = snapshot.queues.declared if snapshot.queues is not None else QueueSet()
-        hint = sentences.hint_of_refusal(found.refused, info, cluster.cache, declared, names)
+        hint = first_sentence.hint_of_refusal(found.refused, info, cluster.cache, declared, names)
     said = _summary(info, found, phase, cluster.cache, names), _of_volumes(info), hint
     made = structs.replace(
         header_of(info, asked, found, summary=" ".join(filter(None, said))),
@@ -205,7 +205,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
         warnings=tuple(map(_warning, found.warnings)),
         running=running_of(info, cluster, surroundings.running, asked.events),
     )
-    return _with_parts(made, parts.hidden(_told(found, cluster), names))
+    return _with_parts(made, document_fields.hidden(_told(found, cluster), names))
 
 
 def _told(found: Explanation, cluster: Cluster) -> Explanation:
@@ -217,7 +217,7 @@ def _told(found: Explanation, cluster: Cluster) -> Explanation:
         of = numbers[found.gang.queue]
         position = structs.replace(position, of=of, of_cluster=numbers.total())
     if evictions is not None and refused is not None:
-        message = sentences.of_preemption(refused) or None
+        message = first_sentence.of_preemption(refused) or None
         evictions = structs.replace(evictions, message=message)
     return replace(found, position=position, evictions=evictions)
 
@@ -340,7 +340,7 @@ def _waits(info: GangInfo, now: int) -> int | None:
 def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, names: Names) -> str:
     """Return the first sentence."""
     if found.verdict is not None:
-        said = sentences.first(found, names)
+        said = first_sentence.first(found, names)
         return f"It runs, and {_others(info)}. {said}" if _has_started(info, found) else said
     members = [pod for pod in info.observed.living if pod.node]
     if phase in OVER or info.awaits_pods:
@@ -348,7 +348,7 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, nam
     if members:
         return _of_running(members, info)
     if not info.observed.members:
-        return sentences.without_members(info, cache, names)
+        return first_sentence.without_members(info, cache, names)
     gated = sum(1 for pod in info.observed.members.values() if pod.gated)
     if gated:
         return (
@@ -372,7 +372,7 @@ def _of_running(members: Collection[Pod], info: GangInfo) -> str:
         return f"It runs: {counted(len(members), 'member')} on {nodes}."
     some = f"{len(members)} of {counted(needed, 'member')}"
     said = f"It runs with {some}, on {nodes}; no pod waits in place of the others."
-    return " ".join(filter(None, (said, sentences.missing_hints(info))))
+    return " ".join(filter(None, (said, first_sentence.missing_hints(info))))
 
 
 def ended(phase: Phase) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.inspection.explaining.sentences import between, listed
+from gang_scheduler.inspection.explaining.first_sentence import between, listed
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.causes.specs import (
     FieldsUnsupported,

@@ -1,14 +1,21 @@
-"""The text of `explain`: the first sentence, the parts, and the origin of the answer."""
+"""The text of `explain`: its layout, and the sections on running gangs and on helpful changes."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining import lines
-from gang_scheduler.inspection.explaining.lines import NOT_KNOWN, Line, Part, View, short, work
+from gang_scheduler.inspection.explaining import section_lines
+from gang_scheduler.inspection.explaining.document_fields import Document, NodeRanks
+from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed
 from gang_scheduler.inspection.explaining.needs import Need
-from gang_scheduler.inspection.explaining.parts import Document, NodeRanks
-from gang_scheduler.inspection.explaining.sentences import between, duration, listed
+from gang_scheduler.inspection.explaining.section_lines import (
+    NOT_KNOWN,
+    Line,
+    Part,
+    View,
+    short,
+    work,
+)
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import counted
@@ -269,7 +276,7 @@ def _said_of(document: Document, key: str, part: Part, view: View) -> list[Line]
     """Return the lines of a part; if it needs more rights, the line that it is not known."""
     if key in (document.not_known or ()):
         is_asked = document.verdict is Verdict.WAITS and (key != "quota" or document.queue)
-        return [Line(lines.NOT_KNOWN)] if is_asked else []
+        return [Line(section_lines.NOT_KNOWN)] if is_asked else []
     return part(document, view)
 
 
@@ -279,19 +286,19 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
         ("EVICTION", "running", evictable_lines),
     ),
     (
-        ("POSITION", "position", lines.position),
-        ("START", "start", lines.start),
-        ("QUOTA", "quota", lines.quota_lines),
+        ("POSITION", "position", section_lines.position),
+        ("START", "start", section_lines.start),
+        ("QUOTA", "quota", section_lines.quota_lines),
     ),
     (
-        ("WHERE", "where", lines.where),
-        ("NODES", "nodes", lines.nodes),
-        ("PREEMPTION", "preemption", lines.preemption_lines),
+        ("WHERE", "where", section_lines.where),
+        ("NODES", "nodes", section_lines.nodes),
+        ("PREEMPTION", "preemption", section_lines.preemption_lines),
     ),
     (
         ("IT NEEDS", "needs", needs_lines),
         ("IT WOULD START NOW WITH", "wouldStart", would_start),
-        ("HISTORY", "history", lines.history),
+        ("HISTORY", "history", section_lines.history),
     ),
 )
 """The names of the parts, with their keys in the document. An empty line separates blocks."""

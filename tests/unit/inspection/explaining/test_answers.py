@@ -13,8 +13,8 @@ from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.explaining.lines import View
-from gang_scheduler.inspection.explaining.parts import as_json
+from gang_scheduler.inspection.explaining.document_fields import as_json
+from gang_scheduler.inspection.explaining.section_lines import View
 from gang_scheduler.settings.policy import Policy
 from support import listed_clusters, yaml_texts
 

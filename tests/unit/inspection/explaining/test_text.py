@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE
 from gang_scheduler.inspection.explaining import text
-from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining.section_lines import View
 from support.listed_clusters import GPU, Body, document, explained, gang, node, queue
 
 NODES = [node("n-0"), node("n-1")]

@@ -11,8 +11,8 @@ from gang_scheduler.api.annotations import (
     NETWORK_TOPOLOGY_SPEC,
     QUOTA_PREEMPTIBLE,
 )
-from gang_scheduler.inspection.explaining import lines
-from gang_scheduler.inspection.explaining.lines import SWITCHED_OFF, View
+from gang_scheduler.inspection.explaining import section_lines
+from gang_scheduler.inspection.explaining.section_lines import SWITCHED_OFF, View
 from gang_scheduler.scheduler.explanation.findings import Change, StartBasis, Variant
 from support import listed_clusters
 from support.listed_clusters import Body, gang, node, pod, queue
@@ -28,7 +28,7 @@ def on(first: int, number: int) -> list[str]:
 def explained(directory: Path, bodies: list[Body]) -> tuple[str, tuple[Variant, ...]]:
     """Return PREEMPTION of a gang that waits, and the changes that would start it."""
     found = listed_clusters.explained(directory, [*NODES, *bodies], "team/asks")
-    (line,) = lines.preemption_lines(found, View())
+    (line,) = section_lines.preemption_lines(found, View())
     return line.text, found.would_start or ()
 
 
@@ -157,7 +157,7 @@ def test_pods_that_leave_already_are_counted_and_those_waited_for_named(
     bodies = [RACKS, *nodes, *runs, *gang("asks", 2, annotations=asked)]
     found = listed_clusters.explained(tmp_path, bodies, "team/asks")
 
-    (line,) = lines.preemption_lines(found, View())
+    (line,) = section_lines.preemption_lines(found, View())
     assert "none more: 2 pods leave already, team/r-2, team/r-3" == line.text
     assert "2 pods that leave have gone, team/r-2, team/r-3." in found.summary
 
@@ -215,7 +215,7 @@ def test_without_preemption_what_holds_the_room_is_told_as_with_it(
 ) -> None:
     off = ("preemption=false",)
     found = listed_clusters.explained(tmp_path, [*NODES, *bodies], "team/asks", off)
-    (line,) = lines.preemption_lines(found, View())
+    (line,) = section_lines.preemption_lines(found, View())
     assert found.where is not None
     nearest = found.where.explained[0].nearest
 

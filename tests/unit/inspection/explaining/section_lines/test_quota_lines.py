@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gang_scheduler.inspection.explaining import lines
-from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining import section_lines
+from gang_scheduler.inspection.explaining.section_lines import View
 from support.listed_clusters import GPU, Body, asked, document, explained, gang, node, queue
 
 NODES = [node(f"n-{number}") for number in range(8)]
@@ -13,7 +13,7 @@ QUEUES = [queue("blue", 32), queue("red", 32)]
 def said(directory: Path, bodies: list[Body], name: str = "asks", *, wide: bool = False) -> str:
     """Return what is said on the quota of a gang."""
     found = explained(directory, [*NODES, *QUEUES, *bodies], f"team/{name}")
-    return "\n".join(line.text for line in lines.quota_lines(found, View(wide=wide)))
+    return "\n".join(line.text for line in section_lines.quota_lines(found, View(wide=wide)))
 
 
 def runs(name: str, members: int, queue_name: str, first: int = 0) -> list[Body]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gang_scheduler.inspection.explaining import sentences
-from gang_scheduler.inspection.explaining.sentences import Names
+from gang_scheduler.inspection.explaining import first_sentence
+from gang_scheduler.inspection.explaining.first_sentence import Names
 
 DAY = 86_400
 
@@ -20,7 +20,7 @@ DAY = 86_400
     ],
 )
 def test_durations_have_one_unit(seconds: int, text: str) -> None:
-    assert text == sentences.duration(seconds)
+    assert text == first_sentence.duration(seconds)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_durations_have_one_unit(seconds: int, text: str) -> None:
     [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")],
 )
 def test_places(number: int, text: str) -> None:
-    assert text == sentences.ordinal(number)
+    assert text == first_sentence.ordinal(number)
 
 
 def test_names_of_other_namespaces_may_be_hidden() -> None:
@@ -40,8 +40,8 @@ def test_names_of_other_namespaces_may_be_hidden() -> None:
 
 
 def test_lists_are_cut() -> None:
-    assert "a, b, c and 2 more" == sentences.listed([*"abcde"])
-    assert "a, b and c" == sentences.between([*"abc"])
+    assert "a, b, c and 2 more" == first_sentence.listed([*"abcde"])
+    assert "a, b and c" == first_sentence.between([*"abc"])
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,11 @@ def test_lists_are_cut() -> None:
     ],
 )
 def test_after_a_colon_only_kinds_have_a_capital(text: str, after: str) -> None:
-    assert after == sentences.uncapital(text)
+    assert after == first_sentence.uncapital(text)
 
 
 def test_a_question_ends_a_sentence() -> None:
-    assert "did you mean a?" == sentences.with_end("did you mean a?")
-    assert "it waits." == sentences.with_end("it waits") == sentences.with_end("it waits.")
+    assert "did you mean a?" == first_sentence.with_end("did you mean a?")
+    assert (
+        "it waits." == first_sentence.with_end("it waits") == first_sentence.with_end("it waits.")
+    )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.inspection.explaining import text
-from gang_scheduler.inspection.explaining.lines import View
-from gang_scheduler.inspection.explaining.parts import as_json
+from gang_scheduler.inspection.explaining.document_fields import as_json
+from gang_scheduler.inspection.explaining.section_lines import View
 from gang_scheduler.scheduler.explanation.findings import (
     Amount,
     Borrower,

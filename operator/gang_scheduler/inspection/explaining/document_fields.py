@@ -1,4 +1,4 @@
-"""The document of `explain`: its fields, its JSON, and its hidden names."""
+"""The document of `explain`: its fields, its JSON, and the names that it hides."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from gang_scheduler.inspection.cluster import Source
+from gang_scheduler.inspection.explaining.first_sentence import Names
 from gang_scheduler.inspection.explaining.history import Transition
 from gang_scheduler.inspection.explaining.needs import Need
-from gang_scheduler.inspection.explaining.sentences import Names
 from gang_scheduler.scheduler.explanation.findings import (
     Amount,
     ClassNodes,

@@ -1,4 +1,4 @@
-"""The lines of each part of an explanation."""
+"""The lines of each section about a waiting gang: its position, quota, room and preemption."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
+from gang_scheduler.inspection.explaining.document_fields import Document
+from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed, ordinal
 from gang_scheduler.inspection.explaining.history import Transition
-from gang_scheduler.inspection.explaining.parts import Document
-from gang_scheduler.inspection.explaining.sentences import between, duration, listed, ordinal
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.plan import PreemptionVerdict

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gang_scheduler.inspection.explaining import lines
-from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining import section_lines
+from gang_scheduler.inspection.explaining.section_lines import View
 from support.listed_clusters import Body, explained, gang, node
 
 NODES = [node("n-0"), node("n-1")]
@@ -19,7 +19,7 @@ def position(directory: Path, before: list[Body]) -> str:
     """Return POSITION of a gang that waits behind others."""
     asks = gang("asks", 3, created=of(30))
     found = explained(directory, [*NODES, *before, *asks], "team/asks")
-    (line,) = lines.position(found, View())
+    (line,) = section_lines.position(found, View())
     return line.text
 
 
