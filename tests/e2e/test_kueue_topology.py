@@ -96,7 +96,9 @@ def test_what_is_wrong_with_a_topology_is_told(kueue: Kueue, versions: list[str]
 
     kueue.topology(RACK, RACK, version=versions[-1])
 
-    words = f'spec.levels[1].nodeLabel must differ from those above, not "{RACK}"; '
+    words = (
+        f'spec.levels[1].nodeLabel must differ from the keys of the layers above (it is "{RACK}"); '
+    )
     assert words + "no tree is made of it" in until(kueue.notes)
 
 

@@ -27,6 +27,11 @@ LONGEST_FIELD: Final = 400
 LONGEST_PROBLEM: Final = 2000
 """A problem may name what other fields of the object say, or all effects of taints."""
 
+INSTEAD: Final = ", not {}"
+"""Shows the value after a problem that says which values are valid: `must be at least 1, not 0`."""
+IS: Final = " (it is {})"
+"""Shows the value after any other problem: `must be absent with Exists (it is "a")`."""
+
 # pydantic's error types in words that follow the name of a field.
 PROBLEMS: Final = {
     "missing": "is required",
@@ -48,14 +53,25 @@ PROBLEMS: Final = {
     "too_long": "must have at most {max_length} entries",
 }
 
+NOT_SHOWN: Final = ("missing", "string_too_short")
+"""For a missing field pydantic reports the object around it; an empty text shows nothing."""
+
 
 @dataclass(eq=False)
 class InvalidField(ValueError):  # noqa: N818 - named after the problem, like the reasons users see
-    """A field of a user's object that cannot be read, with its value and the fault."""
+    """A field of a user's object that cannot be read, with its value and the fault.
+
+    `value_as` is how the value is shown after the problem. A value of None is not shown.
+    """
 
     field: str
     value: object
     problem: str
+    value_as: str = INSTEAD
+
+    def at(self, field: str) -> "InvalidField":
+        """Return the same fault of another field, such as the field around this one."""
+        return InvalidField(field, self.value, self.problem, self.value_as)
 
     def __str__(self) -> str:
         """Return a sentence for a condition or an Event, of bounded length."""
@@ -66,14 +82,16 @@ class InvalidField(ValueError):  # noqa: N818 - named after the problem, like th
         # A character is written as at least one, so the end of a long text is never shown.
         value = self.value[: 2 * LONGEST_SHOWN_VALUE] if isinstance(self.value, str) else self.value
         shown = json.dumps(value, default=str, ensure_ascii=False)[: 2 * LONGEST_SHOWN_VALUE]
-        return f"{field} {problem}, not {shortened(printable(shown))}"
+        found = self.value_as.replace("{}", shortened(printable(shown)))
+        return f"{field} {problem}{found}"
 
 
 class InvalidFields(InvalidField):
     """Several unreadable fields of one object; the field and value are of the first one."""
 
     def __init__(self, faults: Sequence[InvalidField]) -> None:
-        super().__init__(faults[0].field, faults[0].value, faults[0].problem)
+        first = faults[0]
+        super().__init__(first.field, first.value, first.problem, first.value_as)
         self.faults = tuple(faults)
 
     def __str__(self) -> str:
@@ -177,9 +195,9 @@ def invalid_field(error: ErrorDetails) -> InvalidField:
     """Return an error of pydantic in our words."""
     words = PROBLEMS.get(error["type"], error["msg"])
     problem = words.format_map(error.get("ctx", {})) if error["type"] in PROBLEMS else words
-    # pydantic reports the object around a missing field as its value.
-    value = None if error["type"] == "missing" else error["input"]
-    return InvalidField(field=_path(error["loc"]), value=value, problem=problem)
+    value = None if error["type"] in NOT_SHOWN else error["input"]
+    value_as = IS if error["type"] == "string_too_long" else INSTEAD
+    return InvalidField(_path(error["loc"]), value, problem, value_as)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -500,7 +500,7 @@ NAME_RULES: Final = (
     },
     {
         "rule": "self.metadata.name == 'root' || !has(self.spec) || !has(self.spec.fairness)",
-        "message": "fairness must be absent of all but root",
+        "message": "fairness may be set only in the queue root",
     },
     {
         "rule": "self.metadata.name != 'root' || !has(self.spec) || !has(self.spec.parent)",

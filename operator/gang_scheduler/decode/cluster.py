@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import amounts, read, timestamp
 from gang_scheduler.model.nodes import Node, Taint
@@ -58,7 +58,7 @@ def _check(expression: NodeSelectorRequirement, where: str) -> None:
         raise InvalidField(f"{where}.operator", operator.value, problem)
     if (operator in WITH_VALUES) != bool(values):
         problem = "must not be empty" if operator in WITH_VALUES else "must be empty"
-        raise InvalidField(f"{where}.values", values, f"{problem} where the operator is {operator}")
+        raise InvalidField(f"{where}.values", values, f"{problem} with operator {operator}", IS)
 
 
 # PodDisruptionBudgets: the pods that each covers, and how many of them may be evicted.

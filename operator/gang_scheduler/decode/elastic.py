@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.api.parsing import IS, Faults, InvalidField
 from gang_scheduler.decode import fields as decode_fields
 from gang_scheduler.decode.fields import GREATEST_INTEGER, JsonField
 from gang_scheduler.model import records
@@ -73,7 +73,7 @@ def unsupported(present: Mapping[str, str], kind: str = "", why: str = "") -> In
     on = f"{', '.join(first)} or {last}"
     here = f" for {kind}{why}" if kind else " here"
     what = f"is not supported{here}, only in the annotations of a {on}: must be {BIND}"
-    return InvalidField(mode.path, REPLICAS, what)
+    return InvalidField(mode.path, REPLICAS, what, IS)
 
 
 def contradiction(
@@ -90,7 +90,7 @@ def contradiction(
     at_least = "at least " if elastic.role else ""
     if least == elastic.min_workers or (elastic.role and least > elastic.min_workers):
         return None
-    text = f"must be {at_least}minWorkers {elastic.min_workers} of {WHERE}"
+    text = f"must be {at_least}the minWorkers of {WHERE} ({elastic.min_workers})"
     return InvalidField(where, least, text)
 
 
@@ -103,7 +103,7 @@ def _role_contradicted(elastic: Elastic, roles: Sequence[Role]) -> InvalidField 
     if of_role == elastic.min_workers:
         return None
     same = f"must be {of_role}, the minimum of role {elastic.role}"
-    return InvalidField(f"{WHERE}.minWorkers", elastic.min_workers, same)
+    return InvalidField(f"{WHERE}.minWorkers", elastic.min_workers, same, IS)
 
 
 @records.by_short_texts(4096)
@@ -121,7 +121,7 @@ def _read(text: str) -> Elastic:
         by_replicas=mode == REPLICAS,
     )
     if found.max_workers < found.min_workers:
-        least = f"must be at least minWorkers {found.min_workers}"
+        least = f"must be at least minWorkers ({found.min_workers})"
         faults.add(InvalidField(fields["maxWorkers"].path, found.max_workers, least))
     found = faults.read(partial(_at_pace, found, fields["scalePolicy"]), found)
     faults.check()
@@ -217,7 +217,9 @@ def _roles(found: JsonField) -> tuple[Role, ...]:
     faults = Faults()
     for name in found.value:
         if not _LABEL_VALUE.fullmatch(name):
-            faults.add(InvalidField(found.path, name, "must name roles by values that labels have"))
+            faults.add(
+                InvalidField(found.path, name, "must be a name that a label can have as its value")
+            )
     roles = tuple(
         Role(name, faults.read(functools.partial(_minimum, name, value), 0))
         for name, value in found.value.items()

@@ -16,7 +16,7 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, JOBS, NAMESPACES, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
-from gang_scheduler.api.parsing import Faults, InvalidField, shortened, without_nulls
+from gang_scheduler.api.parsing import IS, Faults, InvalidField, shortened, without_nulls
 from gang_scheduler.model import resources, wording
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.topology_request import LayerRef
@@ -170,7 +170,7 @@ def amounts(quantities: Quantities, field: str) -> dict[str, int]:
         except ValueError as error:
             raise InvalidField(f"{field}.{name}", quantity, "must be a quantity") from error
         if result[name] < 0:
-            raise InvalidField(f"{field}.{name}", quantity, "must not be negative")
+            raise InvalidField(f"{field}.{name}", quantity, "must be at least 0")
     return result
 
 
@@ -311,7 +311,7 @@ class JsonField:
         if not isinstance(self.value, str):
             raise self.wrong("must be a string")
         if not self.value:
-            raise self.wrong("must not be empty")
+            raise InvalidField(self.path, None, "must not be empty")
         if len(self.value) > LONGEST_NAME:
             raise self.wrong(f"must have at most {LONGEST_NAME} characters")
         if not self.value.isprintable():
@@ -339,7 +339,7 @@ def read_json(path: str, text: str) -> JsonField:
         msgspec.json.decode(text)
         value = json.loads(text, object_pairs_hook=_each_once)
     except InvalidField as error:
-        raise InvalidField(path, error.value, error.problem) from error
+        raise error.at(path) from error
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise InvalidField(path, text, "must be JSON") from error
     return JsonField(path, value)
@@ -350,7 +350,7 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
-            raise InvalidField("", name, "must have every field once")
+            raise InvalidField("", name, "must not have a field twice", " (it has {} twice)")
         found[name] = value
     return found
 
@@ -408,7 +408,7 @@ def check_labels(
                 f"must have at most {LONGEST_LABEL} letters, digits, -, _ and ., and begin and end "
                 "with a letter or digit"
             )
-            raise InvalidField(f"{where}.labels.{key}", value, must)
+            raise InvalidField(f"{where}.labels.{key}", value, must, IS)
     for key in annotations:
         _check_key(f"{where}.annotations", key.lower())
 
@@ -428,13 +428,13 @@ def is_label(name: str) -> bool:
 def _check_label(where: str, name: str) -> None:
     if not is_label(name):
         must = f"must be a DNS-1123 label: a-z, 0-9 and -, at most {LONGEST_LABEL} characters"
-        raise InvalidField(where, name, must)
+        raise InvalidField(where, name, must, IS)
 
 
 def _check_subdomain(where: str, name: str, longest: int) -> None:
     if not _is(DNS_SUBDOMAIN, name, longest):
         must = f"must be a DNS-1123 subdomain: a-z, 0-9, - and ., at most {longest} characters"
-        raise InvalidField(where, name, must)
+        raise InvalidField(where, name, must, IS)
 
 
 def _is(pattern: re.Pattern[str], text: str, longest: int) -> bool:

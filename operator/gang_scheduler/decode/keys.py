@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import foreign_marks
 from gang_scheduler.model import likeness, records, refs
 from gang_scheduler.model.wording import field, label_field
@@ -193,7 +193,7 @@ def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[
     for where, values in ((label_field, labels), (field, present)):
         for key, text in values.items():
             if text.endswith(core.MARK) and key in _READ and (most := core.most_of(text)):
-                yield InvalidField(where(key), text, f"must have at most {most} characters")
+                yield InvalidField(where(key), text, f"must have at most {most} characters", IS)
 
 
 def has_odd_labels(present: Collection[str]) -> bool:

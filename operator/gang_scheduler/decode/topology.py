@@ -9,7 +9,7 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, KUEUE_TOPOLOGIES
-from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
+from gang_scheduler.api.parsing import IS, Faults, InvalidField, parse_spec
 from gang_scheduler.api.topology import DEFAULT_NAME, ClusterNetworkTopology
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import JsonField
@@ -246,7 +246,7 @@ def _keys(levels: Sequence[_Level]) -> Iterator[str]:
         if not key:
             raise InvalidField(where, None, "is required")
         if key in seen:
-            raise InvalidField(where, key, "must differ from those above")
+            raise InvalidField(where, key, "must differ from the keys of the layers above", IS)
         if key == HOSTNAME and i < len(levels) - 1:
             raise InvalidField(where, key, "must be the label of a layer above the nodes")
         seen.add(key)

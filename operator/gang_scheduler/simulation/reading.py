@@ -20,7 +20,7 @@ from gang_scheduler.api.kinds import (
     SCHED_PLUGINS_POD_GROUPS,
     STORAGE_CLASSES,
 )
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import cluster, fields
 from gang_scheduler.decode.cluster import Priorities
 from gang_scheduler.decode.fields import amounts
@@ -361,7 +361,10 @@ class Reading:
                 self.problems.append(
                     same.document.problem(
                         InvalidField(
-                            "metadata.name", same.key[3], f"must differ from that of {each.place}"
+                            "metadata.name",
+                            same.key[3],
+                            f"must differ from that of {each.place}",
+                            IS,
                         )
                     )
                 )
@@ -445,7 +448,7 @@ class Reading:
         if same_uid is not found:
             uid = found.body["metadata"]["uid"]
             other = f"must differ from that of {same_uid.document.place}"
-            raise InvalidField("metadata.uid", uid, other)
+            raise InvalidField("metadata.uid", uid, other, IS)
         self.objects[found.key] = found
         self.latest = max(self.latest, defaults.latest_time(found.body))
 

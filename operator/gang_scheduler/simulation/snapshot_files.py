@@ -16,7 +16,7 @@ from msgspec import field
 from pydantic import ValidationError
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.api.parsing import InvalidField, shortened
+from gang_scheduler.api.parsing import IS, InvalidField, shortened
 from gang_scheduler.decode import fields
 from gang_scheduler.decode import reader as decode_reader
 from gang_scheduler.decode.pods.membership import Membership
@@ -208,7 +208,7 @@ def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, 
         first = error.errors()[0]
         where = ".".join(map(str, ("profile", *first["loc"])))
         raise InvalidField(
-            where, first["input"], f"is wrong ({shortened(first['msg'])})"
+            where, first["input"], f"is wrong ({shortened(first['msg'])})", IS
         ) from error
     of = f" of {header.profile_of}" if header.profile_of else ""
     where = "recording, begun" if header.kind == form.KIND else "snapshot, taken"

@@ -19,7 +19,7 @@ from gang_scheduler.api.annotations import (
     REPLICATED_JOB_LABEL,
 )
 from gang_scheduler.api.kinds import JOB_SETS
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import group_of
 from gang_scheduler.decode.gang_annotations import GangOptions
@@ -354,7 +354,7 @@ def _check_first_pods(job_set: JobSet) -> None:
         if exclusive_topology.layer_of(said) and mode not in ("", INDEXED):
             field = f"spec.replicatedJobs[{i}].template.spec.completionMode"
             need = f"must be {INDEXED} with {annotations.EXCLUSIVE_TOPOLOGY}"
-            raise InvalidField(field, mode, f"{need}, as JobSet refuses pods without an index")
+            raise InvalidField(field, mode, f"{need}, as JobSet refuses pods without an index", IS)
 
 
 def train_job(source: Source) -> Iterator[Body]:

@@ -336,7 +336,7 @@ def _role(name: str, field: str, spec: object) -> Role:
     try:
         read = fields.read(spec, ReplicaSpec)
     except InvalidField as error:
-        raise InvalidField(f"{field}.{error.field}", error.value, error.problem) from error
+        raise error.at(f"{field}.{error.field}") from error
     controllers.check_template(
         read.template, f"{field}.template", given=bool(read.template.spec.containers)
     )

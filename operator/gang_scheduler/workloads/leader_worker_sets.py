@@ -378,9 +378,9 @@ def _check(source: Source, spec: _Spec) -> None:
 def _check_subgroups(size: int, policy: _SubGroups, where: str) -> None:
     field, number = f"{where}.subGroupSize", policy.sub_group_size
     if not 1 <= number <= size:
-        raise InvalidField(field, number, f"must be at least 1 and at most the size, {size}")
+        raise InvalidField(field, number, f"must be at least 1 and at most the size ({size})")
     if (size - 1) % number and (size % number or policy.type == WITHOUT_LEADER):
-        raise InvalidField(field, number, f"must divide the size, {size}, or the size less 1")
+        raise InvalidField(field, number, f"must divide the size ({size}) or the size less 1")
 
 
 def _number(annotations: Mapping[str, str], key: str) -> int:

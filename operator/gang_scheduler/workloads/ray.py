@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from msgspec import field
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField, without_nulls
+from gang_scheduler.api.parsing import IS, InvalidField, without_nulls
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.elastic import WHERE
 from gang_scheduler.decode.fields import LONGEST_LABEL
@@ -391,8 +391,8 @@ def _check(spec: _ClusterSpec) -> None:
     groups = [each.group_name for each in spec.worker_group_specs]
     for i, name in enumerate(groups):
         if name in groups[:i]:
-            must = "must differ from those of the groups before"
-            raise InvalidField(f"spec.workerGroupSpecs[{i}].groupName", name, must)
+            must = "must differ from the names of other groups"
+            raise InvalidField(f"spec.workerGroupSpecs[{i}].groupName", name, must, IS)
 
 
 def _check_template(template: PodTemplate, where: str) -> None:

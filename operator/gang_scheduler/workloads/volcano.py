@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import field
 
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields, keys
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
@@ -369,18 +369,18 @@ def _check(spec: _Spec, tasks: Mapping[str, _Task]) -> None:
     if len(tasks) < len(spec.tasks):
         names = [each.name for each in spec.tasks]
         twice = next(each for each in names if names.count(each) > 1)
-        raise InvalidField("spec.tasks[].name", twice, "must differ from task to task")
+        raise InvalidField("spec.tasks[].name", twice, "must differ from task to task", IS)
     for i, task in enumerate(spec.tasks):
         where = f"spec.tasks[{i}]"
         controllers.check_number(task.replicas, f"{where}.replicas")
         given = bool(task.template.spec.containers)
         controllers.check_template(task.template, f"{where}.template", given=given)
         if (task.min_available or 0) > task.replicas:
-            must = f"must be at most the replicas, {task.replicas}"
+            must = f"must be at most the replicas ({task.replicas})"
             raise InvalidField(f"{where}.minAvailable", task.min_available, must)
     most = sum(each.replicas for each in spec.tasks)
     if spec.min_available > most:
-        must = f"must be at most the replicas of all tasks, {most}"
+        must = f"must be at most the replicas of all tasks ({most})"
         raise InvalidField("spec.minAvailable", spec.min_available, must)
 
 

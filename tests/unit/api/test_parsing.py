@@ -81,11 +81,11 @@ def test_a_bad_pod_group_is_refused_in_a_sentence(spec: Any, sentence: str) -> N
         ([{}], "spec.networkTopologySpec[0].topologyLayer is required"),
         (
             [{"topologyLayer": ""}],
-            'spec.networkTopologySpec[0].topologyLayer must not be empty, not ""',
+            "spec.networkTopologySpec[0].topologyLayer must not be empty",
         ),
         (
             [{"topologyLayer": "A", "labelKey": ["x", ""]}],
-            'spec.networkTopologySpec[0].labelKey[1] must not be empty, not ""',
+            "spec.networkTopologySpec[0].labelKey[1] must not be empty",
         ),
         (
             [{"topologyLayer": "A", "labelKey": "x"}],

@@ -133,7 +133,7 @@ def test_pods_without_an_index_would_follow_none() -> None:
 
     assert str(caught.value) == (
         "spec.replicatedJobs[0].template.spec.completionMode must be Indexed with "
-        f'{LAYER}, as JobSet refuses pods without an index, not "NonIndexed"'
+        f'{LAYER}, as JobSet refuses pods without an index (it is "NonIndexed")'
     )
     assert {} == pods_made(stored(without_indexes({LAYER: "rack"})))
 

@@ -196,7 +196,7 @@ def checked_together(gang_spec: GangSpec, minimum: str) -> GangSpec:
         return replace(gang_spec, problem=invalid_spec(wrong))
     if total is not None and total < gang_spec.min_member:
         where = wording.field(annotations.GANG_TOTAL_NUMBER)
-        least = f"must be at least minMember {gang_spec.min_member}"
+        least = f"must be at least minMember ({gang_spec.min_member})"
         return replace(gang_spec, problem=invalid_spec(InvalidField(where, total, least)))
     return gang_spec
 

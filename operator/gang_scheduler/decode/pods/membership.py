@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
-from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.api.parsing import IS, Faults, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import JsonField, label_layer
 from gang_scheduler.model import records, refs
@@ -403,7 +403,7 @@ def _group(present: Mapping[str, str]) -> str:
 
 
 def _beside(present: Mapping[str, str], key: str, other: str) -> InvalidField:
-    return InvalidField(field(key), present[key], f"must be absent with {other}")
+    return InvalidField(field(key), present[key], f"must be absent with {other}", IS)
 
 
 def _without(key: str, other: str) -> InvalidField:

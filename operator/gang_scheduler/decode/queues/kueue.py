@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import cluster, fields
 from gang_scheduler.decode.queues import shared
 from gang_scheduler.decode.queues.shared import (
@@ -152,7 +152,9 @@ def _quotas(groups: Iterable[wire.ResourceGroup]) -> dict[FlavorResource, Quota]
             for k, each in enumerate(flavor.resources):
                 of = FlavorResource(flavor.name, each.name)
                 if of in found:
-                    raise InvalidField(f"{where}.resources[{k}].name", each.name, "is there twice")
+                    raise InvalidField(
+                        f"{where}.resources[{k}].name", each.name, "must be unique", IS
+                    )
                 found[of] = _quota(f"{where}.resources[{k}]", each)
     return found
 
@@ -163,7 +165,9 @@ def _check_flavor(where: str, group: wire.ResourceGroup, flavor: wire.FlavorQuot
     named = [each.name for each in flavor.resources]
     if sorted(named) != sorted(group.covered_resources):
         covered = ", ".join(group.covered_resources)
-        raise InvalidField(f"{where}.resources", named, f"must be those covered: {covered}")
+        raise InvalidField(
+            f"{where}.resources", named, f"must be the covered resources, {covered}", IS
+        )
 
 
 def _quota(where: str, source: wire.ResourceQuota) -> Quota:

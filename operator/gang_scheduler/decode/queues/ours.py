@@ -9,7 +9,7 @@ import msgspec
 
 from gang_scheduler.api import queue as api
 from gang_scheduler.api.kinds import QUEUES
-from gang_scheduler.api.parsing import InvalidField, parse_spec
+from gang_scheduler.api.parsing import IS, InvalidField, parse_spec
 from gang_scheduler.api.queue import (
     AdmissionControl,
     Backfill,
@@ -80,7 +80,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
     ref = QueueRef(QueueKind.QUEUE, metadata.name)
     if ref == NONE:
         must = "is reserved for gangs that name no queue"
-        raise InvalidField("metadata.name", metadata.name, must)
+        raise InvalidField("metadata.name", metadata.name, must, IS)
     found = Queue(
         ref=ref,
         uid=metadata.uid,
@@ -139,7 +139,7 @@ def _by_flavor(spec: QueueSpec) -> Iterator[tuple[str, str, QueueQuota]]:
     named: set[str] = set()
     for i, each in enumerate(spec.flavors or ()):
         if each.name in named:
-            raise InvalidField(f"spec.flavors[{i}].name", each.name, "is there twice")
+            raise InvalidField(f"spec.flavors[{i}].name", each.name, "must be unique", IS)
         named.add(each.name)
         yield each.name, f"spec.flavors[{i}].quota", each.quota
     if not spec.flavors and spec.quota is not None:
@@ -260,9 +260,9 @@ def _check_places(queue: Queue, spec: QueueSpec) -> None:
     if spec.flavors and spec.quota is not None:
         raise InvalidField("spec.quota", None, "must be absent where there are flavors")
     if queue.ref == ROOT and spec.parent:
-        raise InvalidField("spec.parent", spec.parent, "must be absent in the queue root")
+        raise InvalidField("spec.parent", spec.parent, "must be absent in the queue root", IS)
     if queue.ref != ROOT and spec.fairness:
-        raise InvalidField("spec.fairness", spec.fairness, "is allowed on root only")
+        raise InvalidField("spec.fairness", spec.fairness, "may be set only in the queue root", IS)
 
 
 def _check_order(where: str, quota: QueueQuota) -> None:

@@ -38,7 +38,7 @@ def amount(where: str, resource: str, quantity: Quantity) -> int:
     except ValueError as error:
         raise InvalidField(where, quantity, "must be a quantity") from error
     if found < 0:
-        raise InvalidField(where, quantity, "must not be negative")
+        raise InvalidField(where, quantity, "must be at least 0")
     return min(found, resources.MOST_QUOTA)
 
 
@@ -70,7 +70,7 @@ def choice(where: str, text: str, allowed: Iterable[E], default: E) -> E:
 def check_weight(where: str, found: Fraction) -> None:
     """Raise InvalidField for a weight below 0."""
     if found < 0:
-        raise InvalidField(where, float(found), "must not be negative")
+        raise InvalidField(where, float(found), "must be at least 0")
 
 
 def problem(error: InvalidField) -> Problem:

@@ -104,7 +104,9 @@ def _check(spec: wire.QueueSpec, quotas: Mapping[FlavorResource, Quota]) -> None
     for (_, resource), quota in quotas.items():
         if quota.limit is not None and quota.nominal > quota.limit:
             where, limit = f"spec.capability.{resource}", spec.capability[resource]
-            raise InvalidField(where, limit, "must not be less than what is deserved or guaranteed")
+            raise InvalidField(
+                where, limit, "must be at least the deserved and the guaranteed amount"
+            )
 
 
 def _notes(spec: wire.QueueSpec) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.api.parsing import IS, Faults, InvalidField
 from gang_scheduler.simulation.validation import pods, schemas
 
 # Faults in objects of built-in kinds that an API server refuses although the schema allows them.
@@ -72,7 +72,7 @@ def _of_indexes(spec: Body, where: str) -> Iterator[InvalidField]:
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if spec.get(field) is not None:
                 must = f"must be absent without completionMode {INDEXED}"
-                yield InvalidField(f"{where}.{field}", spec[field], must)
+                yield InvalidField(f"{where}.{field}", spec[field], must, IS)
         return
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         must = "is required with maxFailedIndexes"
@@ -100,7 +100,7 @@ def _of_failures(spec: Body, where: str) -> Iterator[InvalidField]:
         path = f"{where}.podFailurePolicy.rules[{number}]"
         if rule.get("action") == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
             must = "must not be FailIndex without backoffLimitPerIndex"
-            yield InvalidField(f"{path}.action", rule["action"], must)
+            yield InvalidField(f"{path}.action", None, must)
         # A rule without conditions has an empty list.
         wanted = {key: value for key, value in rule.items() if value != []}
         yield from pods.exactly_one(wanted, ("onExitCodes", "onPodConditions"), path)
@@ -113,9 +113,11 @@ def _of_exit_codes(asked: Body, containers: set[str], where: str) -> Iterator[In
     if not 0 < len(values) <= MOST_EXIT_CODES:
         yield InvalidField(f"{where}.values", values, f"must have 1 to {MOST_EXIT_CODES} entries")
     if [*values] != sorted(set(values)):
-        yield InvalidField(f"{where}.values", values, "must rise, each of them once")
+        yield InvalidField(
+            f"{where}.values", values, "must be in ascending order, without duplicates", IS
+        )
     if asked.get("operator") == "In" and 0 in values:
-        yield InvalidField(f"{where}.values", values, "must not have 0 with operator In")
+        yield InvalidField(f"{where}.values", values, "must not contain 0 with operator In", IS)
     if (name := asked.get("containerName")) and name not in containers:
         yield InvalidField(
             f"{where}.containerName", name, "must be one of the template's containers"
@@ -143,7 +145,7 @@ def _budget(body: Body) -> Iterator[InvalidField]:
     both = ("minAvailable", "maxUnavailable")
     if all(spec.get(each) is not None for each in both):
         yield InvalidField(
-            "spec.maxUnavailable", spec["maxUnavailable"], "must be absent with minAvailable"
+            "spec.maxUnavailable", spec["maxUnavailable"], "must be absent with minAvailable", IS
         )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.model.resources import (
     CPU,
@@ -51,11 +51,13 @@ def _of_amount(name: str, amount: str | float, where: str) -> Iterator[InvalidFi
     field = f"{where}[{name}]"
     if "/" not in name and name not in OF_CONTAINERS and not _is_huge_pages(name):
         meant = "cpu, memory, ephemeral-storage, hugepages-..., or example.com/name"
-        yield InvalidField(where, name, f"must have names of resources: {meant}")
+        yield InvalidField(where, name, f"must have names of resources such as {meant}")
         return
     milli = _milli(amount)
     if milli is not None and is_extended(name) and milli % MILLI:
-        yield InvalidField(field, amount, "must be a whole number: no part of one can be had")
+        yield InvalidField(
+            field, amount, "must be a whole number, as for every extended resource", IS
+        )
 
 
 def without_limit(given: Mapping[str, Any]) -> Iterator[str]:
@@ -78,9 +80,9 @@ def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Itera
     if requested is None or limit is None:
         return
     if exact and requested != limit:
-        yield InvalidField(field, amount, f"must equal the limit, {limits[name]}")
+        yield InvalidField(field, amount, f"must equal the limit ({limits[name]})")
     elif requested > limit:
-        yield InvalidField(field, amount, f"must be at most the limit, {limits[name]}")
+        yield InvalidField(field, amount, f"must be at most the limit ({limits[name]})")
 
 
 def is_extended(name: str) -> bool:
@@ -166,7 +168,7 @@ def twice(named: Iterable[tuple[str, Any]]) -> Iterator[InvalidField]:
     seen: dict[object, str] = {}
     for path, name in named:
         if seen.setdefault(name, path) != path:
-            yield InvalidField(path, name, f"must differ from {seen[name]}")
+            yield InvalidField(path, name, f"must differ from {seen[name]}", IS)
 
 
 def _of_mounts(spec: Spec, where: str) -> Iterator[InvalidField]:
@@ -190,7 +192,7 @@ def _of_tolerations(given: Iterable[Spec], where: str) -> Iterator[InvalidField]
         if not each.get("key") and operator != "Exists":
             yield InvalidField(f"{path}.operator", operator, "must be Exists without a key")
         if operator == "Exists" and each.get("value"):
-            yield InvalidField(f"{path}.value", each["value"], "must be absent with Exists")
+            yield InvalidField(f"{path}.value", each["value"], "must be absent with Exists", IS)
         if "tolerationSeconds" in each and each.get("effect") != "NoExecute":
             must = "must be NoExecute with tolerationSeconds"
             yield InvalidField(f"{path}.effect", each.get("effect", ""), must)

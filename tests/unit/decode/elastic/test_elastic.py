@@ -54,7 +54,7 @@ def test_cooldowns_are_durations(text: str, seconds: int) -> None:
         ({"minWorkers": None}, ".minWorkers is required"),
         ({"maxWorkers": None}, ".maxWorkers is required"),
         ({"minWorkers": True}, ".minWorkers must be a whole number, not true"),
-        ({"maxWorkers": 1}, ".maxWorkers must be at least minWorkers 2, not 1"),
+        ({"maxWorkers": 1}, ".maxWorkers must be at least minWorkers (2), not 1"),
         ({"workers": 3}, " must have no fields but minWorkers and maxWorkers and"),
         ({"mode": "bind"}, '.mode must be Bind or Replicas, not "bind"'),
         ({"role": 3}, ".role must be a string, not 3"),
@@ -109,9 +109,9 @@ def test_the_other_mode_is_supported_on_the_workloads_that_have_it_alone() -> No
     assert elastic.unsupported(asked, "Job") is None
     assert elastic.unsupported(present(), "TrainJob") is None
     only = "only in the annotations of a Job or StatefulSet: must be Bind"
-    text = f'{WHERE}.mode is not supported for TrainJob, {only}, not "Replicas"'
+    text = f'{WHERE}.mode is not supported for TrainJob, {only} (it is "Replicas")'
     assert text == str(elastic.unsupported(asked, "TrainJob"))
-    text = f'{WHERE}.mode is not supported here, {only}, not "Replicas"'
+    text = f'{WHERE}.mode is not supported here, {only} (it is "Replicas")'
     expected = Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod ns/a: {text}"))
     assert (Elastic(2, 8, by_replicas=True), expected) == elastic.of_member("ns/a", asked)
 
@@ -119,7 +119,7 @@ def test_the_other_mode_is_supported_on_the_workloads_that_have_it_alone() -> No
 def test_a_whole_gang_needs_as_many_as_its_workers_at_least_are() -> None:
     wrong = elastic.contradiction(Elastic(2, 8), (), 3, "spec.minMember")
 
-    assert f"spec.minMember must be minWorkers 2 of {WHERE}, not 3" == str(wrong)
+    assert f"spec.minMember must be the minWorkers of {WHERE} (2), not 3" == str(wrong)
     assert elastic.contradiction(Elastic(2, 8), (), 2, "spec.minMember") is None
     assert elastic.contradiction(None, (), 3, "spec.minMember") is None
 
@@ -129,7 +129,7 @@ def test_beside_its_workers_a_gang_may_need_members_of_other_roles() -> None:
 
     assert elastic.contradiction(workers, (), 3, "spec.minMember") is None
     wrong = elastic.contradiction(workers, (), 1, "spec.minMember")
-    assert f"spec.minMember must be at least minWorkers 2 of {WHERE}, not 1" == str(wrong)
+    assert f"spec.minMember must be at least the minWorkers of {WHERE} (2), not 1" == str(wrong)
 
 
 def test_the_role_of_the_workers_is_one_of_the_gang_with_the_same_minimum() -> None:
@@ -140,4 +140,4 @@ def test_the_role_of_the_workers_is_one_of_the_gang_with_the_same_minimum() -> N
     other = elastic.contradiction(workers, (master, Role("ps", 2)), 3, "spec.minMember")
     assert f'{WHERE}.role must be master or ps, not "worker"' == str(other)
     more = elastic.contradiction(workers, (master, Role("worker", 3)), 4, "spec.minMember")
-    assert f"{WHERE}.minWorkers must be 3, the minimum of role worker, not 2" == str(more)
+    assert f"{WHERE}.minWorkers must be 3, the minimum of role worker (it is 2)" == str(more)

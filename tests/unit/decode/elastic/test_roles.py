@@ -57,11 +57,11 @@ def test_roles_are_read_in_rank_order() -> None:
         ("[1]", f'{WHERE} must be an object such as {{"master": 1, "worker": 2}}, not [1]'),
         ("null", f"{WHERE} is required"),
         ("{}", f"{WHERE} must name 1 to 64 roles, not 0"),
-        ('{"a": 1, "a": 2}', f'{WHERE} must have every field once, not "a"'),
+        ('{"a": 1, "a": 2}', f'{WHERE} must not have a field twice (it has "a" twice)'),
         ('{"a": 0}', f'{WHERE} must have minima of 1 to 2147483647 in all, not {{"a": 0}}'),
         ('{"a": true}', f"{WHERE}.a must be a whole number, not true"),
-        ('{"a b": 1}', f'{WHERE} must name roles by values that labels have, not "a b"'),
-        ('{"": 1}', f'{WHERE} must name roles by values that labels have, not ""'),
+        ('{"a b": 1}', f'{WHERE} must be a name that a label can have as its value, not "a b"'),
+        ('{"": 1}', f'{WHERE} must be a name that a label can have as its value, not ""'),
         (
             '{"a": "1", "b": -1, "c": null}',
             (

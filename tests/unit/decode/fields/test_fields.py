@@ -63,7 +63,7 @@ def expression(operator: str, *values: Any, key: str = "zone") -> dict[str, Any]
         ),
         (
             pod_body(containers=[container(requests={"cpu": -1})]),
-            "spec.containers[0].resources.requests.cpu must not be negative, not -1",
+            "spec.containers[0].resources.requests.cpu must be at least 0, not -1",
         ),
         (pod_body(containers=[3]), "spec.containers[0] must be an object, not 3"),
         (

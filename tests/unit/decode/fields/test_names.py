@@ -27,27 +27,27 @@ def problems(text: str) -> list[str]:
     [
         (
             "kind: Pod, apiVersion: v1, metadata: {name: A_b}",
-            f'metadata.name {SUBDOMAIN}, not "A_b"',
+            f'metadata.name {SUBDOMAIN} (it is "A_b")',
         ),
         (
             "kind: Node, apiVersion: v1, metadata: {name: n.}",
-            f'metadata.name {SUBDOMAIN}, not "n."',
+            f'metadata.name {SUBDOMAIN} (it is "n.")',
         ),
         (
             "kind: Pod, apiVersion: v1, metadata: {name: a, namespace: a.b}",
-            f'metadata.namespace {LABEL}, not "a.b"',
+            f'metadata.namespace {LABEL} (it is "a.b")',
         ),
         (
             "kind: Namespace, apiVersion: v1, metadata: {name: a.b}",
-            f'metadata.name {LABEL}, not "a.b"',
+            f'metadata.name {LABEL} (it is "a.b")',
         ),
         (
             "kind: PodGroup, apiVersion: scheduling.x-k8s.io/v1alpha1, metadata: {name: a b}",
-            f'metadata.name {SUBDOMAIN}, not "a b"',
+            f'metadata.name {SUBDOMAIN} (it is "a b")',
         ),
         (
             f"{JOB}, metadata: {{name: {'a' * 64}}}, spec: {{template: {{}}}}",
-            f'metadata.name {SUBDOMAIN.replace("253", "63")}, not "{"a" * 64}"',
+            f'metadata.name {SUBDOMAIN.replace("253", "63")} (it is "{"a" * 64}")',
         ),
         (
             "kind: Pod, apiVersion: v1, metadata: {name: a, labels: {a b: c}}",
@@ -59,7 +59,7 @@ def problems(text: str) -> list[str]:
         ),
         (
             "kind: Pod, apiVersion: v1, metadata: {name: a, labels: {team: a/b}}",
-            f'metadata.labels.team {VALUES}, not "a/b"',
+            f'metadata.labels.team {VALUES} (it is "a/b")',
         ),
         (
             "kind: Pod, apiVersion: v1, metadata: {name: a, annotations: {/y: c}}",
@@ -70,7 +70,7 @@ def problems(text: str) -> list[str]:
                 f"{JOB}, metadata: {{name: a}}, "
                 "spec: {parallelism: 9, template: {metadata: {labels: {team: -}}}}"
             ),
-            f'spec.template.metadata.labels.team {VALUES}, not "-"',
+            f'spec.template.metadata.labels.team {VALUES} (it is "-")',
         ),
     ],
 )

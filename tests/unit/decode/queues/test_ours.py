@@ -173,14 +173,17 @@ def test_root_has_no_parent_and_says_the_fairness() -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"quota": {"soft": {"cpu": "-1"}}}, 'spec.quota.soft.cpu must not be negative, not "-1"'),
+        ({"quota": {"soft": {"cpu": "-1"}}}, 'spec.quota.soft.cpu must be at least 0, not "-1"'),
         ({"quota": {"hard": {"cpu": "few"}}}, "spec.quota.hard.cpu must be a quantity"),
         ({"quota": {"soft": {"cpu": 1.5}}}, "spec.quota.soft.cpu must be a quantity"),
         ({"flavors": [{"quota": {}}]}, "spec.flavors[0].name is required"),
-        ({"flavors": [{"name": "a"}, {"name": "a"}]}, "spec.flavors[1].name is there twice"),
+        (
+            {"flavors": [{"name": "a"}, {"name": "a"}]},
+            'spec.flavors[1].name must be unique (it is "a")',
+        ),
         (
             {"flavors": [{"name": "a", "quota": {"soft": {"cpu": -2}}}]},
-            "spec.flavors[0].quota.soft.cpu must not be negative, not -2",
+            "spec.flavors[0].quota.soft.cpu must be at least 0, not -2",
         ),
         ({"preemption": {"withinQueue": "Sometimes"}}, "or 'LowerOrNewerEqualPriority', not \"So"),
         ({"strategy": "FIFO"}, "spec.strategy must be one of 'BestEffortFIFO' or"),
@@ -207,14 +210,14 @@ def test_what_cannot_be_read_is_refused_by_field_and_value(
 
 
 def test_the_name_of_the_queue_for_all_others_is_reserved() -> None:
-    with pytest.raises(InvalidField, match=r'metadata.name is reserved .*, not "none"'):
+    with pytest.raises(InvalidField, match=r'metadata.name is reserved .* \(it is "none"\)'):
         read("none")
 
 
 @pytest.mark.parametrize(
     ("name", "spec", "words"),
     [
-        ("a", {"weight": -1}, "spec.weight must not be negative, not -1"),
+        ("a", {"weight": -1}, "spec.weight must be at least 0, not -1"),
         (
             "a",
             {"quota": {"soft": {"cpu": 4}, "guaranteed": {"cpu": "6"}}},
@@ -231,8 +234,8 @@ def test_the_name_of_the_queue_for_all_others_is_reserved() -> None:
             "spec.admissionControl.priorityRange.min must be at most max (1), not 10",
         ),
         ("a", {"quota": {}, "flavors": [{"name": "f"}]}, "spec.quota must be absent where"),
-        ("a", {"fairness": "DRS"}, 'spec.fairness is allowed on root only, not "DRS"'),
-        ("root", {"parent": "a"}, 'spec.parent must be absent in the queue root, not "a"'),
+        ("a", {"fairness": "DRS"}, 'spec.fairness may be set only in the queue root (it is "DRS")'),
+        ("root", {"parent": "a"}, 'spec.parent must be absent in the queue root (it is "a")'),
     ],
 )
 def test_what_makes_no_sense_is_the_problem_of_the_queue(

@@ -106,11 +106,11 @@ def test_what_has_no_effect_or_another_one_is_noted() -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"capability": {"cpu": "-1"}}, 'spec.capability.cpu must not be negative, not "-1"'),
+        ({"capability": {"cpu": "-1"}}, 'spec.capability.cpu must be at least 0, not "-1"'),
         ({"deserved": {"cpu": "x"}}, 'spec.deserved.cpu must be a quantity, not "x"'),
         (
             {"guarantee": {"resource": {"cpu": -1}}},
-            "spec.guarantee.resource.cpu must not be negative, not -1",
+            "spec.guarantee.resource.cpu must be at least 0, not -1",
         ),
         ({"dequeueStrategy": "lifo"}, "spec.dequeueStrategy must be one of fifo, traverse, not"),
         ({"weight": "1"}, 'spec.weight must be a whole number, not "1"'),

@@ -20,7 +20,7 @@ BLOCK_AND_RACK = (
     Layer("rack", "block", ("rack",)),
     Layer(NODE_LAYER, "rack"),
 )
-TWICE = 'spec.levels[1].nodeLabel must differ from those above, not "rack"; '
+TWICE = 'spec.levels[1].nodeLabel must differ from the keys of the layers above (it is "rack"); '
 KEPT = "the tree of the last valid spec stays in use"
 
 
@@ -69,7 +69,7 @@ def test_nodes_alone_are_a_tree() -> None:
         ({"levels": [{"nodeLabel": 7}]}, "spec.levels[0].nodeLabel must be a string, not 7"),
         (
             {"levels": [{"nodeLabel": "a"}, {"nodeLabel": "b"}, {"nodeLabel": "a"}]},
-            'spec.levels[2].nodeLabel must differ from those above, not "a"',
+            'spec.levels[2].nodeLabel must differ from the keys of the layers above (it is "a")',
         ),
         (
             {"levels": [{"nodeLabel": HOSTNAME}, {"nodeLabel": "a"}]},

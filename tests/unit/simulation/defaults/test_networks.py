@@ -92,8 +92,8 @@ def test_topologies_may_be_in_a_list() -> None:
         (
             kueue(levels="[{nodeLabel: a}, {nodeLabel: a}]"),
             (
-                "Topology default: spec.levels[1].nodeLabel must differ from those above, "
-                'not "a"; no tree is made of it'
+                "Topology default: spec.levels[1].nodeLabel must differ from the keys of "
+                'the layers above (it is "a"); no tree is made of it'
             ),
         ),
         (

@@ -128,7 +128,7 @@ def test_an_object_of_a_snapshot_is_not_in_a_manifest_beside_it(tmp_path: Path) 
         objects.load(documents.read([file, beside]), "ours")
 
     assert raised.value.lines == (
-        f'{beside}: line 1: metadata.name must differ from that of {file}: line 3, not "p"',
+        f'{beside}: line 1: metadata.name must differ from that of {file}: line 3 (it is "p")',
     )
 
 

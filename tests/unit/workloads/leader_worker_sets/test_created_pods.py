@@ -183,13 +183,13 @@ def test_pods_that_are_there_are_not_made_again() -> None:
             {"subGroupPolicy": {"subGroupSize": 4}},
             (
                 "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize must be at least 1 and at "
-                "most the size, 3, not 4"
+                "most the size (3), not 4"
             ),
         ),
         (
             {"size": 8, "subGroupPolicy": {"subGroupSize": 3}},
             (
-                "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize must divide the size, 8, or "
+                "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize must divide the size (8) or "
                 "the size less 1, not 3"
             ),
         ),

@@ -188,8 +188,8 @@ def test_what_has_ended_or_waits_makes_nothing(body: Body) -> None:
         (
             cluster(workerGroupSpecs=[*spec()["workerGroupSpecs"] * 2]),
             (
-                "spec.workerGroupSpecs[1].groupName must differ from those of the groups before, "
-                'not "g"'
+                "spec.workerGroupSpecs[1].groupName must differ from the names of other groups "
+                '(it is "g")'
             ),
         ),
         (

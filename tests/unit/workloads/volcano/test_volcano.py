@@ -136,15 +136,15 @@ def test_a_job_that_has_ended_makes_nothing() -> None:
         (job(), "spec.tasks is required"),
         (
             job(task("a", 1), task("a", 2)),
-            'spec.tasks[].name must differ from task to task, not "a"',
+            'spec.tasks[].name must differ from task to task (it is "a")',
         ),
         (
             job(task("a", 1, minAvailable=2)),
-            "spec.tasks[0].minAvailable must be at most the replicas, 1, not 2",
+            "spec.tasks[0].minAvailable must be at most the replicas (1), not 2",
         ),
         (
             job(task("a", 1), minAvailable=2),
-            "spec.minAvailable must be at most the replicas of all tasks, 1, not 2",
+            "spec.minAvailable must be at most the replicas of all tasks (1), not 2",
         ),
         (
             job({"name": "a", "replicas": 1}),

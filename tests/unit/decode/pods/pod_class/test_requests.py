@@ -233,7 +233,7 @@ def test_a_sidecar_is_resized_like_a_container() -> None:
     ("others", "field", "value", "problem"),
     [
         ({"overhead": {"cpu": "much"}}, "spec.overhead.cpu", "much", "must be a quantity"),
-        ({"overhead": {"memory": "-1"}}, "spec.overhead.memory", "-1", "must not be negative"),
+        ({"overhead": {"memory": "-1"}}, "spec.overhead.memory", "-1", "must be at least 0"),
         (
             {"resources": {"requests": {"cpu": "8EiB"}}},
             "spec.resources.requests.cpu",

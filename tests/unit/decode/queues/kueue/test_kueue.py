@@ -169,7 +169,7 @@ def test_a_field_without_effect_is_noted() -> None:
     [
         (
             {"resourceGroups": [group(nominalQuota="-1")]},
-            'flavors[0].resources[0].nominalQuota must not be negative, not "-1"',
+            'flavors[0].resources[0].nominalQuota must be at least 0, not "-1"',
         ),
         (
             {"resourceGroups": [group(nominalQuota=1, lendingLimit="x")]},
@@ -177,11 +177,11 @@ def test_a_field_without_effect_is_noted() -> None:
         ),
         (
             {"resourceGroups": [{**group(), "coveredResources": ["cpu", "memory"]}]},
-            "spec.resourceGroups[0].flavors[0].resources must be those covered: cpu, memory",
+            "spec.resourceGroups[0].flavors[0].resources must be the covered resources, cpu, ",
         ),
         (
             {"resourceGroups": [group(), group()]},
-            'spec.resourceGroups[1].flavors[0].resources[0].name is there twice, not "cpu"',
+            'spec.resourceGroups[1].flavors[0].resources[0].name must be unique (it is "cpu")',
         ),
         (
             {"resourceGroups": [{"flavors": [{}]}]},

@@ -30,7 +30,7 @@ def test_a_local_queue_names_a_cluster_queue() -> None:
     [
         ({"stopPolicy": "Off"}, "spec.stopPolicy must be one of None, Hold, HoldAndDrain"),
         ({"clusterQueue": 1}, "spec.clusterQueue must be a string, not 1"),
-        ({"fairSharing": {"weight": "-1"}}, "spec.fairSharing.weight must not be negative, not -1"),
+        ({"fairSharing": {"weight": "-1"}}, "spec.fairSharing.weight must be at least 0, not -1"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_field_and_value(
