@@ -1,9 +1,12 @@
 """The parts that depend on settings, built by the same code for `run` and for `simulate`."""
 
 from dataclasses import replace
+from typing import Any, Final
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.model.queues import Product
+from gang_scheduler.model.values import QuotaOf
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy
@@ -33,3 +36,16 @@ def membership(policy: Policy) -> Membership:
 def naming(policy: Policy) -> Naming:
     """Return the names that preemptors and victims have for each other."""
     return Naming(policy.rules.preemption.hide_foreign_names)
+
+
+_QUOTA_OF: Final = {Product.KUEUE: "kueue", Product.VOLCANO: "volcano"}
+"""The settings that say whether quota of a product is enforced."""
+
+
+def written_settings(policy: Policy, cache: Cache) -> dict[str, Any]:
+    """Return the settings as files have them; quota that another controller decides is ignored."""
+    found = policy.model_dump(mode="json", include=set(Policy.model_fields))
+    for product, setting in _QUOTA_OF.items():
+        if product not in cache.queues.enforced:
+            found[setting] = QuotaOf.IGNORE.value
+    return found

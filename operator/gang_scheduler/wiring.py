@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from gang_scheduler import policy
@@ -28,8 +29,13 @@ from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.queue_reports import QueueReports, UsageSweep
+from gang_scheduler.recording import recorder
+from gang_scheduler.recording.files import RotatedFiles
+from gang_scheduler.recording.objects import Objects
+from gang_scheduler.recording.recorder import Recorder
 from gang_scheduler.replica_scaler import ReplicaScaler
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
 from gang_scheduler.report.events import Backpressure, Events
@@ -260,15 +266,19 @@ def _counted(cache: Cache) -> Collection[str]:
     return notes.counted(cache.node_usage.table(), cache.queues.requests)
 
 
-def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
+def status_writers(
+    shared: Shared, reports: Reports, recording: Recorder | None = None
+) -> Iterator[Runs]:
     """Yield all parts that write, except those for bindings."""
+    if recording is not None:
+        yield recording
     victim_seconds = shared.settings.rules.preemption.victim_timeout_seconds
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
     yield StuckMembers(
         *(shared.api, shared.cache, shared.settings.force_delete_stuck_pods_seconds),
         writes=shared.writes,
     )
-    yield _status_writer(shared, reports)
+    yield _status_writer(shared, reports, recording)
     yield reports.measures
     yield CheckpointAnnouncer(shared.cache, reports.gang_events)
     yield LatestCheckpoints(shared.api, shared.cache, writes=shared.writes)
@@ -304,8 +314,27 @@ def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Run
         )
 
 
-def _status_writer(shared: Shared, reports: Reports) -> StatusWriter:
+def build_recorder(shared: Shared, objects: Objects) -> Recorder:
+    """Return the part that records what becomes of gangs and nodes."""
     settings = shared.settings
+    files = RotatedFiles(
+        Path(settings.record_to), settings.record_megabytes * 10**6, settings.record_files
+    )
+    profile_of = f"{settings.lease_namespace}/{settings.lease_name}"
+    begins = functools.partial(
+        recorder.header_of, shared.cache, settings, profile_of=profile_of.removeprefix("/")
+    )
+    return Recorder(shared.cache, objects, files, begins=begins)
+
+
+def _status_writer(shared: Shared, reports: Reports, recording: Recorder | None) -> StatusWriter:
+    settings = shared.settings
+
+    def followed(keys: Collection[GangKey]) -> None:
+        reports.measures.gangs.changed(keys)
+        if recording is not None:
+            recording.changed(keys)
+
     return StatusWriter(
         *(shared.api, shared.cache),
         interval_seconds=settings.status_interval_milliseconds / 1000,
@@ -316,7 +345,7 @@ def _status_writer(shared: Shared, reports: Reports) -> StatusWriter:
         missing_members=MissingMembers(shared.cache, reports.events),
         degraded=DegradedEvents(shared.cache, reports.events),
         pod_events=reports.pod_events,
-        follow=reports.measures.gangs.changed,
+        follow=followed,
         places=reports.queue_places,
         evictions=eviction_texts(shared),
     )
@@ -380,8 +409,10 @@ def build(
     suspender = build_suspender(shared)
     evictor = build_evictor(shared, suspender)
     reports = build_reports(shared, binder)
-    left_out = LeftOutObjects()
-    event_handlers = _event_handlers(shared, left_out)
+    objects = Objects() if settings.record_to else None
+    left_out = LeftOutObjects(objects.left_out) if objects is not None else LeftOutObjects()
+    recording = build_recorder(shared, objects) if objects is not None else None
+    event_handlers = _event_handlers(shared, left_out, objects)
     source = _source(shared, open_connection, event_handlers, after_start)
     outcomes = outcome_handler(shared, reports)
     queue_writer = build_queue_writer(shared)
@@ -406,7 +437,7 @@ def build(
             *(outcomes, binder, evictor, quota_controllers, provisioner),
             *(admitter, suspender),
             Drainer(shared.cache, evictor, writes=shared.writes),
-            *status_writers(shared, reports),
+            *status_writers(shared, reports, recording),
             *((degraded_evictions(shared, evictor),) if evicts else ()),
             *own_events(shared, reports, source),
             *queue_writers(shared, reports, queue_writer),
@@ -414,11 +445,14 @@ def build(
     )
 
 
-def _event_handlers(shared: Shared, left_out: LeftOutObjects) -> EventHandlers:
-    """Return the handlers that take objects of all kinds into the cache."""
+def _event_handlers(
+    shared: Shared, left_out: LeftOutObjects, recorded: Objects | None
+) -> EventHandlers:
+    """Return the handlers that take objects of all kinds into the cache, and note them."""
     sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
     grace = shared.settings.queue_deletion_grace_seconds
-    return EventHandlers(with_grace(sinks, grace), left_out)
+    found = with_grace(sinks, grace)
+    return EventHandlers(recorded.noting(found) if recorded is not None else found, left_out)
 
 
 def _source(

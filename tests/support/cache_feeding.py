@@ -1,20 +1,25 @@
 """Puts objects into a cache through the table of kinds, and tells what is in it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.recording.objects import ReaderAndSink
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.stores import GangStore
 
 
-def event_handlers(cache: Cache, left_out: LeftOutObjects | None = None) -> EventHandlers:
+def event_handlers(
+    cache: Cache,
+    left_out: LeftOutObjects | None = None,
+    noting: Callable[[Iterable[ReaderAndSink]], list[ReaderAndSink]] = list,
+) -> EventHandlers:
     """Return handlers that end in a cache."""
-    return EventHandlers(kinds.sinks(cache), left_out or LeftOutObjects())
+    return EventHandlers(noting(kinds.sinks(cache)), left_out or LeftOutObjects())
 
 
 def gvr_of(body: Mapping[str, Any]) -> GVR:

@@ -688,3 +688,49 @@ def test_an_update_that_could_never_go_on_is_refused() -> None:
     values = ("rollingUpdate.maxSurge=0", "rollingUpdate.maxUnavailable=0")
 
     assert "no pod could ever be replaced" in refusal(*values)
+
+
+CLAIM = "recording.volume.persistentVolumeClaim.claimName=recordings"
+
+
+def test_nothing_is_recorded_by_default() -> None:
+    spec, _ = pod_specs()
+
+    assert ["tmp"] == [each["name"] for each in spec["volumes"]]
+    assert "fsGroup" not in spec["securityContext"]
+    assert "PGS_RECORD_TO" not in {each["name"] for each in spec["containers"][0]["env"]}
+
+
+def test_the_scheduler_records_to_a_volume_that_is_named() -> None:
+    spec, _ = pod_specs(CLAIM, "recording.subPath=gangs", "settings.recordFiles=3")
+    (container,) = spec["containers"]
+    env = {each["name"]: each.get("value") for each in container["env"]}
+
+    assert {"name": "recording", "persistentVolumeClaim": {"claimName": "recordings"}} in (
+        spec["volumes"]
+    )
+    mount = {"name": "recording", "mountPath": "/recordings", "subPath": "gangs"}
+    assert mount in container["volumeMounts"]
+    assert ("/recordings", "3") == (env["PGS_RECORD_TO"], env["PGS_RECORD_FILES"])
+    assert 65532 == spec["securityContext"]["fsGroup"]
+
+
+def test_a_directory_of_ones_own_is_where_the_volume_is_mounted() -> None:
+    spec, _ = pod_specs(CLAIM, "settings.recordTo=/week", "podSecurityContext.fsGroup=7")
+    (container,) = spec["containers"]
+
+    given = [each["value"] for each in container["env"] if each["name"] == "PGS_RECORD_TO"]
+    assert ["/week"] == given
+    assert {"name": "recording", "mountPath": "/week"} in container["volumeMounts"]
+    assert 7 == spec["securityContext"]["fsGroup"]
+
+
+def test_where_users_are_given_by_the_namespace_no_group_is_set() -> None:
+    spec, _ = pod_specs(CLAIM, "podSecurityContext.runAsGroup=null")
+
+    assert "fsGroup" not in spec["securityContext"]
+
+
+def test_recording_needs_a_volume() -> None:
+    assert "settings.recordTo=/week needs recording.volume" in refusal("settings.recordTo=/week")
+    assert "/recording/subPath" in refusal(CLAIM, "recording.subPath=../other")

@@ -197,6 +197,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- fail "rollingUpdate.maxSurge and rollingUpdate.maxUnavailable are both 0: no pod could ever be replaced" }}
 {{- end }}
 {{- end }}
+{{- if and $settings.recordTo (not .Values.recording.volume) (not (hasPrefix "/tmp/" $settings.recordTo)) }}
+{{- fail (printf "settings.recordTo=%s needs recording.volume: the root of the container cannot be written to" $settings.recordTo) }}
+{{- end }}
 {{- with .Values.metrics }}
 {{- if and .serviceMonitor.enabled (not .service.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.service.enabled" }}
@@ -208,6 +211,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- fail "alerts.enabled needs metrics.service.enabled or metrics.podMonitor.enabled" }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* Where the volume for recordings is mounted. */}}
+{{- define "py-gang-scheduler.recordTo" -}}
+{{- default "/recordings" (default dict .Values.settings).recordTo }}
 {{- end }}
 
 {{/* What the restricted level of Pod security wants of a pod, and of a container. */}}
@@ -230,6 +238,10 @@ capabilities:
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
+{{- if and .Values.recording.volume (not (default dict .Values.settings).recordTo) }}
+- name: PGS_RECORD_TO
+  value: {{ include "py-gang-scheduler.recordTo" . }}
+{{- end }}
 {{- include "py-gang-scheduler.settings" . }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}

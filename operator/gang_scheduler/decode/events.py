@@ -40,13 +40,18 @@ class LeftOut(NamedTuple):
 
 
 class LeftOutObjects:
-    """A queue, oldest first. It has no limit: no event waits for its reader."""
+    """A queue, oldest first. It has no limit: no event waits for its reader.
 
-    def __init__(self) -> None:
+    `follow` gets each object at once.
+    """
+
+    def __init__(self, follow: Callable[[LeftOut], None] = lambda _: None) -> None:
         self._queue: asyncio.Queue[LeftOut] = asyncio.Queue()
+        self._follow = follow
 
     def put(self, left_out: LeftOut) -> None:
         """Add an object."""
+        self._follow(left_out)
         self._queue.put_nowait(left_out)
 
     async def next(self) -> LeftOut:

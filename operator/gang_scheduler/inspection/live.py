@@ -25,6 +25,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import waits
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.queues import Product
+from gang_scheduler.recording.objects import Objects
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.values import KUEUE_NAMESPACE, VOLCANO_NAMESPACE
 from gang_scheduler.state import kinds
@@ -270,11 +271,15 @@ def _is_of_all(gvr: GVR) -> bool:
     return not kinds.of(gvr).reader.namespaced
 
 
-def empty(of: Policy) -> tuple[Cache, LeftOutObjects, EventHandlers]:
-    """Return an empty cache, and the handlers that fill it."""
-    cache, left_out = policy.cache(of, Changes()), LeftOutObjects()
+def empty(
+    of: Policy, recorded: Objects | None = None
+) -> tuple[Cache, LeftOutObjects, EventHandlers]:
+    """Return an empty cache, and the handlers that fill it; these note what is recorded."""
+    cache = policy.cache(of, Changes())
+    left_out = LeftOutObjects(recorded.left_out) if recorded else LeftOutObjects()
     cache.gang_queue.expect_nothing()
-    return cache, left_out, EventHandlers(kinds.sinks(cache, policy.membership(of)), left_out)
+    sinks = kinds.sinks(cache, policy.membership(of))
+    return cache, left_out, EventHandlers(recorded.noting(sinks) if recorded else sinks, left_out)
 
 
 def told_of(left_out: LeftOutObjects) -> list[str]:

@@ -12,14 +12,12 @@ from typing import Final
 import anyio
 import msgspec
 
-from gang_scheduler import __version__
 from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.inspection import live
-from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.inspection.snapshots import pseudonyms, taking
+from gang_scheduler.inspection.snapshots import pseudonyms
 from gang_scheduler.inspection.snapshots.pseudonyms import GrowingPseudonyms, Rename
-from gang_scheduler.recording import form
+from gang_scheduler.recording import form, recorder
 from gang_scheduler.recording.form import Gang, Header, Line
 from gang_scheduler.recording.gangs import Gangs
 from gang_scheduler.recording.objects import Objects
@@ -61,9 +59,10 @@ class Recording:
         """
         await _must_be_allowed(server)
         operator = await live.read_profiles(server)
-        cache, left_out, event_handlers = live.empty(operator.policy)
-        objects, gangs = Objects(event_handlers), Gangs(cache)
-        reflector = Reflector(server.connection, objects)
+        objects = Objects()
+        cache, left_out, event_handlers = live.empty(operator.policy, objects)
+        gangs = Gangs(cache)
+        reflector = Reflector(server.connection, event_handlers)
         async with anyio.create_task_group() as group:
             group.start_soon(reflector.run)
             await reflector.complete()
@@ -72,15 +71,10 @@ class Recording:
             for note in (*operator.notes, *notes, *live.told_of(left_out)):
                 self._tell(note)
             now = int(time.time())
-            cluster = Cluster(cache, operator.policy, now, Source.LIVE, operator.settings_of)
-            header = Header(
-                kind=form.KIND,
-                api_version=form.API_VERSION,
-                version=__version__,
-                begun_at=datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                anonymized=self._names is not None,
-                profile=taking.profile_of(cluster),
+            header = recorder.header_of(
+                *(cache, operator.policy, now),
                 profile_of=operator.settings_of,
+                anonymized=self._names is not None,
             )
             cache.snapshot_to_place(now)
             first = [*objects.lines(now), *gangs.lines(cache.gang_queue.infos.keys(), now)]

@@ -1,11 +1,16 @@
-"""The file of a recording: it has whole lines, however the recorder ends."""
+"""The files of a recording: they have whole lines, however the recorder ends."""
 
+import contextlib
+import errno
 import os
+import re
 import zlib
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
+from gang_scheduler.recording import form
 from gang_scheduler.recording.form import PACKED
 
 LEVEL: Final = 6
@@ -47,6 +52,13 @@ class RecordingFile:
             text = self._packing.compress(text) + self._packing.flush(zlib.Z_SYNC_FLUSH)
         self._append(text)
 
+    def check(self) -> None:
+        """Raise OSError if there is another file, or none, by this name."""
+        if self._descriptor < 0 or not os.path.samestat(
+            os.fstat(self._descriptor), self.path.stat()
+        ):
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+
     def close(self) -> None:
         """Write the end. Raises OSError; the file is closed in any case."""
         if self._descriptor < 0:
@@ -73,3 +85,115 @@ class RecordingFile:
                 self._descriptor = -1
             raise
         self.size += len(text)
+
+
+# A recorder that goes on for ever writes files of a bounded size, and keeps a bounded number.
+
+NAMED: Final = re.compile(r"recording-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-\d\.jsonl\.gz")
+"""The names of the files. In the order of names they are in the order of time."""
+_MOST_AT_ONCE: Final = 10
+"""Files that begin in the same second."""
+
+
+def in_directory(directory: Path) -> list[Path]:
+    """Return the files of a directory, the oldest first. Raises OSError."""
+    return sorted(each for each in directory.iterdir() if NAMED.fullmatch(each.name))
+
+
+def content_of(directory: Path) -> bytes:
+    """Return the recordings in a directory as one. Raises OSError, and ValueError for a broken one.
+
+    Half a line at the end of a file is left out: its recorder is at work, or was killed. So is a
+    file that is deleted meanwhile.
+    """
+    found = in_directory(directory)
+    if not found:
+        raise ValueError("has no file of a recording, such as recording-TIME-0.jsonl.gz")
+    parts = list[bytes]()
+    for path in found:
+        with contextlib.suppress(FileNotFoundError):
+            raw = path.read_bytes()
+            try:
+                content = form.inflated(raw)
+            except ValueError as error:
+                raise ValueError(f"{path.name} {error}") from error
+            parts.append(content[: content.rfind(b"\n") + 1])
+    return b"".join(parts)
+
+
+class RotatedFiles:
+    """Files in a directory, each of which is a recording of its own.
+
+    Once a file has `most_bytes`, the next one is due. At most `most_files` are kept: the oldest are
+    deleted. A file whose beginning alone is as large may have twice the size of that.
+    """
+
+    def __init__(self, directory: Path, most_bytes: int, most_files: int) -> None:
+        self.directory = directory
+        self._most_bytes = most_bytes
+        self._most_files = most_files
+        self._file: RecordingFile | None = None
+        self._first = 0
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is written to; None: none is open."""
+        return self._file.path if self._file is not None else None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next file is due."""
+        file = self._file
+        return file is not None and file.size >= max(self._most_bytes, 2 * self._first)
+
+    def begin(self, lines: Iterable[bytes], now: int) -> int:
+        """Begin another file with these lines, and return its size. Raises OSError.
+
+        If the lines cannot be written, there is no such file.
+        """
+        self.close()
+        for old in in_directory(self.directory)[: 1 - self._most_files or None]:
+            old.unlink(missing_ok=True)
+        file = self._created(now)
+        try:
+            file.write(lines)
+        except OSError:
+            with contextlib.suppress(OSError):
+                file.close()
+            with contextlib.suppress(OSError):
+                file.path.unlink()
+            raise
+        self._file, self._first = file, file.size
+        return file.size
+
+    def write(self, lines: Iterable[bytes]) -> int:
+        """Write lines, and return how many bytes they took. Raises OSError; then no file is open.
+
+        A file that was deleted, or whose directory is another one, is not written to.
+        """
+        file = self._file
+        if file is None:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+        before = file.size
+        try:
+            file.check()
+            file.write(lines)
+        except OSError:
+            self.close()
+            raise
+        return file.size - before
+
+    def close(self) -> None:
+        """Write the end of the file, if that is possible."""
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()
+
+    def _created(self, now: int) -> RecordingFile:
+        begun = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
+        for number in range(_MOST_AT_ONCE):
+            path = self.directory / f"recording-{begun}-{number}.jsonl{PACKED}"
+            with contextlib.suppress(FileExistsError):
+                return RecordingFile(path)
+        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))

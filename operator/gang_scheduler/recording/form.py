@@ -157,11 +157,15 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """A gang, and how it ended at a time; None for one that was still there."""
+    """A gang, and how it ended at a time; None for one that was still there.
+
+    `is_lost`: a recorder that began later has not found it, and its end is in no recording.
+    """
 
     gang: Gang
     end: End | None = None
     ended_at: int = 0
+    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +201,14 @@ def unpacked_so_far(raw: bytes) -> bytes:
 
     Raises ValueError for another file, and for a broken one.
     """
+    content = inflated(raw)
+    if not is_recording(content):
+        raise ValueError("is no whole gzip file: it ends too soon")
+    return content
+
+
+def inflated(raw: bytes) -> bytes:
+    """Return what is there of a file that is compressed. Raises ValueError for a broken one."""
     parts, size, rest = list[bytes](), 0, raw
     try:
         while rest.strip(b"\0"):
@@ -208,10 +220,7 @@ def unpacked_so_far(raw: bytes) -> bytes:
             rest = unpacking.unused_data
     except zlib.error as error:
         raise ValueError(f"is no whole gzip file: {error}") from error
-    content = b"".join(parts)
-    if not is_recording(content):
-        raise ValueError("is no whole gzip file: it ends too soon")
-    return content
+    return b"".join(parts)
 
 
 def read(content: bytes) -> Recorded:
@@ -249,6 +258,8 @@ class _Reading:
     _listed: set[str] = field(default_factory=set)
     _gangs: dict[Key, Lived] = field(default_factory=dict)
     _by_id: dict[int, Key] = field(default_factory=dict)
+    _seen: set[Key] = field(default_factory=set)
+    """The gangs that the present recorder has found."""
 
     def take(self, text: bytes) -> None:
         """Take in a line. Raises DecodeError and InvalidField."""
@@ -277,10 +288,14 @@ class _Reading:
         return Recorded(
             self.header,
             tuple(self._objects.values()),
-            tuple(self._gangs.values()),
+            tuple(self._found_gang(key, each) for key, each in self._gangs.items()),
             tuple(sorted(self._changes, key=lambda each: (each.at, each.name))),
             self.is_cut,
         )
+
+    def _found_gang(self, key: Key, lived: Lived) -> Lived:
+        is_lost = lived.end is None and key not in self._seen
+        return replace(lived, is_lost=True) if is_lost else lived
 
     def _begin(self, header: Header) -> None:
         if header.kind != KIND:
@@ -294,6 +309,7 @@ class _Reading:
             self._leave_unlisted()
         self._begun_at, self._listed = begun_at, set()
         self._by_id.clear()
+        self._seen.clear()
 
     def _leave_unlisted(self) -> None:
         """Note that nodes were gone when a recorder began that has not listed them."""
@@ -332,6 +348,7 @@ class _Reading:
                 break
             number += 1
         self._by_id[gang.id] = key
+        self._seen.add(key)
         self._gangs.setdefault(key, Lived(gang))
 
     def _take_end(self, at: int, end: End) -> None:

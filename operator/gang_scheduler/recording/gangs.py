@@ -62,7 +62,7 @@ class Gangs:
 
     def start_over(self) -> None:
         """Forget what is recorded: what is there is recorded again, in another file."""
-        self._earlier, self._known = self._known, {}
+        self._earlier, self._known = {**self._earlier, **self._known}, {}
         self._number = 0
 
     def lines(self, keys: Collection[GangKey], now: int) -> Iterator[Line]:
@@ -77,9 +77,14 @@ class Gangs:
                 came.append((self._submitted(info, now), key, info))
         # In the order of their age, so that equal ages keep an order, too.
         for submit, key, info in sorted(came, key=lambda each: each[:2]):
+            if infos.get(key) is not info or not self._is_to_come(info):
+                continue  # It has changed since, where lines are made a few at a time.
             yield Line(at=now, gang=self._begin(key, info, submit))
             self._note(self._known[key], info, now)
-        self._earlier.clear()
+        if self._earlier:
+            # Those that are not complete for the moment are recorded again once they are.
+            still = self._earlier.keys() & infos.keys() - self._known.keys()
+            self._earlier = {key: self._earlier[key] for key in still}
 
     # Gangs that are recorded.
 

@@ -4,38 +4,48 @@ They are noted on their way into a cache, with the fields that a snapshot has of
 changes without any meaning: uids and versions.
 """
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
-from msgspec.json import Decoder
 
-from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.events import EventHandlers, KindHandler
-from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.decode.events import LeftOut, Sink
+from gang_scheduler.decode.reader import Direct, Object, Reader
 from gang_scheduler.recording import whitelist
 from gang_scheduler.recording.form import KEPT, NODE, Line, Name, as_up, state_of
 from gang_scheduler.state import kinds
 
 Body = dict[str, Any]
+ReaderAndSink = tuple[Reader[Any], Sink[Any]]
+_GVRS = {each.reader.kind: each.reader.gvr for each in kinds.KINDS if each.reader.kind in KEPT}
 _METADATA = ("name", "namespace", "labels", "annotations", "creationTimestamp")
 
 
 class Objects:
-    """The handlers of all kinds, which note the objects that are recorded; and the lines of these.
+    """Notes the objects that are recorded, on their way into a cache; and makes their lines.
 
-    Each state is noted before the cache has it: one that cannot be read is recorded, too.
+    Those that cannot be read come by `left_out`.
     """
 
-    def __init__(self, event_handlers: EventHandlers) -> None:
-        self.versions = event_handlers.versions
-        self.all = tuple(
-            _Noting(each, self) if _kind(each.versions[0]) in KEPT else each
-            for each in event_handlers.all
-        )
+    def __init__(self) -> None:
         self._now: dict[str, Body] = {}
         self._written: dict[str, Body] = {}
         self._changed: set[str] = set()
+
+    def noting(self, all_kinds: Iterable[ReaderAndSink]) -> list[ReaderAndSink]:
+        """Return the readers and sinks of all kinds; those of recorded kinds note what passes."""
+        return [
+            _Noting(reader, sink, self).pair if reader.kind in KEPT else (reader, sink)
+            for reader, sink in all_kinds
+        ]
+
+    def left_out(self, each: LeftOut) -> None:
+        """Note an object that is left out of the cache."""
+        if each.kind in KEPT:
+            body = whitelist.of_body(_GVRS[each.kind], each.kind, each.obj)
+            self.note(str((each.obj.get("metadata") or {}).get("uid", "")), body)
 
     def note(self, uid: str, body: Body | None) -> None:
         """Take in the state of an object; None: it is gone."""
@@ -64,44 +74,59 @@ class Objects:
                 yield Line(at=now, object=after)
 
 
-class _Noting:
-    """Notes the objects of one kind, and passes them on."""
+class _Noting(Sink[Any]):
+    """Notes the objects of one kind. A state that is older than the known one is not noted.
 
-    def __init__(self, handler: KindHandler[Any], objects: Objects) -> None:
-        self.name = handler.name
-        self.versions = handler.versions
-        self._kind = _kind(handler.versions[0])
-        self._handler = handler
+    An object that is passed on was read just before: handlers await nothing between the two.
+    """
+
+    def __init__(self, reader: Reader[Any], sink: Sink[Any], objects: Objects) -> None:
+        self._reader = reader
+        self._sink = sink
         self._objects = objects
+        self._read: tuple[str, Body] | None = None
 
     @property
-    def decoder(self) -> Decoder[Any] | None:
-        """The decoder of an object."""
-        return self._handler.decoder
+    def pair(self) -> ReaderAndSink:
+        """The reader and the sink of the kind."""
+        known = self._reader.direct
+        direct = known and Direct(known.decoder, functools.partial(self._read_decoded, known.read))
+        return replace(self._reader, read=self._read_object, direct=direct), self
 
-    def take(self, event: Object) -> None:
-        """Take in an event, and note the object."""
-        self._handler.take(event)
-        body = event["object"]
-        uid = str((body.get("metadata") or {}).get("uid", ""))
-        if event["type"] == "DELETED":
-            self._objects.note(uid, None)
-        else:
-            gvr = kinds.of(self.versions[0]).reader.gvr
-            self._objects.note(uid, whitelist.of_body(gvr, self._kind, body))
+    def upsert(self, noun: Any, /) -> None:  # noqa: ANN401 - of any kind.
+        """Pass an object on, and note it."""
+        if self._read is not None:
+            self._objects.note(*self._read)
+        self._read = None
+        self._sink.upsert(noun)
 
-    def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event without a detour. Raises InvalidField, having done nothing."""
-        self._handler.take_decoded(change, source)
-        if change == "DELETED":
-            self._objects.note(source.metadata.uid, None)
-        else:
-            text = whitelist.of_struct(self.versions[0], self._kind, source)
-            self._objects.note(source.metadata.uid, msgspec.json.decode(text))
+    def delete(self, uid: str, /) -> None:
+        """Pass a deletion on, and note it."""
+        self._objects.note(uid, None)
+        self._sink.delete(uid)
 
+    def uids(self) -> Collection[str]:
+        """Return the uids of all known objects."""
+        return self._sink.uids()
 
-def _kind(gvr: GVR) -> str:
-    return kinds.of(gvr).reader.kind
+    def known(self, uid: str, /) -> Any:  # noqa: ANN401 - of any kind.
+        """Return the known state of an object."""
+        return self._sink.known(uid)
+
+    def _read_object(self, obj: Object) -> Any:  # noqa: ANN401 - of any kind.
+        reader = self._reader
+        uid = str((obj.get("metadata") or {}).get("uid", ""))
+        body = whitelist.of_body(reader.gvr, reader.kind, obj)
+        self._read = None
+        noun = reader.read(obj)
+        self._read = uid, body
+        return noun
+
+    def _read_decoded(self, read: Callable[[Any], Any], source: Any) -> Any:  # noqa: ANN401 - of any kind.
+        noun = read(source)
+        text = whitelist.of_struct(self._reader.gvr, self._reader.kind, source)
+        self._read = source.metadata.uid, msgspec.json.decode(text)
+        return noun
 
 
 def _plain(body: Body) -> Body:

@@ -15,7 +15,7 @@ from typing import Final
 
 from gang_scheduler.decode import fields
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of
-from gang_scheduler.recording import form
+from gang_scheduler.recording import files, form
 from gang_scheduler.recording.form import Recorded
 from gang_scheduler.replay import recordings, slurm, swf
 from gang_scheduler.replay.jobs import Faults, Job, Trace, UnreadableJobs, placed_in_time
@@ -35,9 +35,14 @@ class Given:
 
 
 def load(name: str) -> Given:
-    """Return the content of a file, of `-` for standard input. Raises UnreadableJobs."""
+    """Return the content of a file, of `-` for standard input. Raises UnreadableJobs.
+
+    Of a directory, the recordings in it count as one.
+    """
     shown = "<stdin>" if name == STDIN else name
     try:
+        if name != STDIN and Path(name).is_dir():
+            return Given(shown, recorded=form.read(files.content_of(Path(name))))
         raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
         content = snapshot_files.unpacked(raw)
         if form.is_recording(content):

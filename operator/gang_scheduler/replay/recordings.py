@@ -18,6 +18,7 @@ _SAID: Final = {
     "unended": "without an end in the recording: it does not end in a replay, either",
     "withdrawn": "deleted before the start: it waits until that time at most",
     "evicted": "evicted: it runs for as long as its last run",
+    "lost": "that ended while nothing was recorded: left out",
     "uneven": "with pods of several sizes: those of which most is asked are replayed",
 }
 
@@ -28,6 +29,9 @@ def trace_of(shown: str, recorded: Recorded) -> Trace:
     names = set[str]()
     wrong, jobs = list[str](), list[Job]()
     for each in sorted(recorded.gangs, key=lambda lived: (lived.gang.submit, lived.gang.id)):
+        if each.is_lost:
+            said["lost"] += 1
+            continue
         try:
             job = _job(each, _name(each.gang, names), said)
         except ValueError as error:

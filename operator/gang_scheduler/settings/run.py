@@ -236,6 +236,26 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         le=65535,
         description="The port on which they are served. 0 picks a free one. The chart sets it.",
     )
+    record_to: str = Field(
+        default="",
+        description=(
+            "A directory to which the leader writes a recording of what becomes of gangs and "
+            "nodes, which `replay` reads. The directory must exist. Empty: nothing is recorded. "
+            "The chart sets it with recording.volume."
+        ),
+    )
+    record_megabytes: int = Field(
+        default=64,
+        ge=1,
+        le=65536,
+        description="The size, in 10^6 bytes, from which on a recording goes on in another file.",
+    )
+    record_files: int = Field(
+        default=8,
+        ge=2,
+        le=10_000,
+        description="How many files of recordings are kept; the oldest ones are deleted.",
+    )
     leader_elect: bool = Field(
         default=True,
         description=(

@@ -424,6 +424,24 @@ USAGE_DIFFERENCES = Counter(
     "Figures of queues that differed from the sum charged for their pods: our own errors.",
     note="Must stay 0.",
 )
+RECORDING_FAILING = Gauge(
+    "pgs_recording_failing",
+    "1 while `recordTo` is set and nothing can be recorded there, else 0.",
+    of_leader=True,
+    note="The log says why, as `recording_failed`. Gangs are scheduled all the same.",
+)
+RECORDING_ERRORS = Counter(
+    "pgs_recording_errors_total",
+    "Failures after which the recorder began another file, by the name of the system's error.",
+    Label("error", Limited(16)),
+    of_leader=True,
+    note="For example `ENOSPC` if the disk is full. What happened until then is missing.",
+)
+RECORDED_BYTES = Counter(
+    "pgs_recorded_bytes_total",
+    "Bytes written to recordings, compressed.",
+    of_leader=True,
+)
 INTERNAL_ERRORS = Counter(
     "pgs_internal_errors_total",
     "Errors of the scheduler that were kept to one gang, by step.",

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from gang_scheduler.recording import form
-from gang_scheduler.recording.files import RecordingFile
+from gang_scheduler.recording import files, form
+from gang_scheduler.recording.files import RecordingFile, RotatedFiles
 from gang_scheduler.recording.form import End, Gang, Line
 
 Write = Callable[[int, memoryview], int]
@@ -115,3 +115,77 @@ def test_a_gang_takes_less_than_a_hundred_bytes(tmp_path: Path) -> None:
             file.write([form.text_of(Line(at=at + dice.randrange(30), ended=end))])
 
         assert file.size < 100 * number
+
+
+def test_the_files_of_a_directory_are_one_recording(tmp_path: Path) -> None:
+    rotated = RotatedFiles(tmp_path, 1, 9)
+    for moment in (100, 200, 200):
+        rotated.begin([f"{moment}\n".encode()], moment)
+        rotated.write([b"more\n"])
+    rotated.close()
+    with RecordingFile(tmp_path / "recording-1970-01-01T00-09-00Z-0.jsonl.gz") as cut:
+        cut.write([b"whole\nha"])
+        (tmp_path / "recording-1970-01-01T00-09-01Z-0.jsonl.gz").touch()
+        found = files.content_of(tmp_path)
+
+    assert b"100\nmore\n200\nmore\n200\nmore\nwhole\n" == found
+
+
+def test_a_file_that_is_deleted_while_it_is_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rotated = RotatedFiles(tmp_path, 1, 9)
+    for moment in (100, 200):
+        rotated.begin([f"{moment}\n".encode()], moment)
+    listed = files.in_directory(tmp_path)
+    monkeypatch.setattr(files, "in_directory", lambda _: listed)
+    listed[0].unlink()
+
+    assert b"200\n" == files.content_of(tmp_path)
+
+
+def test_a_directory_without_recordings_is_told(tmp_path: Path) -> None:
+    (tmp_path / "other.jsonl.gz").touch()
+
+    with pytest.raises(ValueError, match="has no file of a recording"):
+        files.content_of(tmp_path)
+
+
+def test_a_broken_file_of_a_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "recording-1970-01-01T00-09-01Z-0.jsonl.gz").write_bytes(b"no gzip")
+
+    with pytest.raises(ValueError, match=r"recording-1970-.*-0\.jsonl\.gz is no whole gzip file"):
+        files.content_of(tmp_path)
+
+
+def test_the_oldest_files_are_deleted_before_another_one_begins(tmp_path: Path) -> None:
+    rotated = RotatedFiles(tmp_path, 1, 2)
+    for moment in range(100, 104):
+        rotated.begin([f"{moment}\n".encode()], moment)
+        rotated.close()
+
+    assert b"102\n103\n" == files.content_of(tmp_path)
+
+
+def test_a_file_is_full_only_once_it_has_grown(tmp_path: Path) -> None:
+    rotated = RotatedFiles(tmp_path, 10, 2)
+    assert not rotated.is_full
+    rotated.begin([os.urandom(5000) + b"\n"], 1)
+    assert not rotated.is_full
+    rotated.write([os.urandom(5500) + b"\n"])
+    assert rotated.is_full
+
+
+def test_a_file_that_cannot_be_begun_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rotated = RotatedFiles(tmp_path, 10, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", _full(os.write))
+        with pytest.raises(OSError, match="No space"):
+            rotated.begin([b"one\n"], 1)
+
+    assert [] == [*tmp_path.iterdir()]
+    assert rotated.path is None
+    rotated.begin([b"one\n"], 1)
+    assert b"one\n" == files.content_of(tmp_path)

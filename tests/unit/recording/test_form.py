@@ -72,6 +72,22 @@ def test_gangs_are_read_with_their_ends() -> None:
     assert (gang(2, "other"), None) == (other.gang, other.end)
 
 
+def test_a_gang_is_lost_that_a_later_recorder_has_not_found() -> None:
+    content = written(
+        HEADER,
+        Line(at=BEGIN, gang=gang(1, "lost")),
+        Line(at=BEGIN, gang=gang(2, "found")),
+        Line(at=BEGIN, gang=gang(3, "ended")),
+        Line(at=BEGIN + 1, ended=End(id=3, state="Finished", started=BEGIN)),
+        HEADER,
+        Line(at=BEGIN + 9, gang=gang(1, "found")),
+    )
+
+    assert {"lost": True, "found": False, "ended": False} == {
+        each.gang.name: each.is_lost for each in form.read(content).gangs
+    }
+
+
 def test_a_node_that_comes_later_is_gone_until_then() -> None:
     found = changes(seen(0, node("a")), seen(50, node("b")))
 

@@ -242,3 +242,18 @@ def test_pods_that_are_no_gang_are_recorded_one_by_one(number: int) -> None:
         recorded.cluster.pod(f"single-{each}")
 
     assert number == len(recorded.look())
+
+
+def test_a_gang_that_is_incomplete_in_the_next_file_is_known_once_it_is_complete() -> None:
+    recorded = Recorded()
+    recorded.cluster.gang("train", 2)
+    recorded.look()
+    recorded.look(later=1)
+    recorded.cluster.gone("train-1")
+    recorded.look(later=10)
+    recorded.gangs.start_over()
+    assert [] == recorded.look(later=20)
+    recorded.cluster.pod("train-1", "train")
+    again = recorded.begun(later=30)
+
+    assert (1, START) == (again.id, again.submit)

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from gang_scheduler.api.kinds import GVR, NODES, PODS, PRIORITY_CLASSES
+from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.recording.form import Line
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.state.cache import Cache
@@ -18,10 +19,13 @@ class Watched:
 
     def __init__(self) -> None:
         self.cache = Cache([builders.SCHEDULER], Changes())
-        self.objects = Objects(cache_feeding.event_handlers(self.cache))
+        self.objects = Objects()
+        left_out = LeftOutObjects(self.objects.left_out)
+        handlers = cache_feeding.event_handlers(self.cache, left_out, self.objects.noting)
+        self.handlers = handlers
         self._versions = 0
         self._known: dict[str, KnownObjects] = {
-            each.name: KnownObjects(each, self.objects.versions) for each in self.objects.all
+            each.name: KnownObjects(each, handlers.versions) for each in handlers.all
         }
 
     def tell(self, gvr: GVR, change: str, body: dict[str, Any], **status: Any) -> None:
@@ -106,6 +110,40 @@ def test_in_another_file_all_that_is_there_is_recorded_again() -> None:
 
     assert first == watched.lines()
     assert ["n1", "n2"] == [(each.object or {})["metadata"]["name"] for each in first]
+
+
+def test_a_node_that_cannot_be_read_is_recorded_too() -> None:
+    watched = Watched()
+    watched.tell(NODES, "ADDED", api_objects.node_body("n1"), allocatable={"cpu": "many"})
+    (line,) = watched.lines()
+
+    assert line.object is not None
+    assert {"cpu": "many"} == line.object["status"]["allocatable"]
+    assert [] == list(watched.cache.node_usage.table().rows)
+
+
+def test_an_older_state_of_an_object_is_not_recorded() -> None:
+    watched, node = Watched(), api_objects.node_body("n1")
+    handler = watched.handlers.of(NODES)
+    for version, ready_now in (("7", "True"), ("6", "False")):
+        metadata = {**node["metadata"], "uid": "u", "resourceVersion": version}
+        body = {**node, "metadata": metadata, "status": {"conditions": ready(ready_now)}}
+        handler.take({"type": "MODIFIED", "object": body})
+    (line,) = watched.lines()
+
+    assert line.object is not None
+    assert ready("True")[0]["status"] == line.object["status"]["conditions"][0]["status"]
+
+
+def test_a_node_that_a_list_no_longer_has_is_gone() -> None:
+    watched = Watched()
+    watched.tell(NODES, "ADDED", api_objects.node_body("n1"))
+    watched.lines()
+    watched.handlers.of(NODES).missing("uid-n1")
+    (line,) = watched.lines()
+
+    assert line.gone is not None
+    assert "n1" == line.gone.name
 
 
 def test_an_object_that_came_and_went_between_two_looks_is_not_recorded() -> None:

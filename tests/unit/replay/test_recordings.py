@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from gang_scheduler.cli import main
 from gang_scheduler.recording import form
+from gang_scheduler.recording.files import RotatedFiles
 from gang_scheduler.recording.form import End, Gang, Header, Line, Name
 from gang_scheduler.replay import reading
 from gang_scheduler.replay.jobs import Trace, UnreadableJobs
@@ -103,6 +104,36 @@ def test_a_gang_runs_for_as_long_as_its_last_run(tmp_path: Path) -> None:
     assert [40, 20, 10] == [job.duration for job in found.jobs]
     assert 5 == found.jobs[2].pods
     assert any("1 gang evicted: it runs for as long as its last run" in x for x in found.notes)
+
+
+def test_a_gang_whose_end_was_not_recorded_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "week.jsonl"
+    first = written(HEADER, gang(1, "lost", 0), gang(2, "found", 1))
+    file.write_bytes(first + written(HEADER, gang(1, "found", 1), ran(1, 5, 9)))
+    found = reading.read(reading.load(str(file)), {})
+
+    assert ["found"] == [job.name for job in found.jobs]
+    assert any("1 gang that ended while nothing was recorded" in each for each in found.notes)
+
+
+def test_the_files_of_a_directory_are_replayed(tmp_path: Path) -> None:
+    rotated = RotatedFiles(tmp_path, 1, 9)
+    rotated.begin([written(HEADER, node(0, "n"), gang(1, "a", 0))], 1)
+    rotated.write([written(ran(1, 0, 60))])
+    rotated.begin([written(HEADER, node(100, "n"), gang(1, "b", 80))], 2)
+    rotated.write([written(ran(1, 90, 120))])
+    done = CliRunner().invoke(main, ["replay", str(tmp_path), "-o", "json"])
+
+    assert 0 == done.exit_code, done.output
+    (policy,) = json.loads(done.stdout)["policies"]
+    assert (2, 2) == (policy["jobs"]["submitted"], policy["jobs"]["finished"])
+
+
+def test_a_directory_without_recordings_is_an_error(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["replay", str(tmp_path)])
+
+    assert 2 == done.exit_code
+    assert f"{tmp_path}: has no file of a recording" in done.output
 
 
 def test_a_gang_that_never_started_is_withdrawn(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
-from gang_scheduler.model.values import QuotaOf
+from gang_scheduler.policy import written_settings
 from gang_scheduler.recording import whitelist
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
@@ -170,10 +170,6 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-_SETTINGS: Final = {Product.KUEUE: "kueue", Product.VOLCANO: "volcano"}
-"""The settings that say whether quota of a product is enforced."""
-
-
 async def of_server(server: "Server") -> Snapshot:
     """Return the snapshot of a cluster. Raises ApiError, 403 if nodes or pods may not be listed."""
     # Here, since files need no Kubernetes client.
@@ -245,7 +241,9 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
         return Snapshot(header, lines, cluster)
     lines = tuple(sorted(map(_line_of, stored)))
     header = msgspec.structs.replace(
-        stored[0].header, profile=profile_of(cluster), taken_at=_text(cluster.read_at)
+        stored[0].header,
+        profile=written_settings(cluster.policy, cluster.cache),
+        taken_at=_text(cluster.read_at),
     )
     return Snapshot(header, lines, cluster)
 
@@ -274,19 +272,10 @@ def _header(cluster: Cluster, **more: Any) -> Header:  # noqa: ANN401 - other fi
         api_version=snapshot_files.API_VERSION,
         version=__version__,
         taken_at=_text(cluster.read_at),
-        profile=profile_of(cluster),
+        profile=written_settings(cluster.policy, cluster.cache),
         profile_of=cluster.settings_of,
         **more,
     )
-
-
-def profile_of(cluster: Cluster) -> dict[str, Any]:
-    """Return the settings; quota that another controller decides is not enforced."""
-    found = cluster.policy.model_dump(mode="json")
-    for product, setting in _SETTINGS.items():
-        if product not in cluster.cache.queues.enforced:
-            found[setting] = QuotaOf.IGNORE.value
-    return found
 
 
 def _served(cluster: Cluster) -> frozenset[Product]:
