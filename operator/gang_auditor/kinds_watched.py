@@ -6,9 +6,7 @@ from typing import Final, NamedTuple
 from gang_auditor.objects import Kind
 from gang_auditor.rules.leader import LEASE_NAME
 from gang_scheduler.api import kinds
-from gang_scheduler.api.kinds import GVR
-
-LEASES: Final = GVR("coordination.k8s.io", "v1", "leases")
+from gang_scheduler.api.kinds import GVR, LEASES
 
 
 class Watched(NamedTuple):

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.api.kinds import EVENTS, POD_GROUPS
 from gang_scheduler.report.events import LONGEST_SECONDS, LOOK_SECONDS, Backpressure
 from integration.test_request_counts import operator
 from support.scheduler_process import FakeWorkloads

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import PODS
+from gang_scheduler.api.kinds import EVENTS, PODS
 from gang_scheduler.apply.gang_evictions import Drainer
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import Queue

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS, JOBS, PODS, QUEUES
+from gang_scheduler.api.kinds import EVENTS, JOB_SETS, JOBS, PODS, QUEUES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode.events import EventHandlers, LeftOut, LeftOutObjects
 from gang_scheduler.decode.queues import shared
 from gang_scheduler.model import refs

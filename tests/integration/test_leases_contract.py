@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.fake.cluster import LEASES
 from integration.support.contract_servers import Server
 
 

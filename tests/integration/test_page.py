@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from gang_scheduler.api.kinds import GVR, NAMESPACES, NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import GVR, LEASES, NAMESPACES, NODES, POD_GROUPS, PODS
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
-from gang_scheduler.page.sources import LEASES, LEAST_SECONDS, OfServer
+from gang_scheduler.page.sources import LEAST_SECONDS, OfServer
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, hold, node
 from support.pages import Browser, opened

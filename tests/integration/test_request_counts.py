@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS, PODS
+from gang_scheduler.api.kinds import EVENTS, POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import GVR, POD_GROUPS, PODS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.api.kinds import EVENTS, GVR, POD_GROUPS, PODS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.model.refs import PodRef
 from integration.support.contract_objects import MARKS, UNSERVED, of, pod, pod_group
 from integration.support.contract_servers import Server

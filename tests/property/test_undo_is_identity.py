@@ -60,10 +60,10 @@ def test_undo_restores_room_and_ports(
         play(trial, outer, held)
         halfway = state(trial)
         still_held = list(held)
-        with trial.all_or_nothing() as attempt:
+        with trial.all_or_nothing() as transaction:
             play(trial, inner, held)
             if keep_inner:
-                attempt.commit()
+                transaction.commit()
         assert keep_inner or halfway == state(trial)
         play(trial, outer, held if keep_inner else still_held)
 

@@ -3,9 +3,8 @@
 import asyncio
 from typing import Any
 
-from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, EVENTS, KUEUE_TOPOLOGIES
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import cluster
 from gang_scheduler.model.plan import Refused

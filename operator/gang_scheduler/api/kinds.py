@@ -33,6 +33,12 @@ class GVR(NamedTuple):
 PODS = GVR("", "v1", "pods")
 NODES = GVR("", "v1", "nodes")
 NAMESPACES = GVR("", "v1", "namespaces")
+SERVICES = GVR("", "v1", "services")
+CONFIG_MAPS = GVR("", "v1", "configmaps")
+EVENTS = GVR("events.k8s.io", "v1", "events")
+CORE_EVENTS = GVR("", "v1", "events")
+"""The Events above, in the older API."""
+LEASES = GVR("coordination.k8s.io", "v1", "leases")
 CRDS = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 POD_GROUPS = GVR("scheduling.sigs.k8s.io", "v1alpha1", "podgroups")
 SCHED_PLUGINS_POD_GROUPS = GVR("scheduling.x-k8s.io", "v1alpha1", "podgroups")

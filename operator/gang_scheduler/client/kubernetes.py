@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
+from gang_scheduler.api.kinds import GVR, LEASES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from gang_scheduler.client import patches
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
@@ -248,18 +248,15 @@ class KubernetesApi:
 
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""
-        return await self.get(_LEASES, namespace, name)
+        return await self.get(LEASES, namespace, name)
 
     async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
         """Create a Lease if the given one has no resourceVersion, else replace that version."""
         body = msgspec.json.encode(lease)
         if lease["metadata"].get("resourceVersion"):
-            path = _path(_LEASES, namespace, name)
+            path = _path(LEASES, namespace, name)
             return _document(await self._connection.request("PUT", path, body))
-        return _document(await self._connection.request("POST", _path(_LEASES, namespace), body))
-
-
-_LEASES = GVR("coordination.k8s.io", "v1", "leases")
+        return _document(await self._connection.request("POST", _path(LEASES, namespace), body))
 
 
 def _deletion(pod: PodRef, grace_seconds: int | None) -> Body:

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.api.kinds import GVR
-from gang_scheduler.client.fake.cluster import EVENTS, Document, FakeCluster
+from gang_scheduler.api.kinds import CORE_EVENTS, EVENTS, GVR
+from gang_scheduler.client.fake.cluster import Document, FakeCluster
 
-CORE_EVENTS: Final = GVR("", "v1", "events")
 VERBS: Final = (
     *("create", "delete", "deletecollection", "get", "list"),
     *("patch", "update", "watch"),

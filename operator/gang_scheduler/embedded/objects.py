@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gang_scheduler.api.kinds import CRDS, JOBS, NAMESPACES, PODS
+from gang_scheduler.api.kinds import CRDS, JOBS, LEASES, NAMESPACES, PODS
 from gang_scheduler.client.errors import TERMINATING
-from gang_scheduler.client.fake.cluster import LEASES, Document, FakeCluster, now
+from gang_scheduler.client.fake.cluster import Document, FakeCluster, now
 from gang_scheduler.embedded import kinds, pods, preparing
 from gang_scheduler.embedded.kinds import Kinds, Place, Served
 from gang_scheduler.embedded.refusals import Cause, Refused, another, changed, invalid, not_found

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from gang_scheduler.api.kinds import (
     CRDS,
+    EVENTS,
     GVR,
     JOBS,
     NAMESPACES,
@@ -17,7 +18,7 @@ from gang_scheduler.api.kinds import (
     PODS,
 )
 from gang_scheduler.api.parsing import PROBLEMS, InvalidField, InvalidFields
-from gang_scheduler.client.fake.cluster import EVENTS, Document, now
+from gang_scheduler.client.fake.cluster import Document, now
 from gang_scheduler.decode import fields
 from gang_scheduler.embedded import pods, structural
 from gang_scheduler.embedded.kinds import Served

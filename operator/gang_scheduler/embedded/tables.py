@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import (
+    CORE_EVENTS,
+    EVENTS,
     JOBS,
     NAMESPACES,
     NODES,
@@ -15,8 +17,8 @@ from gang_scheduler.api.kinds import (
     PODS,
     PRIORITY_CLASSES,
 )
-from gang_scheduler.client.fake.cluster import EVENTS, Document
-from gang_scheduler.embedded.kinds import CORE_EVENTS, Served
+from gang_scheduler.client.fake.cluster import Document
+from gang_scheduler.embedded.kinds import Served
 from gang_scheduler.embedded.selection import field
 
 META: Final = "meta.k8s.io/v1"

@@ -2,16 +2,14 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.report.events import CONTROLLER
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.watch import live
-
-EVENTS: Final = GVR("events.k8s.io", "v1", "events")
 
 
 class Event(NamedTuple):

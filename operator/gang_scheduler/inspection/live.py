@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.api import kinds as api_kinds
-from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.kinds import CONFIG_MAPS, GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
@@ -47,7 +47,6 @@ OPERATOR: Final = "operator"
 """The key of the name of the Deployment."""
 FLAGS: Final = "extraArgs.json"
 """The key of the operator's flags, which override its settings."""
-CONFIG_MAPS: Final = GVR("", "v1", "configmaps")
 
 
 class OperatorSettings(NamedTuple):

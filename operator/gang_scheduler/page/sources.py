@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import anyio
 import msgspec
 
-from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.connection import UnusableConfigurationError
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
@@ -30,6 +30,7 @@ from gang_scheduler.page import view
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.wire.cluster import Lease
 
 T = TypeVar("T")
 
@@ -39,7 +40,6 @@ LARGEST_PART: Final = 0.25
 """At most this part of the time is spent on reading the cluster again."""
 EVENTS_SECONDS: Final = 5.0
 """Events are not listed more often than this: a cluster has many."""
-LEASES: Final = GVR("coordination.k8s.io", "v1", "leases")
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
 """The namespace of the Lease if the chart did not name the operator's Deployment."""
 
@@ -149,16 +149,6 @@ class OfServer:
         return Reading(cluster, self._namespace, self._told, beat)
 
 
-class _LeaseSpec(msgspec.Struct, rename="camel"):
-    holder_identity: str | None = ""
-    renew_time: str | None = ""
-    lease_duration_seconds: int | None = 0
-
-
-class _Lease(msgspec.Struct):
-    spec: _LeaseSpec
-
-
 async def heartbeat(server: Server, settings_of: str) -> Heartbeat:
     """Return the Lease of the scheduler; the chart gives it the name of the Deployment."""
     namespace, _, name = (settings_of or WITHOUT_SETTINGS).partition("/")
@@ -167,15 +157,15 @@ async def heartbeat(server: Server, settings_of: str) -> Heartbeat:
         answer = await server.connection.request(
             "GET", LEASES.path(namespace, name), timeout_seconds=server.request_seconds
         )
-        spec = msgspec.json.decode(answer, type=_Lease).spec
-        renewed = fields.timestamp(spec.renew_time or "", "spec.renewTime")
+        spec = fields.read(msgspec.json.decode(answer), Lease).spec
+        renewed = fields.timestamp(spec.renew_time, "spec.renewTime")
     except ApiError as error:
         if error.kind is Kind.GONE:
             return Heartbeat(problem=f"no {where}: it has no leader election, or does not run")
         return Heartbeat(problem=f"{where} cannot be read: {error.message}")
     except (InvalidField, *UNREADABLE) as error:
         return Heartbeat(problem=f"{where} cannot be read: {error}")
-    return Heartbeat(spec.holder_identity or "", renewed, spec.lease_duration_seconds or 0)
+    return Heartbeat(spec.holder_identity, renewed, spec.lease_duration_seconds)
 
 
 @contextlib.contextmanager

@@ -98,13 +98,13 @@ class Quorums:
     def _all(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; or of none, and return the unit that did not fit."""
         placements = {}
-        with self._trial.all_or_nothing() as attempt:
+        with self._trial.all_or_nothing() as transaction:
             for unit in units:
                 outcome = self._quorum(unit, unit.quorum)
                 if isinstance(outcome, Misfit):
                     return unit, outcome
                 placements[unit] = outcome
-            attempt.commit()
+            transaction.commit()
         return placements
 
     def _each_for_itself(self, units: Sequence[PlacementUnit]) -> Outcome:

@@ -162,14 +162,14 @@ class Trial:
         self.free += room
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator["Attempt"]:
-        """Undo all changes made inside, unless `commit()` was called on the yielded attempt."""
+    def all_or_nothing(self) -> Iterator["Transaction"]:
+        """Undo all changes made inside, unless `commit()` was called on the yielded transaction."""
         mark = len(self._journal)
-        attempt = Attempt()
+        transaction = Transaction()
         try:
-            yield attempt
+            yield transaction
         finally:
-            while not attempt.committed and len(self._journal) > mark:
+            while not transaction.committed and len(self._journal) > mark:
                 share, sign = self._journal.pop()
                 self._apply(share, -sign)
 
@@ -189,7 +189,7 @@ class Trial:
         return self.nodes.vector(pod_class.requests)
 
 
-class Attempt:
+class Transaction:
     """Whether the changes inside `all_or_nothing` stay."""
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
 """The settings on which decisions depend, as flags: `model.rules` declares them."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import fields
@@ -49,11 +50,18 @@ else:
     _Flags = create_model("_Flags", **dict(_flags()))
 
 
-def _json(text: str) -> object:
+@contextlib.contextmanager
+def depth_refused() -> Iterator[None]:
+    """Raise ValueError for JSON that is nested too deeply to be parsed."""
     try:
-        return json.loads(text)
+        yield
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
+
+
+def _json(text: str) -> object:
+    with depth_refused():
+        return json.loads(text)
 
 
 class Policy(_Flags):

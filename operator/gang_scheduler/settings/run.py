@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from gang_scheduler.model.rules import Name
-from gang_scheduler.settings.policy import TOO_DEEP, Policy
+from gang_scheduler.settings.policy import Policy, depth_refused
 from gang_scheduler.settings.values import (
     ENV_PREFIX,
     KUEUE_NAMESPACE,
@@ -101,10 +101,8 @@ class _Environment(EnvSettingsSource):
     """The variables; a value that is nested too deeply is invalid."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401 - as declared there.
-        try:
+        with depth_refused():
             return super().decode_complex_value(field_name, field, value)
-        except RecursionError as error:
-            raise ValueError(TOO_DEEP) from error
 
 
 class Settings(EvictionSettings, Policy, BaseSettings):

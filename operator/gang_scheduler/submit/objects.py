@@ -9,6 +9,7 @@ import yaml
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import (
+    CONFIG_MAPS,
     GVR,
     JAX_JOBS,
     JOB_SETS,
@@ -17,6 +18,7 @@ from gang_scheduler.api.kinds import (
     PADDLE_JOBS,
     POD_GROUPS,
     PYTORCH_JOBS,
+    SERVICES,
     TF_JOBS,
     XGBOOST_JOBS,
 )
@@ -26,8 +28,6 @@ from gang_scheduler.submit.members import Body, Part, Rendezvous, common_labels
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.training_job import JobType, TrainingJob, seconds_of
 
-SERVICES: Final = GVR("", "v1", "services")
-CONFIG_MAPS: Final = GVR("", "v1", "configmaps")
 RESOURCES: Final[Mapping[JobType, GVR]] = {
     JobType.JOB: JOBS,
     JobType.JOB_SET: JOB_SETS,

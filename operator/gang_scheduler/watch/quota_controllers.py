@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from msgspec import field
-
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
@@ -22,7 +20,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import QUEUES_NAMED
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.wire.core import Metadata, Wire
+from gang_scheduler.wire.cluster import Lease, LeaseSpec
 
 LOOK_SECONDS: Final = 10.0
 RENEWED_SECONDS: Final = 60.0
@@ -40,21 +38,11 @@ class LeaseName(NamedTuple):
     name: str
 
 
-LEASES: Final[Mapping[Product, str]] = {
+LEASES_OF_CONTROLLERS: Final[Mapping[Product, str]] = {
     Product.KUEUE: "c1f6bfd2.kueue.x-k8s.io",
     Product.VOLCANO: "volcano",
 }
 """The Leases by name, as these products create them by default."""
-
-
-class _Spec(Wire, frozen=True):
-    holder_identity: str = ""
-    renew_time: str = ""
-
-
-class _Lease(Wire, frozen=True):
-    metadata: Metadata = field(default_factory=Metadata)
-    spec: _Spec = _Spec()
 
 
 class QuotaControllers:
@@ -79,7 +67,7 @@ class QuotaControllers:
         self._api = api
         self._cache = cache
         self._leases = {
-            product: LeaseName(namespace, LEASES[product])
+            product: LeaseName(namespace, LEASES_OF_CONTROLLERS[product])
             for product, namespace in namespaces.items()
             if product in cache.queues.watched
         }
@@ -125,16 +113,16 @@ class QuotaControllers:
             self._uids[product] = found.metadata.uid
         self._judge(product, lease)
 
-    async def _read(self, lease: LeaseName) -> _Lease:
+    async def _read(self, lease: LeaseName) -> Lease:
         """Return a Lease, or an empty one if it does not exist.
 
         Raises ApiError and InvalidField.
         """
         try:
-            return fields.read(await self._api.get_lease(*lease), _Lease)
+            return fields.read(await self._api.get_lease(*lease), Lease)
         except ApiError as error:
             if error.kind is Kind.GONE:
-                return _Lease()
+                return Lease()
             raise
 
     def _judge(self, product: Product, lease: LeaseName) -> None:
@@ -145,7 +133,7 @@ class QuotaControllers:
         self._running = self._running | {product} if runs else self._running - {product}
         self._cache.enforce_quota(product, enforced=not runs)
 
-    def _note(self, product: Product, spec: _Spec) -> None:
+    def _note(self, product: Product, spec: LeaseSpec) -> None:
         """Note when the Lease was seen to be renewed."""
         before = self._renewals.get(product)
         self._renewals[product] = spec.renew_time

@@ -1,4 +1,4 @@
-"""The fields of Nodes and PodDisruptionBudgets that are read."""
+"""The fields of Nodes, PodDisruptionBudgets and Leases that are read."""
 
 from msgspec import field
 
@@ -66,3 +66,18 @@ class Node(Wire, frozen=True):
     metadata: Metadata
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
+
+
+class LeaseSpec(Wire, frozen=True):
+    """`spec` of a Lease: its holder, and when and for how long it was renewed."""
+
+    holder_identity: str = ""
+    renew_time: str = ""
+    lease_duration_seconds: int = 0
+
+
+class Lease(Wire, frozen=True):
+    """A Lease of leader election."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: LeaseSpec = LeaseSpec()

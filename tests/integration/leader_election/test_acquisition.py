@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.leader_election import LeaderElector
 from integration.support.replicas import UNANSWERED, replicas, spec, until
 

@@ -5,8 +5,9 @@ import asyncio
 import anyio
 import pytest
 
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.client.fake.client import FakeApi, Fault
-from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.client.fake.cluster import FakeCluster
 from integration.support.replicas import HANGS, OUTAGE, elector_of, now, replicas, spec, until
 
 pytestmark = pytest.mark.looptime

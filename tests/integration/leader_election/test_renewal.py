@@ -5,8 +5,9 @@ import asyncio
 import anyio
 import pytest
 
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.client.fake.client import Call, Fault
-from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.leader_election import LeadershipLost
 from integration.support.replicas import HANGS, OUTAGE, UNANSWERED, now, replicas, spec, until
 

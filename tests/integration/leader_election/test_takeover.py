@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.client.fake.client import Fault
-from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.leader_election import LATE_SECONDS, Sign, annotations_of
 from integration.support.replicas import HANGS, OUTAGE, Replica, now, replicas, spec, until
 

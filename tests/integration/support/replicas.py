@@ -8,9 +8,10 @@ from typing import Any
 
 import anyio
 
+from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
-from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.leader_election import LeaderElector
 
 HANGS = Fault(hangs=True)

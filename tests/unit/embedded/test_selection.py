@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.kinds import CORE_EVENTS
 from gang_scheduler.embedded import kinds, selection
 from gang_scheduler.embedded.refusals import Refused
 
 PODS = next(each for each in kinds.BUILT_IN if each.kind == "Pod")
-EVENTS = next(each for each in kinds.BUILT_IN if each.gvr == kinds.CORE_EVENTS)
+EVENTS = next(each for each in kinds.BUILT_IN if each.gvr == CORE_EVENTS)
 
 
 def chosen(query: dict[str, str], document: dict[str, Any], served: kinds.Served = PODS) -> bool:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.inspection import history
-from gang_scheduler.inspection.history import EVENTS, Event
+from gang_scheduler.inspection.history import Event
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.simulation.snapshot_files import Told
 from support.listing_server import ListingServer, listed

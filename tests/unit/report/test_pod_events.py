@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed

@@ -78,9 +78,9 @@ def test_what_was_not_kept_is_undone() -> None:
 def test_what_was_kept_stays() -> None:
     trial = new_trial()
 
-    with trial.all_or_nothing() as attempt:
+    with trial.all_or_nothing() as transaction:
         trial.assume(share(pod_class(cpu=2), n1=1))
-        attempt.commit()
+        transaction.commit()
 
     assert [[5000, 108], [4000, 110]] == trial.free.tolist()
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from gang_scheduler.api.kinds import (
+    EVENTS,
     GVR,
+    LEASES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
@@ -17,8 +19,6 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.client import patches
 from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.cluster import (
-    EVENTS,
-    LEASES,
     Document,
     FakeCluster,
     merge,

@@ -11,10 +11,12 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    EVENTS,
     GVR,
     JOB_SETS,
     JOBS,
     KUEUE_TOPOLOGIES,
+    LEASES,
     NAMESPACES,
     NATIVE_POD_GROUPS,
     NODES,
@@ -96,8 +98,6 @@ def merge(into: object, patch: object) -> object:
     return merged
 
 
-LEASES = GVR("coordination.k8s.io", "v1", "leases")
-EVENTS = GVR("events.k8s.io", "v1", "events")
 SERVED = (
     *(PODS, NODES, NAMESPACES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
     *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),

@@ -299,13 +299,13 @@ class Preemptor:
         """Place all units; or place none, and return the unit that found no place."""
         self.trial.effort.spend(self.looks_to_place)
         placements = {}
-        with self.trial.all_or_nothing() as attempt:
+        with self.trial.all_or_nothing() as transaction:
             for unit in units:
                 outcome = self._place(unit, within)
                 if not isinstance(outcome, Placement):
                     return unit
                 placements[unit] = outcome
-            attempt.commit()
+            transaction.commit()
         return placements
 
     def place_as(self, nominations: Sequence[Nominated]) -> Placements | None:

@@ -16,8 +16,8 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.state.gangs import problems
-from gang_scheduler.state.gangs.attempt import Attempt, QuorumAge, Transition
 from gang_scheduler.state.gangs.observed import NO_SPEC, Observed, Version
+from gang_scheduler.state.gangs.run_attempt import QuorumAge, RunAttempt, Transition
 
 # The nodes on which a gang lost members, and the moment since when replacements lack room.
 
@@ -396,7 +396,7 @@ class GangInfo:
         self.key = key
         self.version = Version()
         self.observed = Observed(key, self.version)
-        self.attempt = Attempt(self.observed, self.version)
+        self.attempt = RunAttempt(self.observed, self.version)
         self.quorum_age = QuorumAge(self.observed, self.attempt, self.version)
         self.verdict = Verdict()
         self.scaling = Scaling(self.observed, self.version)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS, QUEUES
+from gang_scheduler.api.kinds import CONFIG_MAPS, JOBS, NODES, POD_GROUPS, PODS, QUEUES
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection import live
 from gang_scheduler.inspection.cluster import Source
-from gang_scheduler.inspection.live import CONFIG_MAPS, NAME
+from gang_scheduler.inspection.live import NAME
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.workloads.ray import CLUSTERS as RAY_CLUSTERS
 from support.listing_server import Body, ListingServer, forbidden, listed

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.kinds import CONFIG_MAPS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import live
-from gang_scheduler.inspection.live import CONFIG_MAPS, OperatorSettings
+from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.values import NodeStrategy
 from gang_scheduler.settings.policy import Policy

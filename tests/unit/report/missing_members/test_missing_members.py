@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS, NATIVE_POD_GROUPS, POD_GROUPS
+from gang_scheduler.api.kinds import EVENTS, JOB_SETS, NATIVE_POD_GROUPS, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod

@@ -2,9 +2,8 @@
 
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.api.kinds import EVENTS, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.other_events import DegradedEvents
 from gang_scheduler.state import memory
 from support import cache_feeding, parts

@@ -1,8 +1,9 @@
 """What is told of the Lease's holders, and on which object."""
 
+from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
-from gang_scheduler.client.fake.cluster import EVENTS, FakeCluster
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.leader_election import Predecessor, Sign
 from gang_scheduler.report.other_events import LeaderEvents
 

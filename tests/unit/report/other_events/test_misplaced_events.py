@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import JOB_GANG_LABEL
-from gang_scheduler.api.kinds import JOB_SETS, JOBS
+from gang_scheduler.api.kinds import EVENTS, JOB_SETS, JOBS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache

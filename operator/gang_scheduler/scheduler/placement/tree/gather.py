@@ -231,10 +231,10 @@ def place(
     if scope is None:
         return anywhere.place(unit.members, at_least, trial, profile)
     gathering = _Gathering(unit, scope, trial, profile, within)
-    with trial.all_or_nothing() as attempt:
+    with trial.all_or_nothing() as transaction:
         seated = gathering.as_many(at_least) if len(scope.tree.rows) else None
         if seated is not None:
-            attempt.commit()
+            transaction.commit()
             return _placement(unit.members, seated, scope)
     if gathering.may_be_anywhere:
         return anywhere.place(unit.members, at_least, trial, profile)
@@ -324,10 +324,10 @@ class _Gathering:
             for domain in np.flatnonzero(holds).tolist():
                 if not self._trial.effort.may_go_on():
                     return None
-                with self._trial.all_or_nothing() as attempt:
+                with self._trial.all_or_nothing() as transaction:
                     seated = self._seat_slices(parts, area.inside(depth, domain))
                     if seated is not None:
-                        attempt.commit()
+                        transaction.commit()
                         return seated
         return None
 
@@ -355,10 +355,10 @@ class _Gathering:
         return None
 
     def _one_by_one(self, at_least: int) -> Seated | None:
-        with self._trial.all_or_nothing() as attempt:
+        with self._trial.all_or_nothing() as transaction:
             seated = replacements.seat(self._unit, self.area, self._seating, self._seat_parts)
             if len(seated) >= at_least:
-                attempt.commit()
+                transaction.commit()
                 return seated
         return None
 

@@ -246,10 +246,10 @@ class Packing:
         for number, order in enumerate(itertools.islice(orders, MOST_ORDERS)):
             if number and not self._trial.effort.may_go_on():
                 return None
-            with self._trial.all_or_nothing() as attempt:
+            with self._trial.all_or_nothing() as transaction:
                 seated = self._seat_in_order(order, area)
                 if seated is not None:
-                    attempt.commit()
+                    transaction.commit()
                     return seated
         return self.seat_exactly(by_class, area, sum(map(len, by_class)))
 

@@ -10,8 +10,8 @@ from gang_scheduler.model.evictions import Evictions
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod, Slot, VirtualPods
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.attempt import QuorumAge
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.run_attempt import QuorumAge
 from support.builders import SCHEDULER, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW, gang_info
 

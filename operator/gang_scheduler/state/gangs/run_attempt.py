@@ -27,7 +27,7 @@ class Transition(NamedTuple):
     is_news: bool
 
 
-class Attempt:
+class RunAttempt:
     """The present attempt of a gang to run, which ends when no member has a node any more.
 
     `past` are members that had ended before the attempt began. `was_whole` lasts while any member
@@ -251,7 +251,7 @@ class QuorumAge:
         *("_uid", "_since", "_needed", "_returns", "_evicted_at"),
     )
 
-    def __init__(self, observed: Observed, attempt: Attempt, version: Version) -> None:
+    def __init__(self, observed: Observed, attempt: RunAttempt, version: Version) -> None:
         self._observed = observed
         self._attempt = attempt
         self._version = version
