@@ -19,8 +19,9 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
 )
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share, borrowed_share
+from gang_scheduler.scheduler.reclaim.final_state import Part, QuotaLedger
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory, returning
-from gang_scheduler.scheduler.reclaim.reclaim import Judgement, Part, QuotaLedger, Reclaim
+from gang_scheduler.scheduler.reclaim.reclaim import Judgement, Reclaim
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import RunningInQueue
 
@@ -34,7 +35,9 @@ class Judge:
         self.reclaim = reclaim
         self._memory = memory
         self._quota = reclaim_requests.without_leaving()
-        self.running = {each.key: each for each in reclaim_requests.candidates(reclaim)}
+        candidates = [*reclaim_requests.candidates(reclaim)]
+        reclaim.rule_out(candidates)
+        self.running = {each.key: each for each in candidates if reclaim.possible(each)}
         """The gangs that may have to go in some final state."""
         self._shares: dict[object, ShareRank] = {}
         self._frees: dict[int, bool] = {}
@@ -101,6 +104,14 @@ class Judge:
                 found = found._replace(illegal=self._refused(victims, parts, found.classes))
             self._judged[key] = found
         return self._judged[key]
+
+    def is_hopeless(self, victims: Victims, further: Victims) -> bool:
+        """Return whether victims may not go together, whichever of the further ones go, too.
+
+        False is not certain.
+        """
+        others = {uid: each for uid, each in further.items() if uid not in victims}
+        return self.reclaim.is_hopeless(self._parts(victims), self._charged(others))
 
     def borrows(self, victims: Victims) -> bool:
         """Return whether the queue of the request borrows in the final state."""

@@ -1,69 +1,35 @@
-"""The class of each victim in the final state: all victims have gone, and the request is charged.
+"""The evictions that one request may make: which gangs may go at all, and which of them together.
 
-A set of victims is legal when each has a class. Where a class takes what a queue borrows, the
-victims must be able to go one after the other so that their queues still borrow as each one goes.
+A set of victims is legal when each has a class in the final state (`final_state`).
 """
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
+from gang_scheduler.model.queues import NONE, FlavorResource
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy
-from gang_scheduler.scheduler.ordering.fairness import policy_of
-from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison, Share
-from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reclaim import eviction_policy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
     EvictionLimits,
-    Meeting,
     Permits,
     is_over,
-    is_within,
     keys_at,
+)
+from gang_scheduler.scheduler.reclaim.final_state import (
+    FROM_BORROWERS,
+    BestFinalState,
+    FinalState,
+    Part,
+    QuotaLedger,
+    gone,
 )
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
-FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
-"""The eviction classes that take only quota that a queue borrows."""
 NO_CLASSES: Final = frozenset[EvictionClass]()
-_ONE: Final = Share()._replace(number=Share().number + 1)
-
-
-class QuotaLedger(Protocol):
-    """The charges of queues, and the quota that is left."""
-
-    @property
-    def forest(self) -> Forest:
-        """The trees."""
-
-    @property
-    def keeps(self) -> bool:
-        """Whether any owner keeps quota for itself."""
-
-    def lacking(self, ref: QueueRef, charge: Charge) -> Mapping[FlavorResource, int]:
-        """Return the missing amounts of a request; empty if it fits."""
-
-    def charge(self, ref: QueueRef, charge: Charge) -> None:
-        """Charge amounts."""
-
-    def release(self, ref: QueueRef, charge: Charge) -> None:
-        """Take back a charge."""
-
-
-class Part(NamedTuple):
-    """Victims of one gang that go together: the `whole` gang, or one pod of its surplus.
-
-    `quorum` is what the gang will ask for when it waits again, if that is less than the whole.
-    """
-
-    running: RunningInQueue
-    charge: Charge
-    whole: bool = True
-    quorum: Charge | None = None
 
 
 class Judgement(NamedTuple):
@@ -230,12 +196,12 @@ class Reclaim:
 
     def lacking(self, parts: Iterable[Part]) -> Mapping[FlavorResource, int]:
         """Return the remaining shortage after these gangs have gone; empty if the request fits."""
-        with self._gone(parts):
+        with gone(self._quota, parts):
             return self._quota.lacking(self.request.ref, self.request.charge)
 
     def borrows(self, parts: Iterable[Part]) -> bool:
         """Return whether the queue of the request borrows in the final state."""
-        with self._gone(parts):
+        with gone(self._quota, parts):
             return self._quota.forest.borrows(self.request.ref, self.request.charge)
 
     def judge(self, parts: Sequence[Part]) -> "Judgement":
@@ -243,30 +209,49 @@ class Reclaim:
         illegal = frozenset(each.running.key for each in parts if not self.possible(each.running))
         if illegal:
             return Judgement({}, illegal)
-        with self._gone(parts), self._charged(self.request.ref, self.request.charge):
+        with gone(self._quota, parts), self._charged():
             return self._judged(parts)
 
-    @contextmanager
-    def _gone(self, parts: Iterable[Part]) -> Iterator[None]:
-        together = _by_queue(parts)
-        for ref, charge in together.items():
-            self._quota.release(ref, charge)
-        try:
-            yield
-        finally:
-            for ref, charge in together.items():
-                self._quota.charge(ref, charge)
+    def is_hopeless(self, parts: Sequence[Part], further: Sequence[Part]) -> bool:
+        """Return whether whole gangs may not go together, whichever of the further ones go, too.
+
+        False is not certain. It is always False for surplus: its gang may go as a whole instead.
+        """
+        if not all(each.whole for each in parts):
+            return False
+        if not all(self.possible(each.running) for each in parts):
+            return True
+        with gone(self._quota, parts), self._charged():
+            best = BestFinalState(self, self._quota, parts, further)
+            classes = [frozenset(best.classes_of(each.running)) for each in parts]
+            if not all(classes):
+                return True
+            borrowed = []
+            for part, found in zip(parts, classes, strict=True):
+                if found <= FROM_BORROWERS:
+                    borrowed.append(part)
+                else:
+                    best.put_back(part)
+            return bool(best.left_behind(borrowed))
+
+    def rule_out(self, candidates: Sequence[RunningInQueue]) -> None:
+        """Take back the possible classes that no final state allows with victims of only these."""
+        everything = [Part(each, each.charge) for each in candidates]
+        with self._charged():
+            best = BestFinalState(self, self._quota, (), everything)
+            for each in candidates:
+                self._possible[each.key] = frozenset(best.classes_of(each))
 
     @contextmanager
-    def _charged(self, ref: QueueRef, charge: Charge) -> Iterator[None]:
-        self._quota.charge(ref, charge)
+    def _charged(self) -> Iterator[None]:
+        self._quota.charge(self.request.ref, self.request.charge)
         try:
             yield
         finally:
-            self._quota.release(ref, charge)
+            self._quota.release(self.request.ref, self.request.charge)
 
     def _judged(self, parts: Sequence[Part]) -> "Judgement":
-        final = _Final(self, self._accounts, self._quota, parts)
+        final = FinalState(self, self._quota, parts)
         classes = {each.running.key: final.class_of(each.running) for each in parts}
         borrowed = []
         for part in parts:
@@ -282,117 +267,3 @@ class Reclaim:
         return Judgement(
             {key: found for key, found in classes.items() if found is not None}, frozenset(illegal)
         )
-
-
-def _by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]:
-    """Return the sum of the charges of parts for each queue."""
-    found: dict[QueueRef, dict[FlavorResource, int]] = {}
-    for each in parts:
-        sums = found.setdefault(each.running.ref, {})
-        for key, amount in each.charge.items():
-            sums[key] = sums.get(key, 0) + amount
-    return found
-
-
-class _Final:
-    """The final state, as it is charged now; victims are put back to see in which order they go."""
-
-    def __init__(
-        self, reclaim: Reclaim, accounts: Accounts, quota: QuotaLedger, parts: Sequence[Part]
-    ) -> None:
-        self._rights = reclaim
-        self._accounts = accounts
-        self._trees = accounts.promises.trees
-        self._quota = quota
-        self._parts = parts
-        self._within: dict[Meeting | None, bool] = {}
-        self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
-        self._back: list[Part] = []
-
-    def class_of(self, running: RunningInQueue) -> EvictionClass | None:
-        """Return the lowest class by which a gang may go."""
-        met = self._rights.permits_at(self._trees.rows[running.ref]).meeting
-        for each in sorted(self._rights.possible(running)):
-            if each is EvictionClass.RECLAIM and not self._is_within(met):
-                continue
-            if each >= EvictionClass.FAIR_SHARE and not self._is_fair(each, met):
-                continue
-            return each
-        return None
-
-    def put_back(self, part: Part) -> None:
-        """Count victims as present again while others go."""
-        self._back.append(part)
-
-    def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
-        """Return the parts that cannot go in any order while their queues still borrow.
-
-        Goes from the last to the first: putting parts back never makes a queue borrow less.
-        """
-        left = list(borrowed)
-        back = list(self._back)
-        for part in back:
-            self._quota.charge(part.running.ref, part.charge)
-        while left:
-            later = [part for part in left if not self._goes(part, back)]
-            if len(later) == len(left):
-                break
-            left = later
-        for part in back:
-            self._quota.release(part.running.ref, part.charge)
-        return left
-
-    def _goes(self, part: Part, back: list[Part]) -> bool:
-        """Put victims back if their queue then borrows; return whether it does."""
-        self._quota.charge(part.running.ref, part.charge)
-        if self._rights.is_beyond(part.running):
-            back.append(part)
-            return True
-        self._quota.release(part.running.ref, part.charge)
-        return False
-
-    def _is_within(self, met: Meeting | None) -> bool:
-        """Return whether the request stays within the promise of each queue below the meeting.
-
-        If the victim is in another tree, the request must be within every promise up to the root.
-        """
-        if met not in self._within:
-            request, trees = self._rights.request, self._trees
-            rows = trees.ways[trees.rows[request.ref]] if met is None else met.ours
-            judge = all if met is None else any
-            self._within[met] = judge(
-                is_within(self._accounts, row, request.charge) for row in rows
-            )
-        return self._within[met]
-
-    def _is_fair(self, eviction_class: EvictionClass, met: Meeting | None) -> bool:
-        if met is None:
-            return False
-        key = (eviction_class, met)
-        if key not in self._by_shares:
-            self._by_shares[key] = self._judged(eviction_class, met)
-        return self._by_shares[key]
-
-    def _judged(self, eviction_class: EvictionClass, met: Meeting) -> bool:
-        """Compare the shares of the two children of the lowest common ancestor."""
-        ours = self._share(met.our_child)
-        if policy_of(self._accounts, met.our_child).compares is Comparison.DUES:
-            return ours <= _ONE and any(
-                each > _ONE for each in self._with_one_back(met.their_child)
-            )
-        if eviction_class is EvictionClass.FAIR_SHARE:
-            return ours <= self._share(met.their_child)
-        return any(ours < each for each in self._with_one_back(met.their_child))
-
-    def _with_one_back(self, row: int) -> Iterator[Share]:
-        """Yield the share of a queue with one victim back, for each victim that can go last."""
-        for part in self._parts:
-            if row in self._trees.ways[self._trees.rows[part.running.ref]]:
-                self._quota.charge(part.running.ref, part.charge)
-                share, last = self._share(row), self._rights.is_beyond(part.running)
-                self._quota.release(part.running.ref, part.charge)
-                if last:
-                    yield share
-
-    def _share(self, row: int) -> Share:
-        return policy_of(self._accounts, row).share(self._accounts.lasting.now(row))

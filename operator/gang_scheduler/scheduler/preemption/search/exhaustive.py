@@ -1,10 +1,11 @@
 """Few victims: the cheapest set of all, by branch and bound.
 
 Costs only grow with more victims, but for the class: what goes from the queue of the preemptor may
-let others go by a better right (`_lowering`). So three kinds of sets are skipped: a set that costs
-as much as the best one known; a set that would, with the least cost of the victims that it still
-lacks; and a set that would not make room even with all undecided victims. Of victims that free the
-same room the cheaper are evicted first.
+let others go by a better right (`_lowering`). So these sets are skipped: a set that costs as much
+as the best one known; a set that would, with the least cost of the victims that it still lacks; a
+set that would not make room even with all undecided victims; and, where there are queues, a set
+that these allow with no undecided victims. Of victims that free the same room the cheaper are
+evicted first.
 
 A preemptor that fits still fits with more victims gone, except for victims that it may need where
 they are (`tied`): they are decided first, and until then no set is skipped by that rule.
@@ -39,6 +40,10 @@ FEW: Final = 5
 PAIRS: Final = 2
 LOOKS: Final = 3
 """The cost of looking at one set of victims, without testing whether the preemptor fits."""
+LOOKS_AT_QUOTA: Final = 2
+"""The additional cost of such a set where there are queues: the quota is counted twice."""
+LOOKS_TO_JUDGE: Final = 2
+"""The cost of finding by which classes the victims of a set go."""
 
 Fits = Callable[[Sequence[EvictionUnit]], bool]
 Key = tuple[Any, ...]
@@ -127,7 +132,7 @@ class _Search:
 
     def _branch(self, at: _Branch) -> None:
         """Decide on the units that are left, after the chosen ones."""
-        self._effort.spend(LOOKS)
+        self._effort.spend(LOOKS if self._judge is None else LOOKS + LOOKS_AT_QUOTA)
         if self.cut_off or not self._effort.may_go_on():
             self.cut_off = True
             return
@@ -155,6 +160,7 @@ class _Search:
         yielded.
         """
         if self._judge is not None:
+            self._effort.spend(LOOKS_TO_JUDGE)
             victims = self._victims(chosen)
             classes = self._judge.classes(victims)
             if classes is None:
@@ -240,10 +246,18 @@ class _Search:
         lacking = self._needs.lacking(self._needs.places(free))
         if self._judge is None or not self._is_enough(chosen, lacking):
             return False
+        self._effort.spend(LOOKS_TO_JUDGE)
         victims = self._victims(chosen)
         if self._judge.classes(victims) is None:
             return False
         return self._judge.highest_class(victims) <= highest
+
+    def _is_hopeless(self, chosen: Places, left: Places) -> bool:
+        """Return whether queues forbid each set of these units with any of those that are left."""
+        if self._judge is None:
+            return False
+        self._effort.spend(LOOKS_TO_JUDGE)
+        return self._judge.is_hopeless(self._victims(chosen), self._victims(left))
 
     def _victims(self, chosen: Places) -> Victims:
         return victims_of(self._evictable_units[each].unit for each in chosen)
@@ -283,10 +297,16 @@ class _Search:
         else:
             return
         first = tied[0] if tied else min(zip(self._keys(tally, left, gains), left, strict=True))[1]
+        yield from self._with_and_without(first, at, left, at_best)
+
+    def _with_and_without(
+        self, first: int, at: _Branch, left: Places, at_best: IntArray
+    ) -> Iterator[_Branch]:
         others = tuple([each for each in left if each != first])
         beside = self._beside(first, at.chosen, others)
         known = at_best if len(beside) + 1 == len(at.left) else None
-        yield _Branch((*at.chosen, first), beside, at.free + self._used[first], known)
+        if not self._is_hopeless((*at.chosen, first), beside):
+            yield _Branch((*at.chosen, first), beside, at.free + self._used[first], known)
         worse = tuple([each for each in others if first not in self._better[each]])
         yield _Branch(at.chosen, worse, at.free)
 

@@ -1,0 +1,233 @@
+"""The final state: all victims have gone, and the request is charged.
+
+It decides by which classes each victim may go. Where a class takes what a queue borrows, the
+victims must be able to go one after the other so that their queues still borrow as each one goes.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple, Protocol
+
+from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
+from gang_scheduler.scheduler.ordering.fairness import policy_of
+from gang_scheduler.scheduler.quota.accounts import Comparison, Share
+from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.reclaim.eviction_policy import Meeting, Permits, is_within
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
+
+FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
+"""The eviction classes that take only quota that a queue borrows."""
+_ONE: Final = Share()._replace(number=Share().number + 1)
+
+
+class QuotaLedger(Protocol):
+    """The charges of queues, and the quota that is left."""
+
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any owner keeps quota for itself."""
+
+    def lacking(self, ref: QueueRef, charge: Charge) -> Mapping[FlavorResource, int]:
+        """Return the missing amounts of a request; empty if it fits."""
+
+    def charge(self, ref: QueueRef, charge: Charge) -> None:
+        """Charge amounts."""
+
+    def release(self, ref: QueueRef, charge: Charge) -> None:
+        """Take back a charge."""
+
+
+class Part(NamedTuple):
+    """Victims of one gang that go together: the `whole` gang, or one pod of its surplus.
+
+    `quorum` is what the gang will ask for when it waits again, if that is less than the whole.
+    """
+
+    running: RunningInQueue
+    charge: Charge
+    whole: bool = True
+    quorum: Charge | None = None
+
+
+class Rights(Protocol):
+    """The evictions that a request may make at all, before any final state is looked at."""
+
+    @property
+    def request(self) -> ReclaimRequest:
+        """The request."""
+
+    def permits_at(self, row: int) -> Permits:
+        """Return the permits between the requesting queue and another."""
+
+    def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
+        """Return the classes by which a gang may have to go in some final state."""
+
+    def is_beyond(self, running: RunningInQueue) -> bool:
+        """Return whether each queue of the gang up to the meeting borrows now."""
+
+
+def by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]:
+    """Return the sum of the charges of parts for each queue."""
+    found: dict[QueueRef, dict[FlavorResource, int]] = {}
+    for each in parts:
+        sums = found.setdefault(each.running.ref, {})
+        for key, amount in each.charge.items():
+            sums[key] = sums.get(key, 0) + amount
+    return found
+
+
+@contextmanager
+def gone(quota: QuotaLedger, parts: Iterable[Part]) -> Iterator[None]:
+    """Release the charges of parts inside the context."""
+    together = by_queue(parts)
+    for ref, charge in together.items():
+        quota.release(ref, charge)
+    try:
+        yield
+    finally:
+        for ref, charge in together.items():
+            quota.charge(ref, charge)
+
+
+class FinalState:
+    """The final state, as it is charged now; victims are put back to see in which order they go."""
+
+    def __init__(self, rights: Rights, quota: QuotaLedger, parts: Sequence[Part]) -> None:
+        self._rights = rights
+        self._accounts = quota.forest.accounts
+        self._trees = self._accounts.promises.trees
+        self._quota = quota
+        self._parts = parts
+        self._within: dict[Meeting | None, bool] = {}
+        self._our_shares: dict[int, Share] = {}
+        self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
+        self._back: list[Part] = []
+
+    def class_of(self, running: RunningInQueue) -> EvictionClass | None:
+        """Return the lowest class by which a gang may go."""
+        return next(self.classes_of(running), None)
+
+    def classes_of(self, running: RunningInQueue) -> Iterator[EvictionClass]:
+        """Yield the classes by which a gang may go, the lowest first."""
+        met = self._rights.permits_at(self._trees.rows[running.ref]).meeting
+        for each in sorted(self._rights.possible(running)):
+            if each is EvictionClass.RECLAIM and not self._is_within(met):
+                continue
+            if each >= EvictionClass.FAIR_SHARE and not self._is_fair(each, met):
+                continue
+            yield each
+
+    def put_back(self, part: Part) -> None:
+        """Count victims as present again while others go."""
+        self._back.append(part)
+
+    def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
+        """Return the parts that cannot go in any order while their queues still borrow.
+
+        Goes from the last to the first: putting parts back never makes a queue borrow less.
+        """
+        left = list(borrowed)
+        back = list(self._back)
+        for part in back:
+            self._quota.charge(part.running.ref, part.charge)
+        while left:
+            later = [part for part in left if not self._goes(part, back)]
+            if len(later) == len(left):
+                break
+            left = later
+        for part in back:
+            self._quota.release(part.running.ref, part.charge)
+        return left
+
+    def _goes(self, part: Part, back: list[Part]) -> bool:
+        """Put victims back if their queue then borrows; return whether it does."""
+        self._quota.charge(part.running.ref, part.charge)
+        if self._rights.is_beyond(part.running):
+            back.append(part)
+            return True
+        self._quota.release(part.running.ref, part.charge)
+        return False
+
+    def _is_within(self, met: Meeting | None) -> bool:
+        """Return whether the request stays within the promise of each queue below the meeting.
+
+        If the victim is in another tree, the request must be within every promise up to the root.
+        """
+        if met not in self._within:
+            request, trees = self._rights.request, self._trees
+            rows = trees.ways[trees.rows[request.ref]] if met is None else met.ours
+            judge = all if met is None else any
+            self._within[met] = judge(
+                is_within(self._accounts, row, request.charge) for row in rows
+            )
+        return self._within[met]
+
+    def _is_fair(self, eviction_class: EvictionClass, met: Meeting | None) -> bool:
+        if met is None:
+            return False
+        key = (eviction_class, met)
+        if key not in self._by_shares:
+            self._by_shares[key] = self._judged(eviction_class, met)
+        return self._by_shares[key]
+
+    def _judged(self, eviction_class: EvictionClass, met: Meeting) -> bool:
+        """Compare the shares of the two children of the lowest common ancestor."""
+        ours = self._our_share(met.our_child)
+        if policy_of(self._accounts, met.our_child).compares is Comparison.DUES:
+            return ours <= _ONE and any(
+                each > _ONE for each in self._with_one_back(met.their_child)
+            )
+        if eviction_class is EvictionClass.FAIR_SHARE:
+            return ours <= self._share(met.their_child)
+        return any(ours < each for each in self._with_one_back(met.their_child))
+
+    def _with_one_back(self, row: int) -> Iterator[Share]:
+        """Yield the share of a queue with one victim back, for each victim that can go last."""
+        for part in self._parts:
+            if row in self._trees.ways[self._trees.rows[part.running.ref]]:
+                self._quota.charge(part.running.ref, part.charge)
+                share, last = self._share(row), self._rights.is_beyond(part.running)
+                self._quota.release(part.running.ref, part.charge)
+                if last:
+                    yield share
+
+    def _our_share(self, row: int) -> Share:
+        if row not in self._our_shares:
+            self._our_shares[row] = self._share(row)
+        return self._our_shares[row]
+
+    def _share(self, row: int) -> Share:
+        return policy_of(self._accounts, row).share(self._accounts.lasting.now(row))
+
+
+class BestFinalState(FinalState):
+    """The final states of some victims together with any of the `further` ones, all at once.
+
+    Where a right asks how little the request's own queues use, all further victims have gone. Where
+    it asks how much the queue of a victim uses, none of them has. So a class that is not allowed
+    here is allowed in none of those states. Charges only grow, and shares with them.
+    """
+
+    def __init__(
+        self,
+        rights: Rights,
+        quota: QuotaLedger,
+        parts: Sequence[Part],
+        further: Sequence[Part],
+    ) -> None:
+        super().__init__(rights, quota, parts)
+        rows = {self._trees.rows[each.running.ref] for each in (*parts, *further)}
+        with gone(quota, further):
+            for met in {rights.permits_at(row).meeting for row in rows}:
+                self._is_within(met)
+                if met is not None:
+                    self._our_share(met.our_child)
+
+    def _with_one_back(self, row: int) -> Iterator[Share]:
+        yield self._share(row)
+        yield from super()._with_one_back(row)

@@ -1,0 +1,101 @@
+"""Law: gangs that are said to have no hope of going together go in no set; every set is tried."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
+from random import Random
+
+from hypothesis import given
+
+from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef
+from gang_scheduler.model.values import EvictionPolicy, Fairness
+from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
+from gang_scheduler.scheduler.turns.ledger import Ledger
+from property.random_cases import SEEDS
+from support.queue_builders import cluster_queue, cohort, cq_ref
+from support.reclaim_builders import LIMITS, ledger, part, request, running
+
+World = tuple[Ledger, ReclaimRequest, list[RunningInQueue]]
+
+
+@given(seed=SEEDS)
+def test_no_set_with_hopeless_victims_is_legal(seed: int) -> None:
+    assert [] == list(wrong_verdicts(a_world(Random(seed)), Counter()))  # noqa: S311
+
+
+@given(seed=SEEDS)
+def test_classes_that_were_ruled_out_are_needed_by_no_set(seed: int) -> None:
+    quota, asking, gangs = a_world(Random(seed))  # noqa: S311
+    plain, narrow = Reclaim(quota, asking, LIMITS), Reclaim(quota, asking, LIMITS)
+
+    narrow.rule_out([each for each in gangs if narrow.possible(each)])
+
+    for some in sets(gangs):
+        parts = [part(each) for each in some]
+        before, after = plain.judge(parts), narrow.judge(parts)
+        assert bool(before.illegal) == bool(after.illegal)
+        assert before.illegal or before.classes == after.classes
+
+
+def test_both_verdicts_occur() -> None:
+    verdicts: Counter[bool] = Counter()
+    for seed in range(40):
+        assert [] == list(wrong_verdicts(a_world(Random(seed)), verdicts))  # noqa: S311
+
+    assert min(verdicts[True], verdicts[False]) > 100
+
+
+def wrong_verdicts(world: World, verdicts: Counter[bool]) -> Iterator[tuple[object, ...]]:
+    """Yield the sets that are legal although they have victims that are said to be hopeless."""
+    quota, asking, gangs = world
+    reclaim = Reclaim(quota, asking, LIMITS)
+    for chosen in sets(gangs):
+        further = [each for each in gangs if each not in chosen]
+        hopeless = reclaim.is_hopeless([*map(part, chosen)], [*map(part, further)])
+        verdicts[hopeless] += 1
+        for more in sets(further) if hopeless else ():
+            if not reclaim.judge([*map(part, (*chosen, *more))]).illegal:
+                yield [each.key.name for each in chosen], [each.key.name for each in more]
+
+
+def sets(gangs: Sequence[RunningInQueue]) -> Iterator[tuple[RunningInQueue, ...]]:
+    """Yield every set of the gangs, the empty one included."""
+    return chain.from_iterable(combinations(gangs, n) for n in range(len(gangs) + 1))
+
+
+def a_world(dice: Random) -> World:
+    """Return queues in two levels of cohorts, a few gangs that run, and one that asks."""
+    cohorts = ["all", *(f"c{number}" for number in range(dice.randint(0, 2)))]
+    queues: list[Queue] = [
+        cohort(name, "" if name == "all" else "all", dice.choice((None, 0, 3))) for name in cohorts
+    ]
+    names = [f"q{number}" for number in range(dice.randint(2, 4))]
+    queues += [
+        cluster_queue(name, dice.choice(cohorts), dice.randint(0, 5), evictions=rules(dice))
+        for name in names
+    ]
+    refs = [cq_ref(name) for name in names]
+    gangs = [a_gang(dice, number, dice.choice(refs)) for number in range(dice.randint(1, 6))]
+    fairness = dice.choice((Fairness.PRIORITY, Fairness.DRS, Fairness.DRF, Fairness.FAIR_SHARE))
+    quota = ledger(
+        queues, gangs, asked={each: dice.randint(0, 9) for each in refs}, fairness=fairness
+    )
+    asking = request(refs[0], dice.randint(1, 6), priority=dice.randint(0, 2), created_at=50)
+    return quota, asking, gangs
+
+
+def a_gang(dice: Random, number: int, queue: QueueRef) -> RunningInQueue:
+    """Return a gang of one pod; some are older than the one that asks."""
+    created_at, priority = dice.choice((0, 100)), dice.randint(0, 2)
+    cpu = dice.randint(1, 5)
+    return running(queue, f"g{number}", cpu, priority=priority, created_at=created_at)
+
+
+def rules(dice: Random) -> EvictionRules:
+    policies = tuple(EvictionPolicy)
+    return EvictionRules(
+        within_queue=dice.choice(policies),
+        reclaim=dice.choice((EvictionPolicy.ANY, *policies)),
+        while_borrowing=dice.choice(policies),
+    )
