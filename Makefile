@@ -99,6 +99,7 @@ thorough: setup ## Hold twenty times as many random cases against the laws as `m
 		"-m search --cases 30000 --jobs 1" \
 		"-m pytest --durations=5 --timeout=7200 tests/fuzz" \
 		"-m pytest --timeout=7200 tests/integration/test_binder_chaos.py \
+			tests/integration/test_replicas_under_churn.py \
 			tests/integration/test_checkpoints_chaos.py"
 
 .PHONY: e2e
