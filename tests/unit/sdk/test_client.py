@@ -45,6 +45,28 @@ def test_importing_it_loads_neither_the_scheduler_nor_a_client() -> None:
     assert [] == done.stdout.split()
 
 
+MOST_TIMES = 5.0
+"""That is 300 ms of CPU where the others take 60 ms: a quiet machine needs less for them."""
+MEASURES = """
+from time import process_time as now
+begun = now()
+import asyncio, json, ssl
+between = now()
+import gang_scheduler.sdk
+print((now() - between) / (between - begun))
+"""
+
+
+def test_importing_it_takes_a_few_times_as_long_as_what_every_client_imports() -> None:
+    def ratio() -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURES], capture_output=True, text=True, check=True
+        )
+        return float(done.stdout)
+
+    assert min(ratio() for _ in range(5)) < MOST_TIMES
+
+
 def check(tmp_path: Path, program: str) -> "subprocess.CompletedProcess[str]":
     """Check the types of a program of a user's, which is none of ours."""
     (tmp_path / "program.py").write_text(program)
