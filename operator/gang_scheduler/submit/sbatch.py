@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from gang_scheduler.submit import batch_script
 from gang_scheduler.submit.refusals import Faults
 
 MARK: Final = "#SBATCH"
@@ -37,12 +38,21 @@ _GPUS: Final = re.compile(r"(?:gpu(?::|$))?(?:([A-Za-z][\w.-]*)[:=])?(\d+)?")
 _NODES: Final = re.compile(r"(\d+)(?:-(\d+))?")
 
 
+_VARIABLE: Final = re.compile(
+    r"\$(?:(?P<plain>SLURMD?_\w+)|\{#?(?P<braced>SLURMD?_\w+)(?P<default>:?[-+=?])?)"
+)
+
+
 class Option(NamedTuple):
-    """An option as it is written in a script. Lines count from 1."""
+    """An option as it is written in a script. Lines count from 1.
+
+    `is_late`: it comes after the first command of the script, where Slurm reads no options.
+    """
 
     line: int
     name: str
     value: str | None
+    is_late: bool = False
 
     @property
     def text(self) -> str:
@@ -63,12 +73,14 @@ class _Wrong(Exception):  # noqa: N818 - what is wrong with a value.
 
 
 def options(text: str) -> Iterator[Option]:
-    """Yield the options of a script: as in Slurm, only the ones before its first command."""
+    """Yield the options of a script, and whether they come before its first command."""
+    is_late = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(MARK):
-            yield from _of_line(number, line.removeprefix(MARK))
+            for each in _of_line(number, line.removeprefix(MARK)):
+                yield each._replace(is_late=is_late)
         elif line.strip() and not line.lstrip().startswith("#"):
-            return
+            is_late = True
 
 
 def _of_line(number: int, rest: str) -> Iterator[Option]:
@@ -101,27 +113,60 @@ def read(text: str, file: str, ignored: Collection[str] = ()) -> Honoured:
     Each option that cannot be honoured is a fault, with its line.
     """
     fields: dict[str, Any] = {}
+    given: dict[str, Option] = {}
     faults, tasks = [], None
     for each in options(text):
         if each.name in ignored:
             continue
         try:
-            if each.name == "ntasks":
+            if each.name == "ntasks" and not each.is_late:
                 tasks = each
             else:
-                fields |= _honoured(each)
+                made = _honoured(each)
+                for key in made.keys() & given.keys():
+                    _check_same(key, made, fields, given[key], each)
+                fields |= made
+                given |= dict.fromkeys(made, each)
         except _Wrong as error:
             faults.append(f"{file}: line {each.line}: {each.text}: {error}")
     if tasks is not None and tasks.value != str(fields.get("nodes", "1")):
         nodes = fields.get("nodes", "1")
         faults.append(f"{file}: line {tasks.line}: {tasks.text}: {ONE_TASK}, and nodes is {nodes}")
+    faults += _unset(text, file, ignored)
     if faults:
         raise Faults(faults)
     resources: dict[str, Any] = {key: fields.pop(key) for key in OF_MEMBERS if key in fields}
     return Honoured(fields, resources)
 
 
+def _check_same(
+    key: str, made: Mapping[str, Any], fields: Mapping[str, Any], before: Option, now: Option
+) -> None:
+    """Refuse another value of a field that an option of another name has set."""
+    if made[key] != fields[key] and before.name != now.name:
+        raise _Wrong(f"contradicts line {before.line}: {before.text}")
+
+
+def _unset(text: str, file: str, ignored: Collection[str]) -> Iterator[str]:
+    """Yield the faults of a script that uses variables of Slurm that are not set here."""
+    told = {*batch_script.KNOWN, *ignored}
+    is_array = "array" not in ignored and any(each.name == "array" for each in options(text))
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("#"):
+            continue
+        for found in _VARIABLE.finditer(line):
+            name = found["plain"] or found["braced"]
+            # Without the option, its variables are the next faults.
+            of_array = is_array and name.startswith("SLURM_ARRAY_")
+            if name in told or found["default"] or of_array:
+                continue
+            told.add(name)
+            leave = f"write ${{{name}:-DEFAULT}}, or leave it with {IGNORABLE} {name}"
+            yield f"{file}: line {number}: ${name}: is not set here: {leave}"
+
+
 OF_MEMBERS: Final[tuple[str, ...]] = ("gpu", "cpu", "memory")
+LATE: Final = "comes after the first command, where sbatch reads no options: move it up"
 ONE_TASK: Final = "each member runs the script once"
 INSTEAD: Final = {
     "account": "the queue is --partition; leave it out",
@@ -147,6 +192,8 @@ INSTEAD: Final = {
 
 
 def _honoured(option: Option) -> Mapping[str, Any]:
+    if option.is_late:
+        raise _Wrong(f"{LATE}, or leave it out with {IGNORABLE} {option.name}")
     read = _READERS.get(option.name)
     if read is None:
         instead = INSTEAD.get(option.name)

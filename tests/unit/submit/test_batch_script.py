@@ -82,3 +82,53 @@ def test_variables_say_what_slurm_says() -> None:
     assert ("a", "2", "8", "4") == tuple(
         found[f"SLURM_{name}"] for name in ("JOB_NAME", "NNODES", "GPUS_ON_NODE", "CPUS_PER_TASK")
     )
+
+
+@pytest.mark.parametrize("how", ["-w {}", "--nodelist={}", "-w{}"])
+@pytest.mark.parametrize("asks", ["hostname --ip-address", "hostname -i", "hostname -I"])
+def test_srun_finds_the_address_of_a_member(tmp_path: Path, how: str, asks: str) -> None:
+    done = run(tmp_path, f"srun --nodes=1 --ntasks=1 {how.format('localhost')} {asks}")
+
+    assert done.stdout.strip() in ("127.0.0.1", "::1")
+    assert ("", 0) == (done.stderr, done.returncode)
+
+
+def test_srun_runs_nothing_else_on_one_member(tmp_path: Path) -> None:
+    done = run(tmp_path, "srun --nodes=1 --ntasks=1 -w localhost ray start --head")
+
+    assert ("", 2) == (done.stdout, done.returncode)
+    assert "each member runs the command itself" in done.stderr
+
+
+def test_srun_on_one_of_two_members_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "srun --ntasks=1 echo ran")
+
+    assert ("", "srun: 1 tasks: must be 2, one a member\n") == (done.stdout, done.stderr)
+
+
+def test_a_member_finds_what_it_has_to_find_out_itself(tmp_path: Path) -> None:
+    names = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURMD_NODENAME", "SLURM_SUBMIT_DIR")
+    shown = " ".join(f"${each}" for each in names)
+    uid = "0000002a-9c1e-4a52-8f0e-5f2d8f0c7e11"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{batch_script.OF_MEMBER}echo {shown}"],
+        env={**VARIABLES, "SLURM_NODEID": "1", "SLURM_JOB_ID": uid, "PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ["42", "42", HOSTS[1], str(tmp_path)] == done.stdout.split()
+    assert "" == done.stderr
+
+
+def test_every_variable_that_may_be_used_is_set() -> None:
+    given = {"gpu": 8, "cpu": "4"}
+    job = TrainingJob.model_validate(
+        {"name": "a", "queue": "team", "script": {"text": ""}, "resources": given}
+    )
+    of_each = {"SLURM_NODEID", "SLURM_PROCID"}
+    set_by_shell = {each for each in batch_script.KNOWN if f"{each}=" in batch_script.OF_MEMBER}
+
+    assert batch_script.KNOWN == {*batch_script.variables(job, HOSTS), *of_each, *set_by_shell}

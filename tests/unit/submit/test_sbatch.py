@@ -77,3 +77,41 @@ def test_a_bad_value_is_refused(option: str, problem: str) -> None:
 
     assert line.startswith("job.sh: line 1: ")
     assert problem in line
+
+
+def test_an_option_after_the_first_command_is_refused() -> None:
+    (found,) = refused("#!/bin/sh\nset -e\n#SBATCH --nodes=8\n")
+
+    assert found.startswith("job.sh: line 3: --nodes=8: comes after the first command, where ")
+    assert {} == read("set -e\n#SBATCH --nodes=8\n", "nodes")
+
+
+def test_options_that_contradict_each_other_are_refused() -> None:
+    text = "#SBATCH --gres=gpu:4\n#SBATCH --gpus-per-node=8\n"
+
+    assert ["job.sh: line 2: --gpus-per-node=8: contradicts line 1: --gres=gpu:4"] == refused(text)
+    assert {"gpu": 4} == read(text.replace("8", "4"))
+    assert {"nodes": "4"} == read("#SBATCH --nodes=2\n#SBATCH --nodes=4\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["echo $SLURM_ARRAY_TASK_ID", 'cd "${SLURM_TMPDIR}"', "echo ${#SLURM_STEP_ID}"]
+)
+def test_a_variable_that_is_not_set_is_refused_by_its_line(line: str) -> None:
+    name = line.partition("SLURM_")[2].rstrip('}"')
+    ((found),) = refused(f"#!/bin/sh\n{line}\n{line}\n")
+
+    assert found.startswith(f"job.sh: line 2: $SLURM_{name}: is not set here")
+    assert {} == read(line, f"SLURM_{name}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# echo $SLURM_ARRAY_TASK_ID",
+        "echo ${SLURM_ARRAY_TASK_ID:-0} ${SLURM_TMPDIR-/tmp} ${SLURM_STEP_ID:?no step}",
+        "echo $SLURM_JOB_ID $SLURM_JOBID ${SLURM_NNODES} $SLURM_SUBMIT_DIR $SLURMD_NODENAME",
+    ],
+)
+def test_variables_with_a_default_and_those_that_are_set_may_be_used(line: str) -> None:
+    assert {} == read(line)
