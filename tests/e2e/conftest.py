@@ -50,6 +50,7 @@ SECONDS = {
     "test_demo.py": 35,
     "test_control_plane.py": 35,
     "test_reclaim.py": 35,
+    "test_recording.py": 40,
     "test_volumes.py": 30,
     "test_checkpoints.py": 30,
     "test_kueue_topology.py": 30,
