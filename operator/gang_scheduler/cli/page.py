@@ -23,7 +23,18 @@ def _with_cluster_options(command: Any) -> Any:  # noqa: ANN401 - a decorator.
     metavar="N",
     help="Port on 127.0.0.1; 0: any free one.",
 )
-def page_command(*, port: int, **given: Any) -> None:  # noqa: ANN401 - the cluster's options.
+@click.option(
+    "--replay",
+    "moved",
+    metavar="FILE",
+    help="Show a replay at any time, on a map: FILE is what `replay --moves FILE` wrote.",
+)
+def page_command(
+    *,
+    port: int,
+    moved: str | None,
+    **given: Any,  # noqa: ANN401 - the cluster's options.
+) -> None:
     """Show the cluster in a browser: what waits, why, and what runs; of all namespaces without -n.
 
     The page listens on 127.0.0.1 only, and reads with your rights. The address that is printed has
@@ -31,4 +42,7 @@ def page_command(*, port: int, **given: Any) -> None:  # noqa: ANN401 - the clus
     """
     from gang_scheduler.cli.answers import page  # noqa: PLC0415 - not for help.
 
-    page.answer(Asked(**given), port)
+    if moved is not None:
+        page.answer_replay(moved, port)
+    else:
+        page.answer(Asked(**given), port)

@@ -82,6 +82,12 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     "--report", cls=OfOutput, metavar="FILE", help="Write the HTML report to a file, too."
 )
 @click.option(
+    "--moves",
+    cls=OfOutput,
+    metavar="FILE",
+    help="Write when each pod waited, and where it ran: page --replay FILE shows it on a map.",
+)
+@click.option(
     "--progress/--no-progress",
     cls=OfOutput,
     default=None,
@@ -103,6 +109,7 @@ def replay_command(
     cores: int,
     output: str,
     report: str | None,
+    moves: str | None,
     progress: bool | None,
 ) -> None:
     """Replay JOBS under one or more policies, and compare what would have come of them.
@@ -126,6 +133,7 @@ def replay_command(
             cores=cores,
             output=output,
             report=report,
+            moves=moves,
             progress=progress,
         )
     )

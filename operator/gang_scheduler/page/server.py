@@ -6,19 +6,17 @@ from collections.abc import Callable
 from aiohttp import web
 
 from gang_scheduler.page.access import HOST, Access
-from gang_scheduler.page.routes import application
-from gang_scheduler.page.sources import ClusterSource, Views
 
 
-async def serve(source: ClusterSource, title: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve the page until cancelled; `ready` gets the address to open. Raises OSError.
+async def serve(
+    application: Callable[[Access], web.Application], port: int, ready: Callable[[str], None]
+) -> None:
+    """Serve a page until cancelled; `ready` gets the address to open. Raises OSError.
 
     Port 0 means any free port.
     """
     access = Access()
-    runner = web.AppRunner(
-        application(Views(source), access, title), access_log=None, shutdown_timeout=0.5
-    )
+    runner = web.AppRunner(application(access), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
         await web.TCPSite(runner, HOST, port).start()

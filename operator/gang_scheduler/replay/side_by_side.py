@@ -4,7 +4,7 @@ import contextlib
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Final
@@ -15,6 +15,7 @@ from gang_scheduler.replay import by_operator, document
 from gang_scheduler.replay.by_operator import Operator
 from gang_scheduler.replay.jobs import Trace
 from gang_scheduler.replay.measures import NO_QUEUE, Measures
+from gang_scheduler.replay.moves import MovedMeasures, Moves
 from gang_scheduler.replay.pod_by_pod import PodByPod
 from gang_scheduler.replay.run import Decided, Decides, Replay, Rules
 from gang_scheduler.replay.scenarios import Scenario
@@ -40,6 +41,7 @@ class Done:
     document: dict[str, Any]
     cpu_seconds: tuple[float, ...]
     failures: int = 0
+    moves: Moves | None = None
 
 
 Tell = Callable[[Told], None]
@@ -62,27 +64,39 @@ class Timed:
         return decided
 
 
-def replayed(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Done:
+def replayed(
+    trace: Trace, scenario: Scenario, rules: Rules, tell: Tell, *, with_moves: bool = False
+) -> Done:
     """Return the result of one policy; after Ctrl-C, its figures so far."""
-    made = made_of(trace, scenario, rules, tell)
+    made = made_of(trace, scenario, rules, tell, MovedMeasures if with_moves else Measures)
     with _interrupted(made.replay.stop):
         made.replay.run()
     made.replay.close()
     result = document.of_policy(scenario, made.replay, trace)
     failures = made.decides.failures if isinstance(made.decides, Operator) else 0
-    return Done(result, tuple(made.timed.cpu_seconds), failures)
+    moves = None
+    if isinstance(measures := made.replay.measures, MovedMeasures):
+        moves = measures.found(scenario.name, made.domains, dated=trace.dated)
+    return Done(result, tuple(made.timed.cpu_seconds), failures, moves)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A replay that is ready to run, and the scheduler in it."""
+    """A replay that is ready to run, and the scheduler in it; `domains` are those of nodes."""
 
     replay: Replay
     decides: Decides
     timed: Timed
+    domains: Mapping[str, str]
 
 
-def made_of(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Made:
+def made_of(
+    trace: Trace,
+    scenario: Scenario,
+    rules: Rules,
+    tell: Tell,
+    measuring: type[Measures] = Measures,
+) -> Made:
     """Return the replay of one policy."""
     gpu = by_operator.gpu_of(scenario)
     by_gpu = any(job.gpu for job in trace.jobs)
@@ -90,7 +104,7 @@ def made_of(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Made:
     nodes = scenario.nodes
     amounts = {node.name: dict(node.allocatable).get(resource, 0) for node in nodes}
     queues = sorted({job.queue or NO_QUEUE for job in trace.jobs})
-    measures = Measures(queues, amounts, trace.begin, by_gpu=by_gpu)
+    measures = measuring(queues, amounts, trace.begin, by_gpu=by_gpu)
     decides: Decides
     labels: tuple[str, ...] = ()
     if scenario.pod_by_pod:
@@ -104,21 +118,20 @@ def made_of(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Made:
     domains = _domains(nodes, labels)
     replay = Replay(
         *(trace.jobs, timed, measures, rules),
-        domain_of=domains,
+        domain_of=lambda found: len({domains[name] for name in found}),
         watch=watch,
         nodes=names,
         changes=scenario.changes,
     )
-    return Made(replay, decides, timed)
+    return Made(replay, decides, timed, domains)
 
 
-def _domains(nodes: Sequence[Node], labels: Sequence[str]) -> Callable[[Any], int]:
-    """Return a function that counts the domains of nodes; a node without a label is a domain."""
-    of = {
+def _domains(nodes: Sequence[Node], labels: Sequence[str]) -> dict[str, str]:
+    """Return the domain of each node; a node without a label is a domain."""
+    return {
         node.name: next((node.labels[key] for key in labels if key in node.labels), node.name)
         for node in nodes
     }
-    return lambda names: len({of[name] for name in names})
 
 
 def _watch(name: str, begin: int, tell: Tell) -> Callable[[int, int, int], None]:
@@ -150,11 +163,17 @@ def _interrupted(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def compare(
-    trace: Trace, scenarios: Sequence[Scenario], rules: Rules, cores: int, tell: Tell
+    trace: Trace,
+    scenarios: Sequence[Scenario],
+    rules: Rules,
+    cores: int,
+    tell: Tell,
+    *,
+    with_moves: bool = False,
 ) -> list[Done]:
-    """Return the results of the policies, in their order."""
+    """Return the results of the policies, in their order; of a single one, with its moves."""
     if len(scenarios) == 1:
-        return [replayed(trace, scenarios[0], rules, tell)]
+        return [replayed(trace, scenarios[0], rules, tell, with_moves=with_moves)]
     context = multiprocessing.get_context("fork")
     found: dict[int, Done] = {}
     running: dict[Any, tuple[int, multiprocessing.process.BaseProcess]] = {}

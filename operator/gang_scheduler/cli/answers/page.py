@@ -3,10 +3,12 @@
 import asyncio
 import functools
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from aiohttp import web
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.cli.exits import refuse
@@ -15,8 +17,10 @@ from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection import live
-from gang_scheduler.page import server
-from gang_scheduler.page.sources import ClusterSource, OfFiles, OfServer
+from gang_scheduler.page import replays, routes, server
+from gang_scheduler.page.access import Access
+from gang_scheduler.page.sources import ClusterSource, OfFiles, OfServer, Views
+from gang_scheduler.replay import moves
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.telemetry import family
 
@@ -27,12 +31,27 @@ if TYPE_CHECKING:
 def answer(asked: Asked, port: int) -> None:
     """Serve the page; exits with a message if the cluster cannot be read."""
     source, title = _of_files(asked) if asked.filenames else _of_server(asked)
+    _serve(lambda access: routes.application(Views(source), access, title), port)
+
+
+def answer_replay(file: str, port: int) -> None:
+    """Serve the map of a replay; exits with a message if the file cannot be read."""
+    try:
+        found = moves.read(Path(file))
+    except OSError as error:
+        refuse([f"--replay: {file}: cannot be read: {error.strerror}"])
+    except moves.UnreadableMoves as error:
+        refuse([f"--replay: {file}: {error}"])
+    _serve(lambda access: replays.application(found, access, Path(file).name), port)
+
+
+def _serve(application: Callable[[Access], web.Application], port: int) -> None:
     gc_tuning.collect_rarely()
     # End as with ctrl-C, and close the connections.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with cluster_sources.interruptible(), family.keeping_nothing():
         try:
-            asyncio.run(server.serve(source, title, port, _tell))
+            asyncio.run(server.serve(application, port, _tell))
         except OSError as error:
             refuse([f"--port: {port}: {error.strerror}"])
 

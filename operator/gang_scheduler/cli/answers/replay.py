@@ -14,8 +14,9 @@ import click
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.cli.exits import Exit, refuse
-from gang_scheduler.replay import document, html, reading, table
+from gang_scheduler.replay import document, html, moves, reading, table
 from gang_scheduler.replay.jobs import Trace, UnreadableJobs
+from gang_scheduler.replay.moves import Moves
 from gang_scheduler.replay.run import Rules
 from gang_scheduler.replay.scenarios import Clusters, Given, Scenario
 from gang_scheduler.replay.side_by_side import Done, Told, compare
@@ -41,6 +42,7 @@ class Wanted:
     cores: int
     output: str
     report: str | None
+    moves: str | None
     progress: bool | None
 
 
@@ -56,24 +58,35 @@ def answer(wanted: Wanted) -> None:
         scenarios = clusters.scenarios(trace)
     except (UnreadableJobs, UnreadableInput) as error:
         refuse(error.lines)
+    if wanted.moves and len(scenarios) > 1:
+        refuse(["--moves: has one policy: give a single --policy"])
     for note in (*trace.notes, *clusters.notes):
         click.echo(note, err=True)
     cores = wanted.cores or os.cpu_count() or 1
     with _progress(wanted, trace, scenarios, rules) as tell:
-        done = compare(trace, scenarios, rules, cores, tell)
+        done = compare(trace, scenarios, rules, cores, tell, with_moves=bool(wanted.moves))
     if not done:
         sys.exit(Exit.INTERRUPTED)
     found = document.of_replay(trace, scenarios, [each.document for each in done], rules)
     for each in done:
         click.echo(_cpu(each), err=True)
-    if wanted.report:
-        try:
-            Path(wanted.report).write_text(html.page(found), encoding="utf-8")
-        except OSError as error:
-            refuse([f"--report: {wanted.report}: {error.strerror}"])
+    _write_files(wanted, found, done[0].moves)
     click.echo(_printed(found, wanted.output), nl=False)
     if len(done) < len(scenarios) or not all(each.document["complete"] for each in done):
         sys.exit(Exit.INTERRUPTED)
+
+
+def _write_files(wanted: Wanted, found: document.Json, moved: Moves | None) -> None:
+    """Write the report and the moves, where they are wanted."""
+    option = "--report"
+    try:
+        if wanted.report:
+            Path(wanted.report).write_text(html.page(found), encoding="utf-8")
+        option = "--moves"
+        if wanted.moves and moved is not None:
+            moves.write(Path(wanted.moves), moved)
+    except OSError as error:
+        refuse([f"{option}: {error.filename}: {error.strerror}"])
 
 
 def _printed(found: document.Json, output: str) -> str:
