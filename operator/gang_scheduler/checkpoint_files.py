@@ -196,7 +196,7 @@ class Place(Protocol):
 
 
 def at(url: str, options: Mapping[str, Any]) -> Place:
-    """Return the place of a URL.
+    """Return the access to the storage that a URL names: a directory, or a bucket.
 
     Raises ImportError if the package for such URLs is missing.
     """

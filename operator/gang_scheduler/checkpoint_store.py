@@ -320,7 +320,7 @@ class Store:
             raise NotSavedError("another rank could not save its part")
 
     def _write(self, name: str, write: Callable[[Path], object]) -> Sequence[File]:
-        """Call the script's function, move its files to their place, and return them."""
+        """Let the script write files, move them to the store, and return their list."""
         with self._files.staging(f"{STAGING}/{name}/rank-{self.rank:05d}") as directory:
             write(directory)
             found = sorted(

@@ -169,10 +169,11 @@ class EmptyFlavor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """How many members fit in the domains that could hold them all.
+    """How many members of a group fit now in each domain that is large enough for all of them.
 
-    `best` are (domain, members that fit there), most first and ten at most; `more` counts the other
-    domains. `multiples` are (layer, size) of the slices of the members.
+    `best` are at most ten domains, each with the number of members that fit, the largest number
+    first. `more` is how many other domains there are. `multiples` are the layers and sizes of the
+    slices of the members.
     """
 
     best: tuple[tuple[Domain, int], ...]

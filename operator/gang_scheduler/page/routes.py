@@ -10,8 +10,9 @@ from aiohttp import web
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.inspection.explaining import document_fields
-from gang_scheduler.inspection.listing import domains, gangs, queues, vocabulary
+from gang_scheduler.inspection.listing import domains, gangs, options, queues
 from gang_scheduler.inspection.listing.gangs import Row
+from gang_scheduler.inspection.listing.options import ORDERS
 from gang_scheduler.model import likeness
 from gang_scheduler.page import rendering, trying, view
 from gang_scheduler.page.access import Access
@@ -138,12 +139,12 @@ class Routes:
             before=turn(page=str(number - 1)) if number > 1 else "",
             after=turn(page=str(number + 1)) if number < pages else "",
             choices={
-                "state": list(vocabulary.STATES),
+                "state": list(options.STATES),
                 "queue": sorted({row.queue for row in seen.rows if row.queue}),
                 "namespace": sorted({row.key.namespace for row in seen.rows}),
                 "kind": sorted({row.kind for row in seen.rows}),
                 "reason": sorted({row.wait.reason for row in seen.rows if row.wait.reason}),
-                "sort": list(gangs.ORDERS),
+                "sort": list(ORDERS),
             },
         )
 
@@ -331,7 +332,7 @@ def _wanted(query: Mapping[str, str]) -> Wanted:
         reasons=words("reason"),
         kinds=words("kind"),
         text=query.get("text", ""),
-        order=order if order in gangs.ORDERS else "",
+        order=order if order in ORDERS else "",
     )
 
 

@@ -174,11 +174,11 @@ def text_of(found: Checkpoints | None) -> str:
     return msgspec.json.encode(said).decode()
 
 
-# Before any pod is deleted, the PodGroup records to which gang its gang yields and which checkpoint
-# it has saved, so that both are known after a crash of the scheduler. The eviction does not wait
-# for long: if the API server does not accept the write, the eviction continues, and `status_writer`
-# repeats the write with the rest of the status. If the scheduler crashes before that, the
-# preemptors of this one plan are lost.
+# Before any pod is deleted, the PodGroup of a victim records the preemptor and the last checkpoint,
+# so that both are known after a crash of the scheduler. The eviction does not wait for long: if the
+# API server does not accept the write, the eviction continues, and `status_writer` repeats the
+# write with the rest of the status. If the scheduler crashes before that, the preemptors of this
+# one plan are lost.
 
 MOST_SECONDS: Final = 2.0
 """How long an eviction waits for this write."""
@@ -186,7 +186,7 @@ _GROUPS: Final = frozenset({POD_GROUPS.group, SCHED_PLUGINS_POD_GROUPS.group})
 
 
 class EvictionWriter:
-    """Writes to which gang each evicted gang yields, and its checkpoint."""
+    """Writes the preemptor and the checkpoint of each gang that is evicted into its PodGroup."""
 
     def __init__(self, api: Api, cache: Cache, texts: EvictionTexts, writes: Writes) -> None:
         self._api = api
@@ -195,7 +195,7 @@ class EvictionWriter:
         self._writes = writes
 
     async def write(self, keys: Collection[GangKey]) -> None:
-        """Write both for these gangs; return when all is written, or after MOST_SECONDS."""
+        """Write the preemptors and checkpoints; return when done, or after MOST_SECONDS."""
         with anyio.move_on_after(MOST_SECONDS):
             async with anyio.create_task_group() as writes:
                 for key in sorted(keys):

@@ -28,7 +28,7 @@ from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, Effort
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.quorums import NOTHING
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Party, PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 A_GROUP: Final = 0.5
 """The looks that each group costs, even if its verdict is known already."""
@@ -163,7 +163,7 @@ class Decided:
     `deciding` is the group to blame if an error is raised now. `untried` gangs are left to the next
     cycle. `units` are the units of each group, by its first gang. For gangs `in_part`, only a part
     of the quorum has a place. `moved` are units whose quorums went to other nodes together with
-    their surplus; the value is the number of quorum members of each party.
+    their surplus; the value is the number of quorum members of each role.
     """
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ class Decided:
         self.refused = Refusals()
         self.warned: list[Warned] = []
         self.in_part: set[GangKey] = set()
-        self.moved: dict[PlacementUnit, Mapping[Party, int]] = {}
+        self.moved: dict[PlacementUnit, Mapping[RoleKey, int]] = {}
         self.charge: Callable[[PlacementUnit, Placement], None] | None = None
         """Charges the members of a unit to their queue; None without queues."""
 

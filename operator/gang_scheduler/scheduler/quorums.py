@@ -1,8 +1,8 @@
 """Places the quorums of a group: of every gang of the group, or of none.
 
-A quorum is counted for each party, which is a gang or one of its roles: surplus of one party never
-counts for another. Members of a gang that has started are placed one by one, unless its match
-policy says otherwise.
+The quorum of each role is counted by itself: surplus of one role never counts for another. A gang
+without roles counts as one role. Members of a gang that has started are placed one by one, unless
+its match policy says otherwise.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Party, PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
 """The placements of a group's units, or the unit that did not fit and why."""
@@ -30,7 +30,7 @@ NOTHING = Placement((), ())
 MOST_SELECTIONS: Final = 64
 """At most this many quorums of other members are tried for one group."""
 MOST_CHOICES: Final = 64
-"""Among these quorums are at most this many choices of members of one party."""
+"""Among these quorums are at most this many choices of members of one role."""
 
 
 class Quorums:
@@ -127,8 +127,8 @@ class Quorums:
     def _any_quorum(self, unit: PlacementUnit, at_least: int, misfit: Misfit) -> Placement | Misfit:
         """Place any members, as many as the quorum has: surplus waits for other gangs' quorums."""
         if unit.mixed:
-            # Each party has a number of its own, which `_with_other_members` respects.
-            return self._party_by_party(unit, misfit) if unit.singly else misfit
+            # Each role has a number of its own, which `_with_other_members` respects.
+            return self._role_by_role(unit, misfit) if unit.singly else misfit
         placed = self._place(unit, at_least)
         if isinstance(placed, Misfit):
             return placed
@@ -144,10 +144,10 @@ class Quorums:
             return placed
         return quorum
 
-    def _party_by_party(self, unit: PlacementUnit, misfit: Misfit) -> Placement | Misfit:
-        """Place members of a started gang: of each party, as many as are missing and fit."""
+    def _role_by_role(self, unit: PlacementUnit, misfit: Misfit) -> Placement | Misfit:
+        """Place as many missing members of each role of a started gang as fit."""
         placed = NOTHING
-        for part in unit.by_party():
+        for part in unit.by_role():
             outcome = self._any_quorum(part, part.at_least, misfit)
             if isinstance(outcome, Placement):
                 placed = joined(unit.members, placed, outcome)
@@ -156,7 +156,10 @@ class Quorums:
     def _with_other_members(
         self, units: Sequence[PlacementUnit]
     ) -> dict[PlacementUnit, Placement] | None:
-        """Place quorums of other members than the first in rank, as many of each party."""
+        """Place quorums that do not consist of the first members in rank.
+
+        Each has as many members of each role.
+        """
         nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
         for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
             self._trial.effort.begin(units[0].gangs[0].key)
@@ -176,8 +179,8 @@ class Quorums:
 
         Members that fit on no node are left out.
         """
-        classes: dict[Party, dict[Hashable, list[str]]] = {}
-        needed: Counter[Party] = Counter()
+        classes: dict[RoleKey, dict[Hashable, list[str]]] = {}
+        needed: Counter[RoleKey] = Counter()
         for number, unit in enumerate(units):
             needed.update(unit.quorums)
             fits = {
@@ -186,11 +189,11 @@ class Quorums:
             }
             for pod in unit.members:
                 if fits[pod.pod_class]:
-                    alike = classes.setdefault(unit.party_of[pod.uid], {})
+                    alike = classes.setdefault(unit.role_key_of[pod.uid], {})
                     alike.setdefault((number, pod.pod_class), []).append(pod.uid)
         of_each = [
-            itertools.islice(_choices([*classes.get(party, {}).values()], count), MOST_CHOICES)
-            for party, count in needed.items()
+            itertools.islice(_choices([*classes.get(role, {}).values()], count), MOST_CHOICES)
+            for role, count in needed.items()
         ]
         for some in itertools.product(*of_each):
             yield frozenset(uid for uids in some for uid in uids)
@@ -208,7 +211,7 @@ def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
 def _may_differ(units: Sequence[PlacementUnit]) -> bool:
     """Return whether other members could form the quorum.
 
-    If there is one party in one unit, they were tried before.
+    If there is one role in one unit, they were tried before.
     """
     one = len(units) == 1 and not units[0].mixed
     return not one and any(unit.elastic for unit in units)

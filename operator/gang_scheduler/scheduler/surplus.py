@@ -17,7 +17,7 @@ from gang_scheduler.scheduler.placement.anywhere import (
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Party, PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class Surplus:
         self,
         unit: PlacementUnit,
         whole: Placement,
-        numbers: Mapping[Party, int],
+        numbers: Mapping[RoleKey, int],
         others: Iterable[PlacementUnit],
     ) -> Placement:
         """Free the room of a unit's surplus; return the placement of a quorum of these `numbers`.
@@ -81,7 +81,7 @@ class Surplus:
         return quorum or whole
 
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
-        """Place all members at once, if each party then has at least as many with a place."""
+        """Place all members at once, if each role then has at least as many with a place."""
         release(quorum, self._trial)
         anew = self._place(unit, len(quorum.binds))
         if isinstance(anew, Placement):
@@ -114,20 +114,20 @@ def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
 
 
 def _first(
-    binds: Iterable[Bind], unit: PlacementUnit, numbers: Mapping[Party, int]
+    binds: Iterable[Bind], unit: PlacementUnit, numbers: Mapping[RoleKey, int]
 ) -> tuple[Bind, ...]:
-    """Return the first binds of each party, as many as its number says."""
+    """Return the first binds of each role, as many as its number says."""
     left, found = Counter(numbers), []
     for bind in binds:
-        (party,) = unit.numbers([bind.pod.uid])
-        if left[party] > 0:
-            left[party] -= 1
+        (role,) = unit.numbers([bind.pod.uid])
+        if left[role] > 0:
+            left[role] -= 1
             found.append(bind)
     return tuple(found)
 
 
 def _has_all(anew: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
-    """Return whether every quorum member of a unit with several parties still has a place."""
+    """Return whether every quorum member of a unit with several roles still has a place."""
     if not unit.mixed:
         return True
     return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in anew.binds}

@@ -20,8 +20,8 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_request import Slices, TopologyRequest
 from gang_scheduler.model.topology_scope import Sizes, TopologyScope
 
-Party = tuple[GangKey, str]
-"""Members that count for each other in a quorum: a gang, or one of its roles."""
+RoleKey = tuple[GangKey, str]
+"""A role of a gang. A gang without roles counts as one role, with the name ""."""
 PodSetKey = tuple[PodClass, str]
 """Members that are charged in the same flavors: their class and their owners."""
 
@@ -37,7 +37,7 @@ class RankedMembers:
     members: Sequence[Pod]
     bound_members: tuple[Pod, ...] = ()
     sizes: Sizes = ()
-    places: Mapping[Party, int] = field(default_factory=dict)
+    places: Mapping[RoleKey, int] = field(default_factory=dict)
 
     def in_line(self) -> list[Pod]:
         """Return the waiting members and the members on nodes, in rank order."""
@@ -90,22 +90,22 @@ class PlacementUnit:
         return all(gang.singly for gang in self.gangs)
 
     @functools.cached_property
-    def quorums(self) -> Mapping[Party, int]:
-        """How many quorum members each party has: surplus of one party never counts for another."""
+    def quorums(self) -> Mapping[RoleKey, int]:
+        """How many quorum members each role has: surplus of one role never counts for another."""
         return self.numbers(self.required)
 
     @functools.cached_property
     def mixed(self) -> bool:
-        """Whether the waiting members are of several parties."""
+        """Whether the waiting members are of several roles."""
         if len(self.gangs) == 1 and not self.gangs[0].roles:
             return False
-        return len(self.gangs) > 1 or len({self.party_of[pod.uid] for pod in self.members}) > 1
+        return len(self.gangs) > 1 or len({self.role_key_of[pod.uid] for pod in self.members}) > 1
 
     @functools.cached_property
     def exchangeable(self) -> bool:
         """Whether any members may come first.
 
-        This is so unless a party needs a certain number and other parties have members, too.
+        This is so unless a role needs a certain number and other roles have members, too.
         """
         if not self.mixed:
             return True
@@ -115,7 +115,7 @@ class PlacementUnit:
     def lacks(self, uids: Collection[str]) -> list[str]:
         """Return the uids of quorum members that are still missing, given the members with a place.
 
-        Surplus that has a place stands for members of its own party.
+        Surplus that has a place stands for members of its own role.
         """
         left = [pod.uid for pod in self.members if pod.uid in self.required and pod.uid not in uids]
         if not left:
@@ -124,9 +124,9 @@ class PlacementUnit:
         placed.subtract(there)
         missing = []
         for uid in left:
-            party = self.party_of[uid]
-            if placed[party] > 0:
-                placed[party] -= 1
+            role = self.role_key_of[uid]
+            if placed[role] > 0:
+                placed[role] -= 1
                 missing.append(uid)
         return missing
 
@@ -156,17 +156,17 @@ class PlacementUnit:
         return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
 
     @functools.cached_property
-    def party_of(self) -> Mapping[str, Party]:
-        """The party of each waiting member, by uid."""
+    def role_key_of(self) -> Mapping[str, RoleKey]:
+        """The role of each waiting member, by uid."""
         return {
             pod.uid: (gang.key, gang.role_of(pod)) for gang in self.gangs for pod in gang.pending
         }
 
-    def numbers(self, uids: Iterable[str]) -> Counter[Party]:
-        """Return how many of the members with these uids are of each party."""
+    def numbers(self, uids: Iterable[str]) -> Counter[RoleKey]:
+        """Return how many of the members with these uids are of each role."""
         if len(self.gangs) == 1 and not self.gangs[0].roles:
             return Counter({(self.gangs[0].key, ""): sum(1 for _ in uids)})
-        return Counter(self.party_of[uid] for uid in uids)
+        return Counter(self.role_key_of[uid] for uid in uids)
 
     @functools.cached_property
     def gains(self) -> bool:
@@ -194,8 +194,8 @@ class PlacementUnit:
             return next(iter(self.classes)), asked
         # Members differ, so it also matters which of them form the quorum.
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
-        parties = self._parties if self.mixed and self.elastic else None
-        return frozenset(self.classes.items()), frozenset(first.items()), asked, parties
+        roles = self._roles_and_classes if self.mixed and self.elastic else None
+        return frozenset(self.classes.items()), frozenset(first.items()), asked, roles
 
     @functools.cached_property
     def likeness(self) -> Hashable:
@@ -203,16 +203,16 @@ class PlacementUnit:
         counted = len(self.members), self.quorum, self.at_least, self.step, self.singly
         if len(self.classes) == len(self.gangs) == len(self.parts) == 1:
             return self.shape, counted
-        return self.shape, counted, *self._parties
+        return self.shape, counted, *self._roles_and_classes
 
     @functools.cached_property
-    def _parties(self) -> tuple[Hashable, ...]:
-        """The party and the class of each member, with numbers instead of names, for comparison."""
-        number: dict[Party, int] = {}
+    def _roles_and_classes(self) -> tuple[Hashable, ...]:
+        """The role and the class of each member, with numbers instead of names, for comparison."""
+        number: dict[RoleKey, int] = {}
         return tuple(
             tuple(
                 (
-                    number.setdefault(self.party_of[pod.uid], len(number)),
+                    number.setdefault(self.role_key_of[pod.uid], len(number)),
                     pod.pod_class,
                     pod.uid in self.required,
                 )
@@ -231,10 +231,10 @@ class PlacementUnit:
         )
         return replace(self, parts=tuple(parts))
 
-    def by_party(self) -> Iterator["PlacementUnit"]:
-        """Yield for each party with quorum members a unit of its members."""
-        for party in self.quorums:
-            uids = {pod.uid for pod in self.members if self.party_of[pod.uid] == party}
+    def by_role(self) -> Iterator["PlacementUnit"]:
+        """Yield for each role with quorum members a unit of its members."""
+        for role in self.quorums:
+            uids = {pod.uid for pod in self.members if self.role_key_of[pod.uid] == role}
             yield replace(self.only(uids), required=self.required & uids)
 
     def after(self, binds: Iterable[Bind]) -> "PlacementUnit":
@@ -243,14 +243,14 @@ class PlacementUnit:
         return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
 
 
-def in_rank_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> list[Pod]:
+def in_rank_order(pods: Iterable[Pod], places: Mapping[RoleKey, int]) -> list[Pod]:
     """Return members by the places of their roles, then by rank."""
     if not places:
         return sorted(pods, key=rank_key)
     return sorted(pods, key=lambda pod: (place_of(pod, places), rank_key(pod)))
 
 
-def place_of(pod: Pod, places: Mapping[Party, int]) -> int:
+def place_of(pod: Pod, places: Mapping[RoleKey, int]) -> int:
     """Return the place of the role of a pod; 0 for a pod without one."""
     return places.get((pod.gang, pod.role), 0)
 
@@ -346,7 +346,7 @@ def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
     return ("group", podset.group) if podset and podset.group else part, part
 
 
-def _part(pods: Sequence[Pod], places: Mapping[Party, int]) -> RankedMembers:
+def _part(pods: Sequence[Pod], places: Mapping[RoleKey, int]) -> RankedMembers:
     return RankedMembers(
         members=tuple(pod for pod in pods if not pod.node),
         bound_members=tuple(pod for pod in pods if pod.node),
@@ -405,7 +405,7 @@ def _named(problem: Problem, unit: PlacementUnit) -> Problem:
     return replace(problem, cause=Requested(where, problem.cause)) if where else problem
 
 
-def _in_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> tuple[Pod, ...]:
+def _in_order(pods: Iterable[Pod], places: Mapping[RoleKey, int]) -> tuple[Pod, ...]:
     """Return members of several gangs by rank if all ranks differ, else by gang."""
     listed = tuple(pods)
     ranks = {(place_of(pod, places), pod.rank) for pod in listed if pod.rank}
@@ -414,7 +414,7 @@ def _in_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> tuple[Pod, ..
     return tuple(in_rank_order(listed, places))
 
 
-def _places(gangs: Iterable[Gang]) -> Mapping[Party, int]:
+def _places(gangs: Iterable[Gang]) -> Mapping[RoleKey, int]:
     """Return the places of the roles in the rank order of their gangs."""
     return {(gang.key, role.name): place for gang in gangs for place, role in enumerate(gang.roles)}
 

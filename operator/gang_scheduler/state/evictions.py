@@ -28,7 +28,10 @@ _SEPARATOR: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The evictions of a gang, the uid of its object, and the evictions `before` the last one."""
+    """The evictions of a gang, with the uid of the object that describes it.
+
+    `before` are its evictions without the last one, in case that one is taken back.
+    """
 
     uid: str
     evictions: Evictions

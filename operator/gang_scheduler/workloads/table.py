@@ -189,7 +189,8 @@ def _check_left(left: int, most: int) -> None:
 
 
 def _too_many(most: int) -> InvalidField:
-    return InvalidField("spec", None, f"must make at most {most} pods and Jobs while suspended")
+    problem = f"must describe at most {most} pods and Jobs while it is suspended"
+    return InvalidField("spec", None, problem)
 
 
 def _created(source: Source) -> Iterator[Body]:
@@ -198,7 +199,7 @@ def _created(source: Source) -> Iterator[Body]:
 
 
 def has_ended(body: Body) -> bool:
-    """Return whether the phase in the status of a workload says that it has ended."""
+    """Return whether a workload has ended, by the phase in its status."""
     kind = _kind_of(body)
     return kind is not None and kind.phase.has_ended(body)
 

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from gang_scheduler.cli import COMMANDS, main
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.inspection.listing import gangs, vocabulary
 
 HEAVY = (
     *("aiohttp", "asyncio", "kopf", "kubernetes_asyncio", "numpy", "prometheus_client"),
@@ -97,7 +96,3 @@ def test_help_of_all_commands_is_what_each_says_of_itself() -> None:
     for name, lazy in COMMANDS.items():
         assert main.loaded(name).name == name
         assert any(lazy.short_help[:40] in line for line in help_of())
-
-
-def test_the_words_of_help_are_those_of_lists() -> None:
-    assert {*vocabulary.ORDERS} == {*gangs.ORDERS}

@@ -17,16 +17,17 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.listing import waits as listing_waits
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.tables import Page
-from gang_scheduler.inspection.listing.vocabulary import (
+from gang_scheduler.inspection.listing.options import (
     FAILED,
     FINISHED,
+    ORDERS,
     RUNNING,
     STARTING,
     STATES,
     USER,
     WAITING,
 )
+from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.gangs import RoleCount
 from gang_scheduler.model.layers import NODE_LAYER
@@ -448,23 +449,9 @@ def _in(key: str, values: set[str], *, wanted: bool) -> Matches:
 
 # The selection of gangs that a user asks for, and their order in the list.
 
-_NEVER: Final = 2**62
-
 
 def _anything(_: Mapping[str, str]) -> bool:
     return True
-
-
-ORDERS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
-    "name": lambda row: (row.name,),
-    "priority": lambda row: (-row.priority,),
-    "time": lambda row: (row.since,),
-    "gpu": lambda row: (-row.gpus,),
-    "members": lambda row: (-row.members,),
-    "queue": lambda row: (row.queue,),
-    "start": lambda row: (_NEVER if row.start is None else row.start,),
-}
-"""The sort keys for gangs. Equal gangs stay in the order of turns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ class Judge:
     # How sets compare.
 
     def cost(self, cost: Cost, victims: Victims, classes: Classes) -> Cost:
-        """Return the cost of an allowed set, by the classes of its victims as they are."""
+        """Return the cost of an allowed set of victims, with its classes and its tie-break."""
         highest = _highest(victims, classes)
         return cost._replace(highest_class=highest, ties=self._ties(victims))
 
@@ -207,7 +207,7 @@ class Judge:
         return _highest(victims, self.judged(victims).classes)
 
     def is_beside(self, gang: GangKey) -> bool:
-        """Return whether the gang and the request are charged to a common queue below the root."""
+        """Return whether a gang's queue and the preemptor's share an ancestor below the root."""
         return self.reclaim.is_beside(self.running[gang])
 
     def _ties(self, victims: Victims) -> tuple[object, ...]:
