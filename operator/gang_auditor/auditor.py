@@ -80,7 +80,7 @@ class Rule(Protocol):
 
 @dataclass
 class _Break:
-    """A watch that broke: nothing was missed until `since`."""
+    """A broken watch, which had missed no event until `since`."""
 
     since: float
     resumed_at: float | None = None

@@ -55,7 +55,7 @@ class Versions(Generic[T]):
         """The last moment when an object was deleted."""
 
     def put(self, key: str, version: T | None, at: float) -> None:
-        """Note a version; None: the object is gone."""
+        """Record a version of an object; None if the object is gone."""
         kept = self._kept[key]
         if (version is None) != (not kept or kept[-1][1] is None):
             self.turned_at = at

@@ -142,7 +142,7 @@ class Store:
         """
         step = int(step)
         if step < 0:
-            raise ValueError(f"the step of a checkpoint is {step}")
+            raise ValueError(f"the step of a checkpoint must be at least 0, not {step}")
         sequence, name = self._begin(step)
         said: dict[str, Any] = {}
         written: list[File] = []
@@ -372,7 +372,7 @@ class Store:
         return sorted((int(each[1]), each[2]) for each in found if each)
 
     def _manifest(self, sequence: int, name: str) -> Saved | None:
-        """Return the content of a manifest; None: it is gone or damaged."""
+        """Return the content of a manifest; None if it is gone or damaged."""
         if name not in self._known:
             try:
                 content = self._files.read(files.entry_of(sequence, name))

@@ -52,7 +52,7 @@ async def every(
     at_once: bool = False,
     when: Callable[[], bool] = _always,
 ) -> None:
-    """Call a function every this many seconds, until cancelled; `at_once`: also now.
+    """Call a function every this many seconds until cancelled, with `at_once` also now.
 
     A failed call is noted as an error of `step` on `about`. A call that is due while `when()`
     returns False is skipped.
@@ -91,7 +91,7 @@ class Workers(ABC, Generic[T]):
                 tasks.start_soon(self._take_items, name=f"{self._name} {number}")
 
     async def drain(self) -> None:
-        """Return when all submitted items are done."""
+        """Wait until all submitted items are done."""
         await self._queue.join()
 
     @abstractmethod

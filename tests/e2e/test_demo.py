@@ -40,7 +40,7 @@ def test_the_story_is_true_on_a_real_control_plane() -> None:
     printed = told("real")
 
     assert printed.startswith("A real control plane on this machine")
-    assert "vision made room with all of its pods" in printed
+    assert "vision lost all of its pods to make room" in printed
     assert "blue gave one whole gang back" in printed
 
 

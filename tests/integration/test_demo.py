@@ -94,7 +94,7 @@ def test_the_demo_tells_its_story_and_touches_no_other_cluster(
         "all 18 pods run",
         "0 of its pods have a node",
         "Needs 4 nodes with 8 free nvidia.com/gpu",
-        "vision made room with all of its pods; llama and speech run on",
+        "vision lost all of its pods to make room; llama and speech run on",
         "blue gave one whole gang back",
         "everything is stopped and removed",
     ):

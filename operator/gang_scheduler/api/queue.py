@@ -311,7 +311,10 @@ class SelectorExpression(ApiModel):
                         "(self.operator in ['In', 'NotIn'])"
                         " == (has(self.values) && self.values.size() > 0)"
                     ),
-                    "message": "values must be there with In and NotIn, and with nothing else",
+                    "message": (
+                        "values is required with In and NotIn, and must be absent with "
+                        "other operators"
+                    ),
                 }
             ]
         }

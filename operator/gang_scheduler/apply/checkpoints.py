@@ -152,7 +152,7 @@ class GracePeriods:
         self._rules = rules
 
     def of(self, pod: Pod) -> int | None:
-        """Return the grace period of a deletion, in seconds; None: the pod's own."""
+        """Return the grace period of a deletion, in seconds; None for the pod's own."""
         saving = self._cache.queues.saving(self._cache.queue_of(pod.gang))
         least = min(saving.grace or 0, self._rules.max_grace_period_seconds)
         granted = max(least, min(pod.grace_seconds, self._rules.max_termination_seconds))

@@ -124,14 +124,14 @@ class StuckMembers:
         yield from (((each.value,), found[each]) for each in Shortage)
 
     def _due(self, pod: Pod) -> int | None:
-        """Return when a pod may be removed, in seconds since the epoch; None: never."""
+        """Return when a pod may be removed, in seconds since the epoch; None for never."""
         allowed, failed = self._allowed(pod), self._cache.failed_nodes.get(pod.node)
         if not self._seconds or allowed is None or failed is None:
             return None
         return max(pod.gone_by, failed.since) + max(self._seconds, allowed)
 
     def _allowed(self, pod: Pod) -> int | None:
-        """Return after how many seconds the owner allows a pod to be removed; None: never."""
+        """Return after how many seconds the owner allows a pod to be removed; None for never."""
         if annotations.FORCE_DELETE_STUCK_PODS in pod.annotations:
             try:
                 return fields.duration(pod.annotations, annotations.FORCE_DELETE_STUCK_PODS)

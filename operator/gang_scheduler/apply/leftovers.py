@@ -74,7 +74,7 @@ class LostNominations:
         return cause if info is self._cache.gang_queue.infos.get(key) else None
 
     def over(self, key: GangKey) -> None:
-        """Forget a gang that has found a place."""
+        """Forget a gang whose members have nodes now."""
         self._causes.pop(key, None)
         self._in_part_since.pop(key, None)
 

@@ -32,7 +32,7 @@ class Writers(Protocol):
     """
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
-        """Stop preemptions for pods that have found a place."""
+        """Stop preemptions for pods that have found room without them."""
 
     def bind(self, together: Sequence[Placed]) -> None:
         """Begin to bind gangs that start together. All are taken back if this raises."""
@@ -69,7 +69,7 @@ class BinderAndEvictor:
         self.cycle = 0
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
-        """Stop preemptions for pods that have found a place."""
+        """Stop preemptions for pods that have found room without them."""
         self._evictor.placed(uids)
 
     def bind(self, together: Sequence[Placed]) -> None:

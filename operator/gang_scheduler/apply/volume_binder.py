@@ -69,7 +69,7 @@ class ClaimWait:
 
     @property
     def waiting(self) -> Iterator[Bind]:
-        """The members that have claims to be bound."""
+        """The members whose claims are still to be bound."""
         return (bind for bind in self.binds if needs_claims(bind))
 
     @property

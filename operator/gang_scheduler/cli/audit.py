@@ -48,7 +48,7 @@ def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
     help="Judge a recording instead of a cluster.",
 )
 @with_server
-@click.option("--once", is_flag=True, help="Judge what is there, and end.")
+@click.option("--once", is_flag=True, help="Judge the present state of the cluster, and exit.")
 @click.option(
     "--for",
     "lasts",

@@ -34,9 +34,7 @@ from gang_scheduler.settings.policy import Policy
         "Repeatable."
     ),
 )
-@click.option(
-    "-R", "--recursive", is_flag=True, help="Read the directories inside of directories, too."
-)
+@click.option("-R", "--recursive", is_flag=True, help="Also read subdirectories.")
 @click.option(
     "-o",
     "--output",

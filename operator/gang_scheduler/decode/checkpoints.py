@@ -157,7 +157,7 @@ def of_pod(
 def of_annotations(present: Mapping[str, str], policy: CheckpointPolicy | None) -> Save | None:
     """Return the report in annotations, None without one.
 
-    In mode HTTP the path is not a checkpoint.
+    In mode HTTP the path is not that of a checkpoint.
     """
     done_at = _time(present.get(annotations.CHECKPOINT_DONE_AT))
     if not done_at:

@@ -100,7 +100,7 @@ class StorageClass:
 
 @dataclass(frozen=True, slots=True)
 class CsiNode:
-    """A CSINode: the drivers on the node of that name, with the limit of each; None: unlimited."""
+    """A CSINode: the drivers on the node of its name, with the limit of each; None for none."""
 
     uid: str
     key: str

@@ -99,7 +99,7 @@ class Story:
             self._until(self._nothing_is_halved, "a gang runs with a part of its pods")
         gone = [each.name for each in (LLAMA, VISION, SPEECH) if not self._bound(each)]
         left = [each.name for each in (LLAMA, VISION, SPEECH) if self._is_whole(each)]
-        told = f"{', '.join(gone)} made room with all of its pods"
+        told = f"{', '.join(gone)} lost all of its pods to make room"
         self._screen.done(f"{told}; {' and '.join(left)} run on, untouched")
         self._picture()
 

@@ -50,7 +50,7 @@ FLAGS: Final = "extraArgs.json"
 
 
 class OperatorSettings(NamedTuple):
-    """Settings, and the name of their operator; "": they are defaults."""
+    """Settings, and the operator that has them; "" for the default settings."""
 
     policy: Policy
     settings_of: str = ""

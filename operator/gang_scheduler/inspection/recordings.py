@@ -142,7 +142,7 @@ async def _must_be_allowed(server: Server) -> None:
 
 
 def anonymized(lines: Iterable[Header | Line], names: GrowingPseudonyms) -> list[Header | Line]:
-    """Return lines with pseudonyms, which `names` has from then on."""
+    """Return lines with pseudonyms, and add these to `names`."""
     lines = list(lines)
     found: set[str] = set()
 

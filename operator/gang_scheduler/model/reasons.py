@@ -460,7 +460,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         event=GangEvent.FAILED_SCHEDULING,
     ),
     Reason.ELASTIC_LIMIT: Rule(
-        "It may not grow now",
+        "It must not grow yet",
         "One of three things holds for an elastic gang: it has all the workers that it asks for, "
         "it may grow again only later, or it waits for as many workers as it grows by.",
         (Turn.SCHEDULER,),

@@ -443,7 +443,7 @@ NO_PROMISES: Final = PromiseRules(reservations=0)
 
 @dataclass(frozen=True)
 class Rules:
-    """All settings on which decisions depend. By default, no starts are promised."""
+    """All settings on which decisions depend; by default, gangs get no promised starts."""
 
     gangs: GangRules = GangRules()
     preemption: PreemptionRules = PreemptionRules()

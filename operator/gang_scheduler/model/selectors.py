@@ -128,7 +128,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class PodSelector:
-    """The pods that all clauses select; `staying`: without pods that are being deleted.
+    """The pods that all clauses select, with `staying` without pods that are being deleted.
 
     The hash is kept, since selectors are keys of counters.
     """

@@ -431,7 +431,7 @@ class GangGauges:
             self._evicted.discard(info.key)
 
     def _is_news(self, before: GangSeries | None) -> bool:
-        """Return whether the end of a gang is new to this process."""
+        """Return whether a gang has ended since this process began to watch it."""
         return self._has_looked if before is None else before.phase not in ENDED
 
     def _ended(self, key: GangKey, phase: Phase | None, seen: GangSeries, whole_at: float) -> None:

@@ -149,7 +149,7 @@ def _excluded(tree: Topology) -> str:
 
 
 def invalid_spec(cause: str, *, kept: bool) -> Finding:
-    """Return the condition of a spec that makes no tree; `kept`: the earlier tree stays in use."""
+    """Return the condition of a spec that makes no tree; `kept` if the earlier tree stays."""
     now = "the tree of the last valid spec stays in use" if kept else "no tree is made of it"
     return Finding(READY, status=False, reason=INVALID_SPEC, message=f"{cause}; {now}")
 

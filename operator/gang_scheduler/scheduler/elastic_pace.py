@@ -122,7 +122,7 @@ def _held(snapshot: Snapshot) -> Iterator[Refused]:
 
 
 def _cause(key: GangKey, pace: Pace, now: int, *, is_step: bool) -> Cause:
-    """Return why workers are held back; `is_step`: they are too few for another step."""
+    """Return why workers are held back; `is_step` if they are too few for another step."""
     if is_step:
         return StepIncomplete(key, pace.elastic.up_step)
     until = cools_until(pace, now)

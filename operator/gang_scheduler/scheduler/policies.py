@@ -48,7 +48,7 @@ class Steady:
         return self._scores
 
     def placed(self, row: int) -> None:
-        """Change nothing."""
+        """Do nothing: a placed pod does not change these scores."""
 
 
 class NodeFilter(Protocol):
@@ -92,10 +92,13 @@ class CoupledFilter(RoomFilter, Protocol):
         """Return whether a pod of the class on one node changes the slots of other nodes."""
 
     def at_once(self, ask: PodClass, trial: Trial) -> Caps | None:
-        """Return how many pods may be placed at once if coupled; None: only one in the cluster."""
+        """Return how many pods of a coupled class may be placed at once; None if only one may."""
 
     def one_by_one(self, ask: PodClass, trial: Trial) -> OneByOne | None:
-        """Return how pods are placed one at a time if coupled; None: compute `slots` again."""
+        """Return the nodes for pods of a coupled class that are placed one at a time.
+
+        None if `slots` must be computed again after each pod.
+        """
 
     def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return an upper bound of `slots`, whatever pods are placed before."""

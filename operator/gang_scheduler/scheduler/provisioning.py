@@ -200,7 +200,7 @@ NAME_PREFIX: Final = "pgs"
 def rules_of(
     group: GangGroup, queue: Queue | None = None, flavors: frozenset[str] = frozenset()
 ) -> ProvisioningRules | None:
-    """Return how nodes are requested for a group, by itself or its queue; None: not at all."""
+    """Return how nodes are requested for a group, by itself or its queue; None if they are not."""
     name = next((each.provisioning_class for each in group.waiting if each.provisioning_class), "")
     if name:
         return ProvisioningRules(name)

@@ -33,7 +33,7 @@ class Grown:
 
 
 class Surplus:
-    """Places surplus on one trial."""
+    """Places the surplus members of one cycle."""
 
     def __init__(self, trial: Trial, profile: Profile) -> None:
         self._trial = trial

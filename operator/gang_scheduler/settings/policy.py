@@ -104,7 +104,9 @@ class Policy(_Flags):
         Raises ValueError for the layer of nodes: all nodes would be kept.
         """
         if any(each.layer == NODE_LAYER for each in given):
-            raise ValueError(f"{NODE_LAYER} has one node in each domain, and none would be left")
+            raise ValueError(
+                f"each domain of {NODE_LAYER} is one node, so none would be left for gangs"
+            )
         return given
 
     @field_validator("resource_transformations")

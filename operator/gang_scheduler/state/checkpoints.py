@@ -32,7 +32,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
 class Report(NamedTuple):
-    """A save that a pod or an object reports; `evicted`: it was made since the pod is evicted."""
+    """A save that a pod or an object reports; `evicted` if it was made because of an eviction."""
 
     key: GangKey
     save: Save

@@ -253,7 +253,7 @@ class DegradedGangs:
 
 
 def _is_of_ones(info: GangInfo) -> bool:
-    """Return whether each member is a gang of one, so that none lacks the others."""
+    """Return whether each member is a gang of its own, so that a lost member degrades no other."""
     spec = info.observed.spec
     return info.key.source == refs.SINGLE.name or (spec is not None and spec.apart)
 

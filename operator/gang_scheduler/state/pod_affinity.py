@@ -301,7 +301,7 @@ class SelectorMatches:
         return self._meant_by.get(uid, NO_SELECTORS)
 
     def take_stale(self) -> set[str]:
-        """Return the pods whose matching selectors have changed since the last call."""
+        """Return the pods that other selectors match than at the last call."""
         stale, self._stale = self._stale, set()
         return stale
 

@@ -36,7 +36,7 @@ class Store(Protocol[T_contra]):
         """Add or replace an object."""
 
     def delete(self, uid: str, /) -> Change:
-        """Forget an object; an unknown one changes nothing."""
+        """Forget an object, if it is known."""
 
     def uids(self) -> Collection[str]:
         """Return the uids of all objects."""

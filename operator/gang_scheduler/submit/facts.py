@@ -9,7 +9,7 @@ DEFAULT_SCHEDULER: Final = "py-gang-scheduler"
 
 @dataclass(frozen=True, slots=True)
 class PriorityClass:
-    """A PriorityClass by its name; `never`: its pods evict no others."""
+    """A PriorityClass by its name; with `never`, its pods evict no others."""
 
     name: str
     value: int

@@ -169,7 +169,7 @@ OF_MEMBERS: Final[tuple[str, ...]] = ("gpu", "cpu", "memory")
 LATE: Final = "comes after the first command, where sbatch reads no options: move it up"
 ONE_TASK: Final = "each member runs the script once"
 INSTEAD: Final = {
-    "account": "the queue is --partition; leave it out",
+    "account": "the queue is that of --partition",
     "array": "submit a job for each, or create a Job without a gang",
     "begin": "use a CronJob",
     "chdir": "set the working directory in the script",

@@ -146,13 +146,13 @@ class KnownObjects:
         return self._known.keys()
 
     def begin(self, gvr: GVR) -> None:
-        """Expect a list, in this version of the kind."""
+        """Begin a new list; all its objects have the API version of `gvr`."""
         self._api_version = gvr.api_version
         self._unlisted = set(self._known)
         self._newest_before = self._seen.newest
 
     def as_of(self, version: str) -> None:
-        """Note the version of a list that was requested after this had begun."""
+        """Record the version of a list that was requested after `begin`."""
         self._seen.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:

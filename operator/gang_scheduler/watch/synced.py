@@ -22,7 +22,7 @@ class Source(Protocol):
         """The names of the kinds that the scheduler might not read at the last attempt."""
 
     async def run(self) -> None:
-        """Run until cancelled. A watch that ends is followed by a new one."""
+        """Run until cancelled, with a new watch whenever one ends."""
 
     async def complete(self) -> None:
         """Return when every object of the first lists is in the sink."""

@@ -266,8 +266,8 @@ def job(source: Source) -> Iterator[Body]:
     more = _absent(source, present)
     if more:
         source.notes.append(
-            f"Job {source.name} has {more} more active, by its status, than pods here: "
-            "they are made again"
+            f"the status of Job {source.name} counts {more} more active pods than the input has: "
+            "they are added"
         )
     return job_sets.admitted(source, pods_of(source.body, present), present)
 

@@ -16,7 +16,7 @@ from gang_scheduler.inspection.listing.domains import Shape
 
 
 def answer_users(asked: Asked, node: str | None) -> None:
-    """Print the users of scarce resources; exits for a node, which has a view of its own."""
+    """Print the users of scarce resources. Exits if a node is named: it has a view of its own."""
     if node is not None:
         refuse([f"--users: of all nodes; cluster {node} shows the pods on that one"])
     cluster, namespace = _read(asked)

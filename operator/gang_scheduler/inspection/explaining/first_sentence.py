@@ -46,7 +46,7 @@ OF_ANOTHER_NAMESPACE = "a gang of another namespace"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that users of a `namespace` see; `hides`: no names of other namespaces."""
+    """The names that users of a `namespace` see; `hides` leaves out names of other namespaces."""
 
     namespace: str
     hides: bool = False

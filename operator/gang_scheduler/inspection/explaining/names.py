@@ -70,7 +70,7 @@ def wanted(text: str, namespace: str) -> Wanted:
 def find(cache: Cache, asked: Wanted) -> list[Match]:
     """Return all objects with a NAME.
 
-    Only the first sort of objects that has any counts.
+    Only the first sort of objects that has one counts.
     """
     looks: tuple[Callable[[Cache, Wanted], Iterable[Match]], ...]
     looks = (_pod_groups, _workloads, _of_pods_workloads, _gangs, _pods)

@@ -51,7 +51,7 @@ class View(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a part; `under`: it is below the name of the part, not next to it."""
+    """A line of a section; with `under` it is below the name of the section, not next to it."""
 
     text: str
     under: bool = False

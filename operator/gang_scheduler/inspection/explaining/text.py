@@ -141,7 +141,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _quota(one: MoreQuota) -> str:
-    """Return the object, amount and field of more quota."""
+    """Return which field of which queue must be raised to which amount."""
     amount = f"{one.amount} {one.resource} instead of {one.instead_of}"
     return f"{one.kind} {one.queue}: {amount} ({between(one.fields)})"
 

@@ -248,7 +248,10 @@ def _workers(info: GangInfo) -> tuple[int, int] | None:
 
 
 def waiting(cluster: Cluster) -> Counter[QueueRef | None]:
-    """Return how many gangs wait in each queue; None: in no queue. Linear in pods."""
+    """Return how many gangs wait in each queue, and under None those without a queue.
+
+    Linear in pods.
+    """
     cache = cluster.cache
     found = (info for info in listed(cluster) if waits(info, cache))
     return Counter(cache.queue_of(info.key) for info in found)
@@ -337,7 +340,7 @@ def _short_domains(rows: Sequence[Row]) -> list[str]:
 
 
 def _start(row: Row, now: int, *, starts: bool) -> str:
-    """Return when a gang starts; `starts`: "unknown" for gangs in line without a promise."""
+    """Return when a gang starts; with `starts`, "unknown" for gangs without a promised start."""
     if row.start is not None:
         return tables.moment(row.start, now)
     return "unknown" if starts and row.in_line else tables.NOTHING

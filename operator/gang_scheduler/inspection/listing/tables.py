@@ -139,7 +139,7 @@ def _beside_last(widths: Sequence[int]) -> int:
 def without_silent(
     headings: Sequence[str], rows: Sequence[Sequence[str]], if_said: Sequence[str]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return a table without columns of `if_said` that have "-" in every row."""
+    """Return a table without the columns in `if_said` that have "-" in every row."""
     kept = [
         number
         for number, heading in enumerate(headings)

@@ -232,7 +232,7 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
     stored = [each for each in items if isinstance(each, Stored)]
     manifest = next((each for each in items if isinstance(each, Document)), None)
     if stored and manifest is not None:
-        must = f"is no part of the snapshot {stored[0].file}: take a snapshot of one or the other"
+        must = f"is a manifest, but {stored[0].file} is a snapshot: give only one of both"
         raise UnreadableInput([Problem(f"{manifest.place}: {must}")])
     cluster, found = files.loaded(items, policy, at=at)
     if not stored:
@@ -323,7 +323,7 @@ def differences(name: str, content: bytes, cluster: Cluster, rename: Rename = st
         if one != other:
             pairs = zip((*one, None), (*other, None), strict=False)
             first, instead = next(pair for pair in pairs if pair[0] != pair[1])
-            yield f"{name}: {what} are not those of the cluster: {instead}, and not {first}"
+            yield f"{name}: {what} differ from those of the cluster: {instead} instead of {first}"
 
 
 def _preemption(preemption: Preemption, rename: Rename) -> tuple[str, Pods, tuple[str, ...]]:

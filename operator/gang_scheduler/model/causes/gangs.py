@@ -58,7 +58,7 @@ class HeldNodeGone(Cause):
     node: str
 
     def text(self) -> str:
-        return f"node {self.node} is gone, where room was held"
+        return f"node {self.node}, on which room was held, is gone"
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,7 +296,7 @@ class MultipleDoesNotDivide(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MultipleNeedsMore(Cause):
-    """Rounded up to its podCountMultiple, the quorum is larger than the number of members."""
+    """The quorum, rounded up to the podCountMultiple, exceeds the number of members."""
 
     members: int
     quorum: int

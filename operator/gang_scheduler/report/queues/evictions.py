@@ -150,7 +150,7 @@ _RESTS: Final = "was promised a start for long, and is promised none for an hour
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """The reservation of a gang, if it has one; `rests`: it gets none for a while."""
+    """The reservation of a gang, if any; `rests` says that it gets none for a while."""
 
     reservation: Reservation | None = None
     rests: bool = False

@@ -176,7 +176,7 @@ class RejectedNodes(Part, frozen=True):
 
 
 class DomainSlots(Part, frozen=True):
-    """How many members find room in a domain; None: anywhere."""
+    """How many members find room in a domain, or anywhere if the domain is None."""
 
     domain: str | None
     slots: int
@@ -420,7 +420,7 @@ class Variant(Part, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A second shortfall, in addition to the one the cycle names; `first`: it is the larger one."""
+    """A second shortfall besides the one that the cycle names; `first` if it is larger."""
 
     refused: Refused
     first: bool

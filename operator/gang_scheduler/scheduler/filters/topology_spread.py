@@ -89,7 +89,7 @@ def one_by_one(pod_class: PodClass, trial: Trial) -> "_Skews":
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return no limit on nodes with the keys: the emptiest domain may have filled up."""
+    """Return no limit for nodes with all keys, since the emptiest domain may fill up in between."""
     return np.where(_labelled(pod_class, trial.nodes), UNLIMITED, 0)
 
 

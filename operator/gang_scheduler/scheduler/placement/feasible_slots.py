@@ -42,7 +42,7 @@ def coupled(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
-    """Return the most members of a coupled class that may be placed at once; None: one."""
+    """Return how many members of a coupled class may be placed at once; None if only one may."""
     coupling = _coupling(pod_class, trial, profile)
     if len(coupling) != 1 or _likes_itself(pod_class, trial, profile):
         return None

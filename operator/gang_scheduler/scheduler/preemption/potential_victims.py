@@ -205,7 +205,7 @@ class PotentialVictims:
         return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
-        """Return the kept results for this question by row that are valid with this free room."""
+        """Return the kept results for a question, by node row, where the free room is the same."""
         known = self._weighed.pop(question, None) or _Answers(free, {}, self._changes)
         changed = (known.free != free).any(axis=1) | (self._changed_last > known.at)
         if changed.any():

@@ -462,7 +462,7 @@ class Slots:
         return slots
 
     def clears(self, row: int, freed: IntArray) -> bool:
-        """Return whether this additional free room makes one more slot on a node."""
+        """Return whether a node has one more slot if this room is free in addition."""
         if not len(self._asked) or not self._open[row]:
             return False
         # This is for one row, and runs often: at() would take three times as long.

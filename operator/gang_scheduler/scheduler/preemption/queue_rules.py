@@ -256,7 +256,7 @@ class Draining:
         self.taken.append((unit.gang, freed))
 
     def rank(self, unit: EvictionUnit) -> ShareRank:
-        """Return the sort key of the unit's queue now: less if the queue borrows more."""
+        """Return the sort key of a unit's queue: the queue that borrows most now comes first."""
         accounts = self._quota.forest.accounts
         row = accounts.promises.trees.rows[self._judge.running[unit.gang].ref]
         return ranked(borrowed_share(accounts.now(row)))

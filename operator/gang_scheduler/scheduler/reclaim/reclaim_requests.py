@@ -167,7 +167,7 @@ class ReclaimRequests:
             add_up(self._freed, *self._charge_of(each))
 
     def expect(self, request: ReclaimRequest | None) -> None:
-        """Record that a request succeeds and will be charged; None: all of them are charged now."""
+        """Record a request that succeeds and will be charged; None once all such are charged."""
         self._expected = [*self._expected, request] if request is not None else []
 
     @property

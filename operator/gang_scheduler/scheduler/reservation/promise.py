@@ -423,7 +423,7 @@ class Promise:
         return Reservation(waiting, self.start, after, tuple(sorted(flavors)))
 
     def is_gone(self, gang: GangKey, ends_at: int | None) -> bool:
-        """Return whether a gang will have ended at the start.
+        """Return whether a gang will have ended by the promised start.
 
         An unknown end comes after all others.
         """

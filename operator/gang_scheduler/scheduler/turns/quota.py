@@ -118,7 +118,7 @@ class Quota:
         return without_turn if admission.refuses(group, self._snapshot, self._trial) else asked
 
     def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
-        """Return why a queue does not admit a group; `holds`: the group has quota already."""
+        """Return why a queue does not admit a group; `holds` if the group has quota already."""
         if queue.ref.product not in self.declared.enforced:
             return None
         problem = limits.stopped(queue)

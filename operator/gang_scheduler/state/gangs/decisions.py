@@ -240,7 +240,7 @@ class Decisions:
             self._queue.changed.add(key)
 
     def saving(self, keys: Iterable[GangKey], awaited: SavesAwaited | None) -> None:
-        """Note that these gangs wait until others have saved their work; None: no longer."""
+        """Record that these gangs wait until others have saved their work; None for no longer."""
         for key in self._infos.keys() & set(keys):
             info = self._infos[key]
             info.preemptor.await_saves(awaited)

@@ -202,7 +202,7 @@ class Verdict:
         self.refusal, self.warnings, self.tried = stands, (), True
 
     def refused(self, refusal: Refused, *, late: bool) -> None:
-        """Note the outcome of a try; `late`: the schedule timeout has ended."""
+        """Record the outcome of a try; `late` if the schedule timeout has ended."""
         self.refusal, self.warnings, self.tried, self.late = refusal, (), True, late
 
     def note(self, refusal: Refused | None) -> None:
@@ -325,7 +325,7 @@ class Preemptor:
         self.held_until = None
 
     def await_saves(self, awaited: SavesAwaited | None) -> None:
-        """Note that gangs save their work before they are evicted; None: no longer."""
+        """Record that gangs save their work before they are evicted; None for no longer."""
         self.saves_awaited = awaited
 
     def shown(self, refusal: Refused) -> Refused:

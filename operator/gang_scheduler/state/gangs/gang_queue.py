@@ -244,7 +244,7 @@ class GangQueue:
             self.to_try.add(key)
 
     def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
-        """Note a request that a workload has in the wrong place; None: it has none, or is gone."""
+        """Record a workload's request in the wrong place; None if it has none, or is gone."""
         for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():
             self.infos[key].relinked()
             self.to_try.add(key)
@@ -264,7 +264,7 @@ class GangQueue:
         self._requeue(self.queues.run_times.upsert(uid, run_time, problem))
 
     def job_failed(self, uid: str, gang: GangKey | None) -> None:
-        """Note the gang of a Job that has failed for good; None: the Job has not failed."""
+        """Record the gang of a Job that has failed for good; None if the Job has not failed."""
         self._settle_failure(self._failed_jobs.upsert(uid, gang))
 
     def job_gone(self, uid: str) -> None:
@@ -367,7 +367,7 @@ class GangQueue:
     def to_make(self, *, every: bool) -> list[GangKey]:
         """Return gangs of queues whose groups the next cycle must make, if there are very many.
 
-        `every`: the groups of all gangs may have to be made, not only of the gangs to try.
+        With `every`, this covers all gangs, not only the gangs to try.
         """
         keys = self.infos.keys() if every else self.to_try & self.infos.keys()
         if not self.queues.names.in_use or len(keys) < MANY:

@@ -124,7 +124,7 @@ class MisplacedRequests:
                 self._waiting.pop(workload, None)
 
     def upsert(self, uid: str, request: MisplacedRequest | None) -> set[GangKey]:
-        """Note a misplaced request of a workload; None: it has none. Return the gangs concerned."""
+        """Record a workload's misplaced request, None for none; return the gangs concerned."""
         before = self.by_uid.pop(uid, None)
         if before is not None and self._uids[before.workload] == uid:
             del self._uids[before.workload]

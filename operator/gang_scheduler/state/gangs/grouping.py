@@ -86,7 +86,7 @@ ROUNDS_SECONDS: Final = 600
 
 
 class PreemptionEligibility:
-    """Tells for one gang at a time whether it may evict. `evictable_pods` knows pods on nodes."""
+    """Tells for one gang at a time whether it may evict the pods that `evictable_pods` has."""
 
     def __init__(self, evictable_pods: EvictablePods) -> None:
         self._evictable_pods = evictable_pods
@@ -214,7 +214,7 @@ class Grouping:
         self._made = 0
 
     def listen(self, key: GangKey) -> set[GangKey]:
-        """Update the group that a gang names; return the gangs whose group this changes."""
+        """Update the group of a gang by the gangs it names; return gangs whose group changes."""
         observed = self._infos[key].observed
         spec = observed.spec
         concerned = self._say(key, spec.options.groups if spec else ())

@@ -170,7 +170,7 @@ class Deadlines:
         self.timeout_seconds = timeout_seconds
 
     def of(self, info: GangInfo) -> int | None:
-        """Return the end of the schedule timeout, in epoch seconds; None: it does not run."""
+        """Return the end of the schedule timeout, in epoch seconds; None while it does not run."""
         quorum_since = info.attempt.quorum_since
         return None if quorum_since is None else quorum_since + self.timeout_of(info)
 

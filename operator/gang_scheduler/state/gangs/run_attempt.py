@@ -167,7 +167,10 @@ class RunAttempt:
         return progress(one_of_each(self._observed.living)) is unfinished
 
     def _begin(self) -> None:
-        """Count no member that had ended before this attempt: members wait, and none runs."""
+        """Begin a new attempt, in which members that have ended before do not count.
+
+        Members wait, and none runs.
+        """
         # A run that goes on never repeats members that have succeeded.
         past = frozenset[str]()
         if not self._observed.all_live:

@@ -118,9 +118,9 @@ class SetAside:
         )
 
     def _took(self, key: GangKey, seconds: float, now: int, least: int) -> Problem | None:
-        """Note a slow decision; return the problem of the group if it is set aside now.
+        """Record a slow decision; return the problem of the group if it is set aside now.
 
-        The group has at least the `least` number of slow decisions from now on.
+        From now on, at least `least` slow decisions count for the group.
         """
         known = self._records.pop(key, None)
         number = max(least, 1 if known is None else known.number + 1)

@@ -38,7 +38,7 @@ class FailedJobs:
             self._join(key, pod.job_uid)
 
     def upsert(self, uid: str, gang: GangKey | None) -> set[GangKey]:
-        """Note the gang of a Job that has failed; None: it has not. Return the gangs concerned."""
+        """Record the gang of a failed Job, None for no such Job; return the gangs concerned."""
         if (gang is not None) == (uid in self._failed):
             return set()
         if gang is None:
@@ -315,7 +315,7 @@ class MadeFor:
         self._workloads: dict[GangKey, GangKey] = {}
 
     def upsert(self, key: GangKey, workload: GangKey | None) -> None:
-        """Note the workload for which the object of a gang was made; None: for none."""
+        """Record the workload for which the object of a gang was made; None for no workload."""
         if self._workloads.get(key) == workload:
             return
         self.forget(key)
@@ -377,7 +377,7 @@ class TrainJobs:
         self._pods: dict[str, set[str]] = {}
 
     def chosen(self, job_set: GangObject) -> GangObject:
-        """Return a JobSet as it describes gangs, with its implicit gang if TrainJobs are gangs."""
+        """Return a JobSet with its declared gangs, or its default gang if TrainJobs are gangs."""
         if not self._enabled or job_set.by_default is None:
             return job_set
         return replace(job_set, gang_specs=job_set.by_default)

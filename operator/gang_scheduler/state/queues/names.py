@@ -183,14 +183,14 @@ class QueueNames:
         return self._index().written(text)
 
     def is_for(self, ref: QueueRef, namespace: str) -> bool:
-        """Return whether pods of a namespace may be charged to a queue: others must not fill it."""
+        """Return whether pods of a namespace may use a queue: other namespaces must not fill it."""
         if ref == NONE:
             return self.unnamed(namespace).problem is None
         queue = self._index().queues.get(ref)
         return queue is not None and self._admits(queue, namespace)
 
     def _by_default(self, name: str, namespace: str, default: QueueDefault) -> Meant:
-        """Return the leaf of that name. A problem with it says where the default is set."""
+        """Return the leaf of the default name; a problem says where the default is set."""
         meant = self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
         problem = meant.problem
         if problem is None or not isinstance(problem.cause, QueueUnusable):

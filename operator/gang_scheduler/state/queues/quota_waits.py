@@ -191,9 +191,9 @@ class QuotaWaits:
             )
 
     def _taking_back(self) -> Iterator[GangKey]:
-        """Yield gangs that wait for quota and may now evict.
+        """Yield gangs that wait for quota and may now get it by evicting other gangs.
 
-        These are gangs that may evict borrowers, or gangs of lower priority.
+        They may evict gangs that borrow, or gangs of a lower priority.
         """
         trees = self._trees
         roots = {trees.root(ref) for ref in self._lent}

@@ -124,7 +124,7 @@ class Reservations:
         return self.waits.get(queue, self.rules.reservation_after_seconds)
 
     def standing(self) -> tuple[Reservation, ...]:
-        """Return the reservations that stand."""
+        """Return the reservations that are still in force."""
         first = {each.reservation.gangs[0].key: each.reservation for each in self.held.values()}
         return tuple(first.values())
 

@@ -53,7 +53,7 @@ class StartedWorkloads:
         self._by_gang.update(dict.fromkeys(gangs, uid))
 
     def unname(self, gangs: Iterable[GangKey], uid: str) -> None:
-        """Forget the gangs of a workload that belong only to it, unless it was started."""
+        """Forget the gangs that belong to this workload alone, unless it was started."""
         for key in gangs:
             if self._by_gang.get(key) == uid and uid not in self._managed:
                 del self._by_gang[key]

@@ -126,7 +126,7 @@ class WaitingWorkloads:
     # Events.
 
     def upsert(self, uid: str, said: SuspendedWorkload) -> None:
-        """Let a suspended workload wait, if this scheduler may start it."""
+        """Put a suspended workload in line, if this scheduler may start it."""
         self._said[uid] = said
         self.show(uid)
 

@@ -183,7 +183,10 @@ def test_values_are_refused_that_do_not_go_with_the_operator_of_a_selector() -> 
     expressions = selector["properties"]["matchExpressions"]
 
     (rule,) = expressions["items"]["x-kubernetes-validations"]
-    assert "values must be there with In and NotIn, and with nothing else" == rule["message"]
+    assert (
+        "values is required with In and NotIn, and must be absent with other operators"
+        == rule["message"]
+    )
     assert 64 == expressions["maxItems"]
 
 

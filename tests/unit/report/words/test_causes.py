@@ -356,7 +356,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         HeldForPodGone("default/a-0"),
         "pod default/a-0 is gone, for which room was held",
     ),
-    (HeldNodeGone("n1"), "node n1 is gone, where room was held"),
+    (HeldNodeGone("n1"), "node n1, on which room was held, is gone"),
     (NotLeading(), "this replica does not lead any more"),
     (WorkloadChanged(), "it was changed meanwhile, and is decided on again"),
     (WorkloadGone(), "it was deleted"),

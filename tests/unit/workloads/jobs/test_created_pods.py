@@ -156,8 +156,8 @@ def test_claims_of_a_pod_are_not_made_again() -> None:
 def test_pods_that_a_job_counts_and_the_input_lacks_are_noted() -> None:
     found = loaded(job(status={"active": 3}), pod(0))
 
-    note = "f: document 1: Job a has 2 more active, by its status, than pods here"
-    assert (f"{note}: they are made again",) == found.notes
+    note = "f: document 1: the status of Job a counts 2 more active pods than the input has"
+    assert (f"{note}: they are added",) == found.notes
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ class ClassSeating:
         return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
 
     def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
-        """Take room for all of the class in one domain at `area.must` or lower, else for none."""
+        """Take room for all of the class in one domain of `area.must` or below, or for none."""
         if not area.open.any():
             return None
         rolled = self.rolled(class_members, area)

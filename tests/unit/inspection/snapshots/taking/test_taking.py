@@ -82,7 +82,7 @@ async def test_manifests_are_no_part_of_a_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"".join((await taken()).content()))
 
-    with pytest.raises(UnreadableInput, match="one or the other"):
+    with pytest.raises(UnreadableInput, match="give only one of both"):
         taking.of_files([str(path), manifest(tmp_path, node_body())], Policy())
 
 

@@ -16,8 +16,8 @@ def test_what_is_decided_otherwise_is_told(tmp_path: Path) -> None:
 
     told = [*taking.differences("f", content.replace(b'"n1"', b'"n2"'), snapshot.cluster)]
 
-    first = "f: placed are not those of the cluster: ('Pod default/p', (('uid-p', 'n2'),)), "
-    assert [f"{first}and not ('Pod default/p', (('uid-p', 'n1'),))"] == told
+    first = "f: placed differ from those of the cluster: ('Pod default/p', (('uid-p', 'n2'),)) "
+    assert [f"{first}instead of ('Pod default/p', (('uid-p', 'n1'),))"] == told
 
 
 def test_names_may_be_others_in_the_file(tmp_path: Path) -> None:
