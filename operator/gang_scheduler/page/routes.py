@@ -14,7 +14,7 @@ from gang_scheduler.inspection.listing import domains, gangs, options, queues
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.options import ORDERS
 from gang_scheduler.model import likeness
-from gang_scheduler.page import rendering, trying, view
+from gang_scheduler.page import job_form, rendering, view
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
@@ -201,7 +201,7 @@ class Routes:
 
     async def _try(self, request: web.Request) -> web.Response:
         seen, problem = await self._seen()
-        form = trying.form_of(request.query)
+        form = job_form.form_of(request.query)
         given: dict[str, Any] = {"answer": None, "wrong": {}, "yaml": ""}
         if "nodes" in request.query:
             given |= await self._tried(seen, form)
@@ -221,15 +221,15 @@ class Routes:
             **given,
         )
 
-    async def _tried(self, seen: View, form: trying.Form) -> dict[str, Any]:
+    async def _tried(self, seen: View, form: job_form.Form) -> dict[str, Any]:
         """Return the answer to a form, and the ways to create the job."""
-        tried, wrong = trying.tried(form, seen.cluster)
+        tried, wrong = job_form.tried(form, seen.cluster)
         if tried is None:
             return {"wrong": wrong}
         found: dict[str, Any] = {
             "yaml": tried.text,
-            "command": trying.as_command(tried.job),
-            "python": trying.as_python(tried.job),
+            "command": job_form.as_command(tried.job),
+            "python": job_form.as_python(tried.job),
         }
         if seen.cluster.source is Source.WRITTEN:
             return found

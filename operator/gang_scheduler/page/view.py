@@ -13,7 +13,7 @@ import msgspec
 
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.explaining import history, names
+from gang_scheduler.inspection.explaining import history, name_lookup
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.listing import decisions, domains, gangs, nodes, queues
@@ -129,7 +129,7 @@ class View:
         return found
 
     def _question(self, name: str, namespace: str) -> Question:
-        about = names.objects_about(self.cluster.cache, name, namespace)
+        about = name_lookup.objects_about(self.cluster.cache, name, namespace)
         if about is None or self.reading.told is None:
             return Question(self.cluster, (), 0, self.without_events)
         oldest_first = sorted(self.reading.told, key=lambda each: (each.first, each.last))

@@ -12,7 +12,7 @@ from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.decided import Decided, Progress
 from gang_scheduler.scheduler.elastic_pace import at_pace
-from gang_scheduler.scheduler.placing import Placing
+from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.turns.by_turns import by_turns
 from gang_scheduler.scheduler.turns.quota import Quota

@@ -8,7 +8,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.inspection.explaining import names
+from gang_scheduler.inspection.explaining import name_lookup
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.submit.gang_states import NoSuchGang
 from gang_scheduler.submit.objects import RESOURCES
@@ -41,7 +41,7 @@ async def owner_of(server: Server, name: str, namespace: str) -> Owner:
 
     Raises NoSuchGang, Refused if the owner cannot be deleted here, ApiError.
     """
-    api, wanted = KubernetesApi(server.connection), names.wanted(name, namespace)
+    api, wanted = KubernetesApi(server.connection), name_lookup.wanted(name, namespace)
     kinds = {kind: gvr for kind, gvr in _BY_KIND.items() if wanted.kind in ("", kind.lower())}
     found = [
         Owner(gvr, body)

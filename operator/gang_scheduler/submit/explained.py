@@ -4,7 +4,7 @@ from typing import Any
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import cluster, live
-from gang_scheduler.inspection.explaining import document_fields, history, names, text
+from gang_scheduler.inspection.explaining import document_fields, history, name_lookup, text
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.section_lines import View
@@ -19,7 +19,7 @@ WIDTH = 100
 async def of_server(server: Server, name: str, namespace: str) -> tuple[str, dict[str, Any]]:
     """Return text and document on a gang. Raises NoSuchGang, and ApiError."""
     found = await live.read(server, namespace)
-    about = names.objects_about(found.cache, name, namespace)
+    about = name_lookup.objects_about(found.cache, name, namespace)
     events: tuple[history.Happened, ...] = ()
     without_events = ""
     if about is not None:

@@ -11,7 +11,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.inspection import live
-from gang_scheduler.inspection.explaining import names
+from gang_scheduler.inspection.explaining import name_lookup
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.servers import Server
@@ -59,10 +59,10 @@ async def state_of(server: Server, name: str, namespace: str) -> State:
     Also raises Refused if several gangs have the name. Lists the pods and gangs of the namespace
     once.
     """
-    wanted = names.wanted(name, namespace)
+    wanted = name_lookup.wanted(name, namespace)
     operator = await live.read_profiles(server)
     cluster = await live.only(server, operator, wanted.namespace)
-    found = [each for each in names.find(cluster.cache, wanted) if each.gang is not None]
+    found = [each for each in name_lookup.find(cluster.cache, wanted) if each.gang is not None]
     ended = await _ended(server, wanted.name, wanted.namespace)
     if len(found) > 1:
         several = ", ".join(map(str, found))
@@ -70,7 +70,7 @@ async def state_of(server: Server, name: str, namespace: str) -> State:
     if not found or found[0].gang is None:
         if ended is not None:
             return State(ended)
-        raise NoSuchGang(name, wanted.namespace, names.near(cluster.cache, wanted))
+        raise NoSuchGang(name, wanted.namespace, name_lookup.near(cluster.cache, wanted))
     answer = answer_for(name, wanted.namespace, Question(cluster))
     info = cluster.cache.gang_queue.infos[found[0].gang]
     members = info.observed.in_rank_order(info.observed.members.values())

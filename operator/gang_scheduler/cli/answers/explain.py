@@ -15,7 +15,7 @@ from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster
-from gang_scheduler.inspection.explaining import document_fields, history, names, text
+from gang_scheduler.inspection.explaining import document_fields, history, name_lookup, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.document_fields import Document
@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
 def answer(asked: Asked, wanted: Wanted, *, watch: bool) -> None:
     """Print the explanation of a NAME; exits with a message if no object or several have it."""
     name = wanted.name
-    asked = replace(asked, namespace=names.wanted(name, asked.namespace).namespace)
+    asked = replace(asked, namespace=name_lookup.wanted(name, asked.namespace).namespace)
     moments = _moment("--at:", wanted.at), _moment("--since:", wanted.since)
     view = View(printing.width(watched=watch), wanted.all_domains, wide=asked.output == "wide")
     explained = functools.partial(_explained, asked, name, moments, view)
@@ -112,13 +112,13 @@ def _of_files(reading: Reading, name: str) -> _Found:
 
 def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
     """Return namespace and names of the objects whose Events concern a NAME; None if unknown."""
-    return names.objects_about(reading.cluster.cache, name, reading.namespace)
+    return name_lookup.objects_about(reading.cluster.cache, name, reading.namespace)
 
 
 def _near(reading: Reading, name: str) -> bool:
     """Return whether anything has the NAME, or one like it."""
-    cache, wanted = reading.cluster.cache, names.wanted(name, reading.namespace)
-    return bool(names.find(cache, wanted) or names.near(cache, wanted))
+    cache, wanted = reading.cluster.cache, name_lookup.wanted(name, reading.namespace)
+    return bool(name_lookup.find(cache, wanted) or name_lookup.near(cache, wanted))
 
 
 async def _live(asked: Asked, name: str, server: "Server") -> _Found:

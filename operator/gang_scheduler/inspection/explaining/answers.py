@@ -9,11 +9,11 @@ from msgspec import structs
 from gang_scheduler.api import annotations
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Source
-from gang_scheduler.inspection.explaining import document, first_sentence, history, names
+from gang_scheduler.inspection.explaining import document, first_sentence, history, name_lookup
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.document_fields import Document, Running
 from gang_scheduler.inspection.explaining.first_sentence import Names, uncapital, with_end
-from gang_scheduler.inspection.explaining.names import Match
+from gang_scheduler.inspection.explaining.name_lookup import Match
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
@@ -206,10 +206,10 @@ class Answer:
 def answer_for(name: str, namespace: str, asked: Question) -> Answer:
     """Return the answer for a NAME; namespace "" is any. Costs about ten cycles."""
     cache = asked.cluster.cache
-    wanted = names.wanted(name, namespace)
-    found = names.find(cache, wanted)
+    wanted = name_lookup.wanted(name, namespace)
+    found = name_lookup.find(cache, wanted)
     if not found:
-        return Answer(near=names.near(cache, wanted))
+        return Answer(near=name_lookup.near(cache, wanted))
     if len(found) > 1:
         return Answer(several=tuple(str(each) for each in found))
     return Answer(_document(found[0], asked))

@@ -23,8 +23,8 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.model.topology_scope import NODES_ALONE
 from gang_scheduler.scheduler.decided import Decided
+from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.policies import Profile
 
 # The shape of a pod, and how large a gang of pods of this shape would start now.

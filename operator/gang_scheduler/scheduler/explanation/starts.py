@@ -19,7 +19,13 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Moment, Start, StartBasis
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation.promise import Clock, FutureRoom, Release, Running, Seat
+from gang_scheduler.scheduler.reservation.reservation import (
+    Clock,
+    FutureRoom,
+    Release,
+    Running,
+    Seat,
+)
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 

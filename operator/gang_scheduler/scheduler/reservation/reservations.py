@@ -22,8 +22,8 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.reservation import promise as reservation_promise
-from gang_scheduler.scheduler.reservation.promise import (
+from gang_scheduler.scheduler.reservation import reservation as reservation_promise
+from gang_scheduler.scheduler.reservation.reservation import (
     MOST_LOOKS,
     Clock,
     Fit,

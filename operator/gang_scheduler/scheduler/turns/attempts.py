@@ -20,8 +20,8 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.model.values import FlavorPreference
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.decided import Progress
+from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
-from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, reclaim_request_of

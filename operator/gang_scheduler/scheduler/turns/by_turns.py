@@ -21,7 +21,7 @@ from gang_scheduler.model.reasons import Problem, Reason, Strict, those_with
 from gang_scheduler.model.values import StopPolicy, Strategy
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
-from gang_scheduler.scheduler.placing import Placing, prospects
+from gang_scheduler.scheduler.place_or_preempt import Placing, prospects
 from gang_scheduler.scheduler.turns import limits, lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine

@@ -16,8 +16,8 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.placement.anywhere import Placement
-from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests

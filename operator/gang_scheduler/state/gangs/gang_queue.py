@@ -26,7 +26,7 @@ from gang_scheduler.state.gangs.retries import (
     Retries,
 )
 from gang_scheduler.state.gangs.set_aside import SetAside, Untried
-from gang_scheduler.state.gangs.vain_rounds import VainRounds
+from gang_scheduler.state.gangs.vain_preemptions import VainRounds
 from gang_scheduler.state.gangs.workloads import FailedJobs, GangsByWorkload, JobSizes, MadeFor
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames

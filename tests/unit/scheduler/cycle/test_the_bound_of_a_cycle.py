@@ -11,7 +11,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.placing import Placing
+from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
 from support.builders import gang, group, node, snapshot

@@ -13,7 +13,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.values import EvictionPolicy, Fairness
-from gang_scheduler.scheduler.reservation import promise
+from gang_scheduler.scheduler.reservation import reservation
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
 from support.queue_builders import our_queue, queue_ref
@@ -78,7 +78,7 @@ def test_a_gang_that_waits_for_long_is_promised_the_end_that_makes_room() -> Non
 def test_a_start_is_looked_for_until_all_looks_are_used_up(
     looks: int, expected: list[tuple[str, int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(promise, "MOST_LOOKS", looks)
+    monkeypatch.setattr(reservation, "MOST_LOOKS", looks)
     runs = [running(A, "first", "n", cpu=6), running(A, "second", "n", cpu=2)]
     ends: dict[str, int | None] = {"first": NOW + 1800, "second": NOW + 3600}
 

@@ -9,8 +9,8 @@ import pytest
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.page import trying
-from gang_scheduler.page.trying import Form, Tried
+from gang_scheduler.page import job_form
+from gang_scheduler.page.job_form import Form, Tried
 from gang_scheduler.settings.policy import Policy
 from support import yaml_texts
 from support.listed_clusters import node, written
@@ -35,7 +35,7 @@ def cluster(tmp_path: Path) -> Cluster:
 
 def found(form: Form, cluster: Cluster) -> Tried:
     """Return the job of a form that is right."""
-    tried, wrong = trying.tried(form, cluster)
+    tried, wrong = job_form.tried(form, cluster)
     assert {} == wrong
     assert tried is not None
     return tried
@@ -70,11 +70,11 @@ def test_fields_that_are_empty_are_left_out(cluster: Cluster) -> None:
 
 def test_the_command_and_the_python_make_the_same_job(cluster: Cluster) -> None:
     job = found(WHOLE, cluster).job
-    words = shlex.split(trying.as_command(job).replace("\\\n", " "))
+    words = shlex.split(job_form.as_command(job).replace("\\\n", " "))
     flags, command = words[3 : words.index("--")], words[words.index("--") + 1 :]
     given = dict(zip(flags[::2], flags[1::2], strict=True))
     made: dict[str, Any] = {}
-    lines = trying.as_python(job).partition("with Client")[0]
+    lines = job_form.as_python(job).partition("with Client")[0]
     exec(lines, made)  # noqa: S102 - what the page tells users to run.
 
     assert ["kubectl", "gang", "submit"] == words[:3]
@@ -114,7 +114,7 @@ def test_the_command_and_the_python_make_the_same_job(cluster: Cluster) -> None:
 def test_a_wrong_field_is_named_with_its_value(
     field: str, value: str, fault: str, cluster: Cluster
 ) -> None:
-    none, wrong = trying.tried(replace(WHOLE, **{field: value}), cluster)
+    none, wrong = job_form.tried(replace(WHOLE, **{field: value}), cluster)
 
     assert none is None
     assert [field] == list(wrong)
@@ -122,4 +122,4 @@ def test_a_wrong_field_is_named_with_its_value(
 
 
 def test_a_form_has_the_fields_of_its_address_and_defaults() -> None:
-    assert replace(Form(), nodes="4") == trying.form_of({"nodes": " 4 ", "evil": "x"})
+    assert replace(Form(), nodes="4") == job_form.form_of({"nodes": " 4 ", "evil": "x"})

@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.gangs.vain_rounds import VainRounds
+from gang_scheduler.state.gangs.vain_preemptions import VainRounds
 from support import applying, builders, cache_feeding
 from support.builders import SCHEDULER, gang_spec, node, pod
 from support.gang_queue_builders import NOW

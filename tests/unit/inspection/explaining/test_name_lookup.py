@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.inspection.explaining.names import Match, Wanted, find, wanted
+from gang_scheduler.inspection.explaining.name_lookup import Match, Wanted, find, wanted
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
