@@ -27,7 +27,7 @@ DECIDE_NOTHING = {
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
     *("lease_duration_seconds", "renew_deadline_seconds", "retry_period_seconds"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
-    "volcano_jobs",
+    *("volcano_jobs", "record_to", "record_megabytes", "record_files"),
     *("queue_deletion_grace_seconds", "log_format", "log_level", "metrics_queues", "gauge_shapes"),
 }
 

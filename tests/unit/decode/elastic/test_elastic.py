@@ -108,7 +108,10 @@ def test_the_other_mode_is_supported_on_the_workloads_that_have_it_alone() -> No
     assert Elastic(2, 8, by_replicas=True) == elastic.elastic_of(asked)
     assert elastic.unsupported(asked, "Job") is None
     assert elastic.unsupported(present(), "TrainJob") is None
-    only = "only in the annotations of a Job or StatefulSet: must be Bind"
+    kinds = (
+        "JAXJob, Job, MPIJob, PaddleJob, PyTorchJob, RayCluster, StatefulSet, TFJob or XGBoostJob"
+    )
+    only = f"only in the annotations of a {kinds}: must be Bind"
     text = f'{WHERE}.mode is not supported for TrainJob, {only} (it is "Replicas")'
     assert text == str(elastic.unsupported(asked, "TrainJob"))
     text = f'{WHERE}.mode is not supported here, {only} (it is "Replicas")'
