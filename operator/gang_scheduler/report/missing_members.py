@@ -294,7 +294,8 @@ class MissingMembers:
             return None
         self._meant[info.key] = _Meant(None, now)
         meant = self._near_names(now).without_members(info.key)
-        if meant is None:
+        if meant is None or meant.observed.spec is None:
+            # None was listed, or it was deleted since.
             return None
         self._meant.pop(meant.key, None)
         return self.look(meant, now)

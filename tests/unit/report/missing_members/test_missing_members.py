@@ -202,6 +202,18 @@ async def test_pods_that_misspell_the_name_later_make_the_pod_group_told() -> No
     assert [("Warning", "PodGroup", "a")] == [each[:3] for each in await desk.told(again)]
 
 
+async def test_a_pod_group_that_was_deleted_since_names_were_listed_is_not_the_one_meant() -> None:
+    desk = Desk()
+    desk.look(LATE)
+    for pod in (member("a-0"), wrong := misspelt("p-0")):
+        desk.cache.upsert_pod(pod)
+    cache_feeding.delete_gang_specs(desk.cache, "group", f"uid-{desk.key.name}")
+
+    desk.missing_members.look(desk.cache.gang_queue.infos[wrong.gang], LATE + 1)
+
+    assert [] == await desk.told(LATE + 1)
+
+
 async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_GONE", 0)
     desk = Desk(foreign("a-0"))
