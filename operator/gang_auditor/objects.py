@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
-from gang_auditor.events import Object
+from gang_auditor.events import Object, seconds
 from gang_scheduler.api import annotations as keys
 
 # Quantities of Kubernetes are parsed here on their own, because the code that is judged must not
@@ -214,6 +214,17 @@ class Pod:
         """Return its condition of a type; {} without one."""
         found = [each for each in rows(self.status, "conditions") if each.get("type") == kind]
         return found[0] if found else {}
+
+    @property
+    def scheduled_at(self) -> float | None:
+        """When the API server bound it, in seconds since the epoch; None if that is unknown."""
+        scheduled = self.condition("PodScheduled")
+        if scheduled.get("status") != "True":
+            return None
+        try:
+            return seconds(str(scheduled.get("lastTransitionTime")))
+        except (ValueError, OverflowError):
+            return None
 
 
 def mapping(parent: Object, name: str) -> Mapping[str, Any]:

@@ -107,7 +107,8 @@ KEPT_SECONDS: Final = 300.0
 class Change(NamedTuple):
     """A pod before and after an event, and when the event was received.
 
-    `since` is earlier if a list found the change: it happened between the two times.
+    It happened between `since` and `at`. `since` is earlier if a list found the change, or if it
+    came late: the API server notes when it binds a pod.
     """
 
     before: Pod | None
@@ -214,6 +215,8 @@ class World:
 
     def _put(self, before: Pod | None, after: Pod | None, at: float, since: float) -> Change:
         change = Change(before, after, at, since)
+        if change.bound is not None and (bound_at := change.bound.scheduled_at) is not None:
+            change = change._replace(since=min(since, bound_at))
         if before is not None:
             self._drop(before)
             self.charges.add(before, -1)

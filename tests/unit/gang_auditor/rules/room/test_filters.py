@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_auditor.events import rfc3339
 from gang_auditor.objects import Node, Pod
 from gang_auditor.rules.room import fault_of
 from support.audit_streams import Stream, bound, node, pod
@@ -103,6 +104,34 @@ def test_a_binding_may_have_been_on_its_way(seconds: float, *, is_found: bool) -
 
     stream.end()
     assert is_found == bool(stream.found)
+
+
+@pytest.mark.parametrize(("seconds", "is_found"), [(50, False), (10, True)])
+def test_a_binding_that_is_seen_late_is_judged_by_the_node_of_its_time(
+    seconds: float, *, is_found: bool
+) -> None:
+    stream = Stream("filters")
+    stream.see(node("n1"))
+    stream.wait(60)
+    stream.see(node("n1", unschedulable=True))
+    stream.wait(40)
+    late = bound(pod("a"), "n1")
+    condition = {"type": "PodScheduled", "status": "True"}
+    condition["lastTransitionTime"] = rfc3339(stream.now - seconds)
+    late["status"]["conditions"] = [condition]
+    stream.see(late)
+
+    stream.end()
+    assert is_found == bool(stream.found)
+
+
+@pytest.mark.parametrize("time", ["", "soon", "9999-99-99T00:00:00Z", None])
+def test_a_time_of_a_binding_that_cannot_be_read_is_unknown(time: str | None) -> None:
+    scheduled = bound(pod("a"), "n1")
+    condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": time}
+    scheduled["status"]["conditions"] = [condition]
+
+    assert Pod(scheduled).scheduled_at is None
 
 
 def test_what_other_hands_bind_is_not_judged() -> None:
