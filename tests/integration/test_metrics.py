@@ -39,14 +39,15 @@ ELSEWHERE = {
     "pgs_objects_broken_total": "unit/decode",
     "pgs_internal_errors_total": "integration/test_internal_errors.py",
     "pgs_build_info": "e2e/test_what_users_see.py",
-    "pgs_gang_domains": "unit/report/metrics/test_decisions.py",
-    "pgs_evictions_repeated_total": "unit/report/metrics/test_decisions.py",
-    "pgs_elastic_changes_total": "unit/report/metrics/test_decisions.py",
-    "pgs_elastic_members": "unit/report/metrics/test_gang_series.py",
+    "pgs_gang_domains": "unit/report/gang_metrics/test_decisions.py",
+    "pgs_evictions_repeated_total": "unit/report/gang_metrics/test_decisions.py",
+    "pgs_elastic_changes_total": "unit/report/gang_metrics/test_decisions.py",
+    "pgs_elastic_members": "unit/report/gang_metrics/test_gang_series.py",
     "pgs_spare_nodes": "unit/largest_fit/test_largest_fit.py",
     "pgs_provisioning_requests_total": "unit/report/other_events/test_provisioning_events.py",
     "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
+    "pgs_recording_errors_total": "unit/recording/test_recorder.py",
 }
 """What needs more than gangs that run, wait and preempt, and where that is."""
 QUEUES = 10_000

@@ -193,7 +193,9 @@ ENDINGS: dict[str, Callable[[VolumeHarness], Any]] = {
     'persistentvolumeclaim "a-1" not found': lambda harness: harness.cluster.delete(
         PERSISTENT_VOLUME_CLAIMS, "default", "a-1"
     ),
-    "node n0 is gone": lambda harness: harness.cluster.delete(NODES, "", "n0"),
+    "node n0, on which room was held, is gone": lambda harness: harness.cluster.delete(
+        NODES, "", "n0"
+    ),
 }
 
 

@@ -20,6 +20,8 @@ OF_THE_PROCESS: Final = {"process_cpu_seconds_total", "process_resident_memory_b
 OF_A_SCRAPE: Final = {"namespace", "job", "instance", "le"}
 ASKED_FOR_BY_NONE: Final = {
     "pgs_handover_seconds": "once an update, and Events on the Lease tell it too",
+    "pgs_recorded_bytes_total": "how full the volume is, its own metrics tell",
+    "pgs_recording_errors_total": "the alert asks whether recording fails, and the log says why",
 }
 """Metrics that are in no panel and no alert, each with the reason."""
 

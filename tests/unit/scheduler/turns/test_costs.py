@@ -24,7 +24,7 @@ NOW = 10_000
 BIG, GUEST = queue_ref("big"), queue_ref("guest")
 NEVER = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.NEVER)
 RESERVED = "reservations.Reservations._reserve"
-FOUND, WORKED_OUT = "promise.FutureRoom.find", "promise.Running._work_out"
+FOUND, WORKED_OUT = "reservation.FutureRoom.find", "reservation.Running._work_out"
 RELEASED = "forest.Forest.release"
 TRIAL = "gather.place"
 ASSIGNMENT_NOW = "by_turns.TurnTaking._assignment_now"
