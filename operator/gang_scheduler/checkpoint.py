@@ -66,10 +66,10 @@ class Due(enum.IntEnum):
 
 
 class Evicted(SystemExit):
-    """The checkpoint is saved, and the pod is to end.
+    """Raised when the checkpoint is saved and the pod must end.
 
-    Uncaught, it ends the process with 143. A container that ends with 0 has succeeded: its Job
-    would not create the pod again.
+    Uncaught, it ends the process with exit code 143 and not 0: after 0 a Job would count the pod as
+    succeeded, and not create it again.
     """
 
     def __init__(self) -> None:

@@ -126,7 +126,7 @@ def unsealed(content: bytes, path: str) -> Saved:
     try:
         manifest: dict[str, Any] = json.loads(content)
         if manifest.pop("sha256") != _digest(manifest):
-            raise ValueError("its digest is another one")
+            raise ValueError("its content does not match its sha256: it was changed or damaged")
         if manifest["version"] != VERSION:
             raise ValueError(f"it is of version {manifest['version']}")
         return Saved(

@@ -64,7 +64,7 @@ class ClaimWait:
 
     @property
     def binds(self) -> Iterator[Bind]:
-        """All members."""
+        """The bindings of all members, whether their claims are bound or not."""
         return (bind for placed in self.placed for bind in placed.binds)
 
     @property

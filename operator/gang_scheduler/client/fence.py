@@ -73,7 +73,11 @@ class Fence:
 
     @contextmanager
     def write(self, seconds: float) -> Iterator["Write"]:
-        """Count a write as running, at most until `seconds` after it was sent."""
+        """Enter the context of one write.
+
+        If the write ends unanswered, it may still take effect until `seconds` after it was sent,
+        and `quiet` waits for that.
+        """
         write = Write(self, seconds)
         self._under_way += 1
         self._none_under_way.clear()

@@ -1,4 +1,4 @@
-"""Words of the API that decisions and messages need, defined once for the API and the core.
+"""Enums of API fields, such as the fairness of a queue, for the CRDs and for the scheduler.
 
 This module imports nothing of the package, so that the description of the API can use these words
 without knowing about decisions.

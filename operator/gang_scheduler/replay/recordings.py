@@ -15,9 +15,9 @@ from gang_scheduler.replay.jobs import Job, Trace, UnreadableJobs, sorted_jobs
 
 FORM: Final = "recording"
 _SAID: Final = {
-    "unended": "without an end in the recording: it does not end in a replay, either",
-    "withdrawn": "deleted before the start: it waits until that time at most",
-    "evicted": "evicted: it runs for as long as its last run",
+    "unended": "without an end in the recording: replayed as never ending",
+    "withdrawn": "deleted before the start: replayed as waiting until then at most",
+    "evicted": "evicted: replayed as running for as long as the last run",
     "lost": "that ended while nothing was recorded: left out",
     "uneven": "with pods of several sizes: those of which most is asked are replayed",
 }

@@ -134,7 +134,7 @@ class Effort:
         return looks < min(self._left[self._search], self._most() - self.spent)
 
     def extend(self) -> None:
-        """Give the search some more looks, to carry out its result."""
+        """Leave the search LEAST looks or more, to place the pods once the victims are found."""
         self._left[self._search] = max(self._left[self._search], LEAST)
         self._limit = max(self._limit, self.spent + LEAST)
 

@@ -30,7 +30,8 @@ PodSetKey = tuple[PodClass, str]
 class RankedMembers:
     """Members that share one sequence of ranks, in rank order; `bound_members` have a node.
 
-    `sizes` are the slice sizes by level of the unit's scope; empty without a scope. `places` say
+    `sizes` has a slice size for each level of the scope of the PlacementUnit that the members
+    belong to; empty if that has no scope. `places` say
     where each role comes in the rank order, if a gang has roles.
     """
 

@@ -406,7 +406,10 @@ class Workload(Wire, frozen=True):
 
     @property
     def managed_by(self) -> frozenset[str]:
-        """The controllers that it names in `managedBy`; empty if its kind decides."""
+        """The controllers that the workload names in `managedBy`.
+
+        Empty if it names none: the usual controller of its kind then manages it.
+        """
         return frozenset({self.spec.managed_by, self.spec.run_policy.managed_by} - {""})
 
     def _is_any(self, types: Collection[str]) -> bool:

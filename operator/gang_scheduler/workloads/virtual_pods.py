@@ -53,7 +53,10 @@ class _OfTemplate:
 
 
 def bodies_of(body: Body) -> Iterator[Body]:
-    """Yield the members as objects. Raises InvalidField for a workload that would be refused."""
+    """Yield the pods, as manifests, that the controller would create if the workload started.
+
+    Raises InvalidField if the workload would be refused, or has more than MOST_MEMBERS pods.
+    """
     table.check_number(body, MOST_MEMBERS)
     return table.pods_of(_started(body), MOST_MEMBERS)
 

@@ -103,7 +103,9 @@ def test_a_gang_runs_for_as_long_as_its_last_run(tmp_path: Path) -> None:
 
     assert [40, 20, 10] == [job.duration for job in found.jobs]
     assert 5 == found.jobs[2].pods
-    assert any("1 gang evicted: it runs for as long as its last run" in x for x in found.notes)
+    assert any(
+        "1 gang evicted: replayed as running for as long as the last run" in x for x in found.notes
+    )
 
 
 def test_a_gang_whose_end_was_not_recorded_is_left_out(tmp_path: Path) -> None:

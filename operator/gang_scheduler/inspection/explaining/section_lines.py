@@ -377,7 +377,10 @@ def _of_own(rights: QueueRights) -> str:
     if not own:
         return f"no pod {of} runs"
     if lower:
-        return f"{counted(lower, 'pod')} {of} may go by priority, which is no help or not allowed"
+        return (
+            f"{counted(lower, 'pod')} {of} have a lower priority, but evicting them makes too "
+            "little room, or another rule forbids it"
+        )
     return f"by priority none of the {counted(own, 'pod')} {of} may go"
 
 
@@ -388,7 +391,10 @@ def _of_others(rights: QueueRights) -> str:
         return "no pod runs in a queue that uses more than its own"
     some = f"{counted(borrowing, 'pod')} of queues that use more than their own"
     if rights.reclaims:
-        return f"{some} may go, which is no help or not allowed"
+        return (
+            f"{some} could be reclaimed, but evicting them makes too little room, or another rule "
+            "forbids it"
+        )
     stay = "stays" if borrowing == 1 else "stay"
     if not rights.goes_over:
         return f"{some} {stay}: its queue takes nothing back"
@@ -407,7 +413,10 @@ def _protected(known: Protection, priority: int) -> str:
     if not known.lower:
         return f"none{_kept(known).replace(';', ':', 1)}"
     some = counted(known.lower, "pod")
-    said = f"none: {some} of lower priority may go, and that is not allowed to it or no help"
+    said = (
+        f"none: evicting the {some} of lower priority makes too little room, or another rule "
+        "forbids it"
+    )
     return f"{said}{_kept(known)}"
 
 

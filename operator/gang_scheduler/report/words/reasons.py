@@ -121,7 +121,7 @@ REASONS: Final[Mapping[str, Entry]] = {
     "NodesFailed": Entry(
         "Members were lost with their nodes. Their replacements wait, or were not created yet.",
         (Turn.SUBMITTER,),
-        "If no controller creates the members again, their owner must do so.",
+        "If no controller creates the pods again, submit them again.",
     ),
     "PodsStuck": Entry(
         "Members on failed nodes were deleted and do not go. Some Jobs create no replacements "
@@ -152,8 +152,8 @@ REASONS: Final[Mapping[str, Entry]] = {
         "The gang held a promised start for too long. It gets no promise for an hour."
     ),
     "Overrun": Entry(
-        "The gang was evicted: it had been allowed to pass because of its declared end, and that "
-        "end has passed.",
+        "The gang was evicted: it was started ahead of a gang with a promised start because it "
+        "declared to end in time, and still ran after that end.",
         (Turn.SUBMITTER,),
         "Declare a longer `py-gang-scheduler.io/expected-duration`.",
     ),

@@ -1,4 +1,4 @@
-"""Charges by queue and flavor. Sums are kept up to date pod by pod."""
+"""The sums of what pods are charged, by queue and flavor, kept up to date charge by charge."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial

@@ -1,4 +1,6 @@
-"""The charges of queues, kept pod by pod. Only the sweep sums them again, to compare.
+"""Which pods are charged to which queue, examined again as pods change.
+
+`charges` adds the charges up. Only the sweep sums all of them again, to compare.
 
 A pod is noted when it changes, and examined when usage is next read: once, however often it has
 changed by then. Without queues nothing is noted.
@@ -36,9 +38,10 @@ MOST_KNOWN: Final = 10_000
 
 
 class Counted(NamedTuple):
-    """A pod with the node whose room it uses, and its gang; None for another scheduler's pod.
+    """A pod, the node whose room it uses, and its gang; None for another scheduler's pod.
 
-    A pod of a suspended workload stands for `number` equal pods.
+    `node` is "" for a pod that has no node, or has ended: it is charged to no queue. A pod of a
+    suspended workload stands for `number` equal pods.
     """
 
     pod: Pod
