@@ -13,7 +13,7 @@ from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.listing import decisions, gangs, queues
 from gang_scheduler.inspection.listing.gangs import Row
-from gang_scheduler.inspection.listing.options import WAITING
+from gang_scheduler.inspection.listing.states_and_orders import WAITING
 from gang_scheduler.scheduler.explanation.findings import Position
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, node, queue, written

@@ -7,14 +7,12 @@ import click
 from gang_scheduler.cli import completion
 from gang_scheduler.cli.helping import HelpfulCommand
 from gang_scheduler.cli.reading.options import Asked, common_options
-from gang_scheduler.inspection.listing import options
+from gang_scheduler.inspection.listing.states_and_orders import ORDERS, STATES, USER
 
 
 @click.command("list", cls=HelpfulCommand, example="list -A --state waiting --start")
 @common_options("table", "wide", "json", "yaml", "name")
-@click.option(
-    "--state", multiple=True, metavar="STATE", help=f"One of {', '.join(options.STATES)}."
-)
+@click.option("--state", multiple=True, metavar="STATE", help=f"One of {', '.join(STATES)}.")
 @click.option(
     "--queue",
     multiple=True,
@@ -23,9 +21,9 @@ from gang_scheduler.inspection.listing import options
     shell_complete=completion.queues,
 )
 @click.option("--reason", multiple=True, metavar="REASON", help="Only those that wait for it.")
-@click.option("--mine", is_flag=True, help=f"Only gangs whose label {options.USER} is my name.")
+@click.option("--mine", is_flag=True, help=f"Only gangs whose label {USER} is my name.")
 @click.option("--start", is_flag=True, help="Only those that wait, by the start they expect.")
-@click.option("--sort", type=click.Choice(list(options.ORDERS)), help="Sort by a column.")
+@click.option("--sort", type=click.Choice(list(ORDERS)), help="Sort by a column.")
 @click.option("-l", "--selector", default="", help="Labels that members must have.")
 @click.option(
     "-w", "--watch", is_flag=True, help="Print again when something has changed, and mark that."

@@ -1,8 +1,9 @@
-"""Access to the page: for the user who has its address, in a browser on this machine.
+"""The page is served on this machine only, and for the user who has its address.
 
 The printed address has a key that is good for one visit. The visit gets a session.
 """
 
+import asyncio
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -103,3 +104,21 @@ def _equal(given: str, known: str) -> bool:
 
 def _text(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(status=status, text=text, headers=headers)
+
+
+async def serve(
+    application: Callable[[Access], web.Application], port: int, ready: Callable[[str], None]
+) -> None:
+    """Serve a page until cancelled; `ready` gets the address to open. Raises OSError.
+
+    Port 0 means any free port.
+    """
+    access = Access()
+    runner = web.AppRunner(application(access), access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, HOST, port).start()
+        ready(access.address(runner.addresses[0][1]))
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()

@@ -10,9 +10,9 @@ from aiohttp import web
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.inspection.explaining import document_fields
-from gang_scheduler.inspection.listing import domains, gangs, options, queues
+from gang_scheduler.inspection.listing import domains, gangs, queues, states_and_orders
 from gang_scheduler.inspection.listing.gangs import Row
-from gang_scheduler.inspection.listing.options import ORDERS
+from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
 from gang_scheduler.page import job_form, rendering, view
 from gang_scheduler.page.access import Access
@@ -139,7 +139,7 @@ class Routes:
             before=turn(page=str(number - 1)) if number > 1 else "",
             after=turn(page=str(number + 1)) if number < pages else "",
             choices={
-                "state": list(options.STATES),
+                "state": list(states_and_orders.STATES),
                 "queue": sorted({row.queue for row in seen.rows if row.queue}),
                 "namespace": sorted({row.key.namespace for row in seen.rows}),
                 "kind": sorted({row.kind for row in seen.rows}),

@@ -21,8 +21,8 @@ from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.inspection.listing.domains import Shape, TreeView
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json, Row
 from gang_scheduler.inspection.listing.nodes import Gpus
-from gang_scheduler.inspection.listing.options import RUNNING, STARTING, WAITING
 from gang_scheduler.inspection.listing.queues import QueueLine
+from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, WAITING
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.simulation.snapshot_files import Told

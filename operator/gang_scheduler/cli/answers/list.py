@@ -16,8 +16,8 @@ from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import decisions, gangs, nodes, queues, users
 from gang_scheduler.inspection.listing.gangs import Row, Selection
-from gang_scheduler.inspection.listing.options import RUNNING, STARTING, STATES, WAITING
 from gang_scheduler.inspection.listing.queues import KnownQueues
+from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, STATES, WAITING
 from gang_scheduler.inspection.listing.waits import NEXT_CYCLE
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import Reason

@@ -17,7 +17,7 @@ from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection import live
-from gang_scheduler.page import replays, routes, server
+from gang_scheduler.page import access, replays, routes
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.sources import ClusterSource, OfFiles, OfServer, Views
 from gang_scheduler.replay import moves
@@ -51,7 +51,7 @@ def _serve(application: Callable[[Access], web.Application], port: int) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with cluster_sources.interruptible(), family.keeping_nothing():
         try:
-            asyncio.run(server.serve(application, port, _tell))
+            asyncio.run(access.serve(application, port, _tell))
         except OSError as error:
             refuse([f"--port: {port}: {error.strerror}"])
 

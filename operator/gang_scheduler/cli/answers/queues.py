@@ -12,8 +12,8 @@ from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import decisions, gangs, queues
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.options import WAITING
 from gang_scheduler.inspection.listing.queues import QueueLine
+from gang_scheduler.inspection.listing.states_and_orders import WAITING
 
 
 class _View(NamedTuple):

@@ -1,12 +1,12 @@
-"""The lines of each section about a waiting gang: its position, quota, room and preemption."""
+"""The lines of each section: where a gang runs; or its position, quota, room and preemption."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
-from gang_scheduler.inspection.explaining.document_fields import Document
+from gang_scheduler.inspection.explaining.document_fields import Document, NodeRanks
 from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed, ordinal
 from gang_scheduler.inspection.explaining.history import Transition
 from gang_scheduler.inspection.listing import tables
@@ -60,6 +60,68 @@ class Line(NamedTuple):
 
 NOT_KNOWN: Final = "not known with your rights"
 Part = Callable[[Document, View], list[Line]]
+
+
+# Lines about a running gang: where it runs, since when, and which gangs could evict it.
+
+
+def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return where members run, and since when."""
+    found = document.running
+    if found is None:
+        return []
+    now, since = document.read_at, found.since
+    where = short(found.domain) if found.domain else "the cluster"
+    spans = ", ".join(f"{each.domains} {each.layer}" for each in found.spans)
+    made = [Line(f"{counted(found.members, 'member')} in {where}{f': {spans}' * bool(spans)}")]
+    if since is not None:
+        waited = found.waited_seconds
+        after = f", after {duration(waited)}" if waited is not None else ""
+        made.append(
+            Line(f"since {tables.moment(since, now)} UTC, for {duration(now - since)}{after}")
+        )
+    made.append(Line(_by_node(found.ranks)))
+    if found.elastic is not None:
+        made.append(Line(_elastic(found.elastic)))
+    if found.replicas_stay is not None:
+        made.append(Line(found.replicas_stay))
+    if found.degraded is not None:
+        made.append(Line(found.degraded))
+    return made
+
+
+def _by_node(ranks: Sequence[NodeRanks]) -> str:
+    return listed([f"{each.node}: {_run(each.ranks)}" for each in ranks], 8)
+
+
+def _run(ranks: Sequence[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]}-{ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks))}"
+
+
+def _elastic(found: Mapping[str, Any]) -> str:
+    text = f"{found['now']} workers, of {found['min']} to {found['max']}"
+    return f"{text}; may grow again at {found['nextAllowed']}" if found["nextAllowed"] else text
+
+
+def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return which gangs could evict it."""
+    if document.running is None:
+        return []
+    known = document.running.evictable
+    if known is None:
+        return [Line(NOT_KNOWN)]
+    if not known.pods:
+        return [Line("none of its pods may be evicted now")]
+    queue = f", or other queues that reclaim from {known.queue}" if known.queue else ""
+    some = counted(known.pods, "pod")
+    return [Line(f"{some} may go for gangs of priority {known.from_priority} or more{queue}")]
+
+
+# Lines about the position of a waiting gang, and when it will start.
 
 
 def position(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.

@@ -1,188 +1,16 @@
-"""The text of `explain`: its layout, and the sections on running gangs and on helpful changes."""
+"""The text of `explain`: which sections it has, in which order, and how lines are wrapped."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from gang_scheduler.inspection.explaining import section_lines
-from gang_scheduler.inspection.explaining.document_fields import Document, NodeRanks
-from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed
-from gang_scheduler.inspection.explaining.needs import Need
-from gang_scheduler.inspection.explaining.section_lines import (
-    NOT_KNOWN,
-    Line,
-    Part,
-    View,
-    short,
-    work,
-)
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.explaining import section_lines, would_start
+from gang_scheduler.inspection.explaining.document_fields import Document
+from gang_scheduler.inspection.explaining.first_sentence import duration
+from gang_scheduler.inspection.explaining.section_lines import Line, Part, View
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import counted
-from gang_scheduler.scheduler.explanation.findings import (
-    Change,
-    LessAsked,
-    MoreQuota,
-    Variant,
-    Verdict,
-)
-
-# Lines about a running gang: where it runs, since when, and which gangs could evict it.
-
-
-def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return where members run, and since when."""
-    found = document.running
-    if found is None:
-        return []
-    now, since = document.read_at, found.since
-    where = short(found.domain) if found.domain else "the cluster"
-    spans = ", ".join(f"{each.domains} {each.layer}" for each in found.spans)
-    made = [Line(f"{counted(found.members, 'member')} in {where}{f': {spans}' * bool(spans)}")]
-    if since is not None:
-        waited = found.waited_seconds
-        after = f", after {duration(waited)}" if waited is not None else ""
-        made.append(
-            Line(f"since {tables.moment(since, now)} UTC, for {duration(now - since)}{after}")
-        )
-    made.append(Line(_by_node(found.ranks)))
-    if found.elastic is not None:
-        made.append(Line(_elastic(found.elastic)))
-    if found.replicas_stay is not None:
-        made.append(Line(found.replicas_stay))
-    if found.degraded is not None:
-        made.append(Line(found.degraded))
-    return made
-
-
-def _by_node(ranks: Sequence[NodeRanks]) -> str:
-    return listed([f"{each.node}: {_run(each.ranks)}" for each in ranks], 8)
-
-
-def _run(ranks: Sequence[int]) -> str:
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    if list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
-        return f"ranks {ranks[0]}-{ranks[-1]}"
-    return f"ranks {', '.join(map(str, ranks))}"
-
-
-def _elastic(found: Mapping[str, Any]) -> str:
-    text = f"{found['now']} workers, of {found['min']} to {found['max']}"
-    return f"{text}; may grow again at {found['nextAllowed']}" if found["nextAllowed"] else text
-
-
-def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return which gangs could evict it."""
-    if document.running is None:
-        return []
-    known = document.running.evictable
-    if known is None:
-        return [Line(NOT_KNOWN)]
-    if not known.pods:
-        return [Line("none of its pods may be evicted now")]
-    queue = f", or other queues that reclaim from {known.queue}" if known.queue else ""
-    some = counted(known.pods, "pod")
-    return [Line(f"{some} may go for gangs of priority {known.from_priority} or more{queue}")]
-
-
-# Lines about changes that would let the gang start now.
-
-WIDEST: Final = 45
-"""The most columns for the names of changes."""
-
-
-def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the changes with which the gang would start now."""
-    found = document.would_start
-    if found is None:
-        return []
-    if not found:
-        return [] if document.needs else [Line(_nothing(document))]
-    names = [_change(each, document) for each in found]
-    width = min(max(map(len, names)), WIDEST)
-    return [
-        Line(
-            f"{name:<{width}}   {_outcome(each, document)}{_by(each)}",
-            under=True,
-            hanging=width + 5,
-        )
-        for name, each in zip(names, found, strict=True)
-    ]
-
-
-def _nothing(document: Document) -> str:
-    """Return the text for a gang that no tried change helps."""
-    if document.lacks is not None:
-        return "no single change: it lacks both room and quota"
-    return "no single change that was tried: fewer members, less asked, a higher priority"
-
-
-def _by(each: Variant) -> str:
-    return f" ({each.by})" if each.by else ""
-
-
-def _change(each: Variant, document: Document) -> str:
-    return _CHANGES[each.change](each, document)
-
-
-def _ended(each: Variant, document: Document) -> str:
-    left = (each.at or document.read_at) - document.read_at
-    return f"{each.after} ended, in {duration(left)}"
-
-
-def _of_group(each: Variant, document: Document) -> str:
-    """Return which gang of a group a change is about."""
-    return f" of {each.gang}" if document.group else ""
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in labels.items())
-
-
-def _quota(one: MoreQuota) -> str:
-    """Return which field of which queue must be raised to which amount."""
-    amount = f"{one.amount} {one.resource} instead of {one.instead_of}"
-    return f"{one.kind} {one.queue}: {amount} ({between(one.fields)})"
-
-
-def _asked(one: LessAsked) -> str:
-    return f"{one.amount} {one.resource} instead of {one.instead_of} a member"
-
-
-_CHANGES: Final[Mapping[Change, Callable[[Variant, Document], str]]] = {
-    Change.FEWER_MEMBERS: lambda it, said: f"minMember {it.number} of {it.of}{_of_group(it, said)}",
-    Change.SOFTER_LAYER: lambda it, _: f"PreferGather instead of Must in {it.layer}",
-    Change.HIGHER_PRIORITY: lambda it, said: f"priority {it.number} instead of {said.priority}",
-    Change.RUN_TIMES_OVER: lambda *_: "minimum run times over",
-    Change.OTHER_FLAVOR: lambda it, _: _labels(it.labels),
-    Change.NEXT_END: _ended,
-    Change.MORE_QUOTA: lambda it, _: between([_quota(one) for one in it.quotas]),
-    Change.LESS_ASKED: lambda it, _: between([_asked(one) for one in it.requests]),
-    Change.TAINTS_TOLERATED: lambda it, _: f"toleration of {between(it.taints)}",
-    Change.SELECTOR_REMOVED: lambda it, _: f"no nodeSelector {_labels(it.labels)}",
-}
-
-
-def _outcome(each: Variant, document: Document) -> str:
-    where = f"in {between([short(name) for name in each.domains])}" if each.domains else ""
-    where = where or f"on {listed(each.nodes)}"
-    if not each.victims:
-        return where
-    number = sum(one.number for one in each.victims)
-    pods = listed([name for one in each.victims for name in one.pods])
-    return f"{counted(number, 'pod')} would go: {pods}{work(each.victims, document)}"
-
-
-def needs_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the objects that must be created or fixed before the gang can start."""
-    return [Line(_need(each), under=True) for each in document.needs or ()]
-
-
-def _need(each: Need) -> str:
-    named = f"{each.object}, {each.field}" if each.field else each.object
-    return f"{named}: {each.value} ({each.by})"
-
+from gang_scheduler.scheduler.explanation.findings import Verdict
 
 LABEL: Final = 12
 """The width of the names of parts."""
@@ -282,8 +110,8 @@ def _said_of(document: Document, key: str, part: Part, view: View) -> list[Line]
 
 BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
     (
-        ("RUNNING", "running", running_lines),
-        ("EVICTION", "running", evictable_lines),
+        ("RUNNING", "running", section_lines.running_lines),
+        ("EVICTION", "running", section_lines.evictable_lines),
     ),
     (
         ("POSITION", "position", section_lines.position),
@@ -296,8 +124,8 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
         ("PREEMPTION", "preemption", section_lines.preemption_lines),
     ),
     (
-        ("IT NEEDS", "needs", needs_lines),
-        ("IT WOULD START NOW WITH", "wouldStart", would_start),
+        ("IT NEEDS", "needs", would_start.needs_lines),
+        ("IT WOULD START NOW WITH", "wouldStart", would_start.would_start),
         ("HISTORY", "history", section_lines.history),
     ),
 )

@@ -17,7 +17,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.listing import waits as listing_waits
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.options import (
+from gang_scheduler.inspection.listing.states_and_orders import (
     FAILED,
     FINISHED,
     ORDERS,

@@ -12,7 +12,7 @@ from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import nodes, tables
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
-from gang_scheduler.inspection.listing.options import USER
+from gang_scheduler.inspection.listing.states_and_orders import USER
 from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import quantity, quantity_of

@@ -5,8 +5,7 @@ import pytest
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.explaining.document import Question, document_of, running_of
 from gang_scheduler.inspection.explaining.history import Happened
-from gang_scheduler.inspection.explaining.section_lines import View
-from gang_scheduler.inspection.explaining.text import running_lines
+from gang_scheduler.inspection.explaining.section_lines import View, running_lines
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.settings.policy import Policy
 from support.degraded_gang import KEY, LATER, NOW, DegradedGang

@@ -1,4 +1,4 @@
-"""The options of `list`: states and sort keys. `--help` imports only this module."""
+"""The states of gangs, and the orders in which `list` shows them. `--help` imports only these."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE
-from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.section_lines import View
+from gang_scheduler.inspection.explaining.would_start import would_start
 from support.listed_clusters import GPU, Body, document, explained, gang, node, queue
 
 NODES = [node("n-0"), node("n-1")]
@@ -15,7 +15,7 @@ NODES = [node("n-0"), node("n-1")]
 
 def lines(directory: Path, *bodies: Body) -> list[str]:
     found = explained(directory, bodies, "team/asks")
-    said = text.would_start(found, View())
+    said = would_start(found, View())
     return [" ".join(line.text.split()) for line in said]
 
 
