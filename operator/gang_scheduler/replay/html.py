@@ -60,16 +60,24 @@ FIGURES: Final = (
     ("Doing work that counts", ("goodput",), table.percent, 1),
     ("Idle while a gang waits", ("fragmentation",), table.percent, -1),
     ("… of no use to any gang", ("fragmentationUnusable",), table.percent, -1),
-    ("Hours lost to evictions", ("hours", "lostToEvictions"), table.number, -1),
-    ("Hours lost to failed nodes", ("hours", "lostToFailures"), table.number, -1),
-    ("Hours held by gangs that could not begin", ("hours", "heldWithoutWork"), table.number, -1),
+    ("{unit} hours lost to evictions", ("hours", "lostToEvictions"), table.number, -1),
+    ("{unit} hours lost to failed nodes", ("hours", "lostToFailures"), table.number, -1),
+    (
+        "{unit} hours held by gangs that could not begin",
+        ("hours", "heldWithoutWork"),
+        table.number,
+        -1,
+    ),
     ("Gangs evicted", ("evictions", "gangs"), table.number, -1),
     ("… more than once", ("evictions", "moreThanOnce"), table.number, -1),
     ("With the wrong queue (unfair share)", ("fairness", "deviation"), table.percent, -1),
     ("Jain's index of fairness", ("fairness", "jain"), table.decimal, 1),
     ("Promised starts that were missed", ("promises", "missed"), table.number, -1),
 )
-"""The name of a row, the path of its value, its format, and 1 if more is better, else -1."""
+"""The name of a row, the path of its value, its format, and 1 if more is better, else -1.
+
+`{unit}` in a name is GPU or CPU.
+"""
 
 
 def page(found: Json) -> str:
@@ -144,11 +152,12 @@ def _figures(policies: Sequence[Json]) -> Iterator[str]:
     yield '<div class="wide"><table><thead><tr><th></th>'
     yield from (f"<th>{escape(policy['name'])}</th>" for policy in policies)
     yield "</tr></thead><tbody>"
+    unit = table.unit(policies[0])[:-1]
     for name, path, shown, better in FIGURES:
         values = [document.value_at(policy, path) for policy in policies]
         if not any(values):
             continue
-        yield f"<tr><td>{escape(name)}</td><td>{shown(values[0])}</td>"
+        yield f"<tr><td>{escape(name.format(unit=unit))}</td><td>{shown(values[0])}</td>"
         for value in values[1:]:
             yield f"<td>{shown(value)} {_difference(value - values[0], shown, better)}</td>"
         yield "</tr>"
