@@ -4,12 +4,13 @@ It decides by which classes each victim may go. Where a class takes what a queue
 victims must be able to go one after the other so that their queues still borrow as each one goes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Comparison, Share
 from gang_scheduler.scheduler.quota.forest import Forest
@@ -95,7 +96,7 @@ def gone(quota: QuotaLedger, parts: Iterable[Part]) -> Iterator[None]:
 
 
 class FinalState:
-    """The final state, as it is charged now; victims are put back to see in which order they go."""
+    """The final state, as it is charged now."""
 
     def __init__(self, rights: Rights, quota: QuotaLedger, parts: Sequence[Part]) -> None:
         self._rights = rights
@@ -106,7 +107,6 @@ class FinalState:
         self._within: dict[Meeting | None, bool] = {}
         self._our_shares: dict[int, Share] = {}
         self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
-        self._back: list[Part] = []
 
     def class_of(self, running: RunningInQueue) -> EvictionClass | None:
         """Return the lowest class by which a gang may go."""
@@ -122,17 +122,14 @@ class FinalState:
                 continue
             yield each
 
-    def put_back(self, part: Part) -> None:
-        """Count victims as present again while others go."""
-        self._back.append(part)
+    def left_behind(self, borrowed: Collection[GangKey]) -> frozenset[GangKey]:
+        """Return the gangs that cannot go in any order while their queues still borrow.
 
-    def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
-        """Return the parts that cannot go in any order while their queues still borrow.
-
-        Goes from the last to the first: putting parts back never makes a queue borrow less.
+        The `borrowed` gangs go before all other victims, which are still there meanwhile. Goes from
+        the last to the first: putting parts back never makes a queue borrow less.
         """
-        left = list(borrowed)
-        back = list(self._back)
+        left = [part for part in self._parts if part.running.key in borrowed]
+        back = [part for part in self._parts if part.running.key not in borrowed]
         for part in back:
             self._quota.charge(part.running.ref, part.charge)
         while left:
@@ -142,7 +139,7 @@ class FinalState:
             left = later
         for part in back:
             self._quota.release(part.running.ref, part.charge)
-        return left
+        return frozenset(part.running.key for part in left)
 
     def _goes(self, part: Part, back: list[Part]) -> bool:
         """Put victims back if their queue then borrows; return whether it does."""

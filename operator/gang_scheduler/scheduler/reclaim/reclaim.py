@@ -223,15 +223,10 @@ class Reclaim:
             return True
         with gone(self._quota, parts), self._charged():
             best = BestFinalState(self, self._quota, parts, further)
-            classes = [frozenset(best.classes_of(each.running)) for each in parts]
-            if not all(classes):
+            classes = {each.running.key: frozenset(best.classes_of(each.running)) for each in parts}
+            if not all(classes.values()):
                 return True
-            borrowed = []
-            for part, found in zip(parts, classes, strict=True):
-                if found <= FROM_BORROWERS:
-                    borrowed.append(part)
-                else:
-                    best.put_back(part)
+            borrowed = {key for key, found in classes.items() if found <= FROM_BORROWERS}
             return bool(best.left_behind(borrowed))
 
     def rule_out(self, candidates: Sequence[RunningInQueue]) -> None:
@@ -253,17 +248,10 @@ class Reclaim:
     def _judged(self, parts: Sequence[Part]) -> "Judgement":
         final = FinalState(self, self._quota, parts)
         classes = {each.running.key: final.class_of(each.running) for each in parts}
-        borrowed = []
-        for part in parts:
-            found = classes[part.running.key]
-            if found in FROM_BORROWERS:
-                borrowed.append(part)
-            elif found is not None:
-                # A gang that goes last is still there while others go.
-                final.put_back(part)
-        illegal = {key for key, found in classes.items() if found is None}
+        illegal = frozenset(key for key, found in classes.items() if found is None)
         if not illegal:
-            illegal = {part.running.key for part in final.left_behind(borrowed)}
+            borrowed = {key for key, found in classes.items() if found in FROM_BORROWERS}
+            illegal = final.left_behind(borrowed)
         return Judgement(
-            {key: found for key, found in classes.items() if found is not None}, frozenset(illegal)
+            {key: found for key, found in classes.items() if found is not None}, illegal
         )
