@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from gang_scheduler.api.parsing import path_of
 from gang_scheduler.apply.workloads import replicas
 from gang_scheduler.apply.workloads.replicas import Resizer
 from gang_scheduler.client.errors import ApiError, Kind
@@ -40,7 +41,6 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table
-from gang_scheduler.workloads.kind import Path
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 10
@@ -245,7 +245,7 @@ class ReplicaScaler:
         path = table.BY_REPLICAS[workload.kind].path(body, elastic.role if elastic else "")
         known.stopped = elastic
         self._resizer.hands_off.add(workload.uid)
-        where = _named(path or ("replicas",))
+        where = path_of(path or ("replicas",))
         note = f"{where} is not changed until the annotation elastic changes: {text_of(why)}"
         log.warning("replicas_left_alone", workload=str(workload), why=text_of(why))
         self._events.record(About.of_gang(info), REPLICAS_STOPPED, note, warning=True)
@@ -302,12 +302,6 @@ def _size_of(info: GangInfo) -> Size | None:
     waiting = [pod for pod in workers if not pod.node]
     names = tuple(sorted(pod.name for pod in waiting))
     return Size(pace, len(waiting), min((pod.created_at for pod in waiting), default=0), names)
-
-
-def _named(path: Path) -> str:
-    """Return a path as users write it: spec.workerGroupSpecs[0].replicas."""
-    steps = (f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
-    return "".join(steps).removeprefix(".")
 
 
 # Whether more members would find room, and whether another gang waits for that room.

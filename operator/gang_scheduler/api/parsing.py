@@ -5,7 +5,7 @@ product installed may check less, and files given to `simulate` have not been ch
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
@@ -197,10 +197,10 @@ def invalid_field(error: ErrorDetails) -> InvalidField:
     problem = words.format_map(error.get("ctx", {})) if error["type"] in PROBLEMS else words
     value = None if error["type"] in NOT_SHOWN else error["input"]
     value_as = IS if error["type"] == "string_too_long" else INSTEAD
-    return InvalidField(_path(error["loc"]), value, problem, value_as)
+    return InvalidField(path_of(error["loc"]), value, problem, value_as)
 
 
-def _path(location: tuple[int | str, ...]) -> str:
+def path_of(location: Iterable[int | str]) -> str:
     """Return the way to a field as the API server writes it: `spec.minResources[a.b/gpu]`."""
     path = ""
     for step in location:
