@@ -132,12 +132,15 @@ def test_a_claim_that_is_given_back_is_tried_again(
     provisioner.refused.add("a-1")
     refused = f"{namespace.name}/a-1"
     lasting()
-    namespace.create(*with_claims("a", SIZE, made, namespace))
+    claims, others = parted(with_claims("a", SIZE, made, namespace))
+    namespace.create(*others)
+    until(lambda: namespace.notes("a", "FailedScheduling"))
+    namespace.create(*claims)
 
     eventually(SIZE, lambda: len(namespace.bound("a-")))
 
     assert storage.selected_nodes(namespace) == namespace.bound("a-")
-    # A first note may say that a claim is not seen yet: claims come by a watch of their own.
+    # The note of a moment ago says that there are no claims. It does not hide this one.
     until(lambda: [n for n in namespace.notes("a", "FailedScheduling") if refused in n])
 
 
@@ -187,3 +190,9 @@ def with_claims(name: str, size: int, storage_class: str, namespace: Namespace) 
     )
     claims = (storage.claim(each, storage_class) for each in names)
     return [*claims, pod_group(name, size), *members]
+
+
+def parted(manifests: list[Manifest]) -> tuple[list[Manifest], list[Manifest]]:
+    """Return the claims of a gang, and all else of it."""
+    claims = [each for each in manifests if each["kind"] == "PersistentVolumeClaim"]
+    return claims, [each for each in manifests if each not in claims]

@@ -290,6 +290,17 @@ async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
     assert expected == await desk.told()
 
 
+async def test_what_was_tried_in_vain_is_told_at_once_after_why_a_gang_waited() -> None:
+    desk = Desk()
+    desk.gang_events.planned(full(("Insufficient cpu", 9)), 1000)
+    desk.gang_events.withdrawn(preemption(), ApiAnswer("a budget forbids it"))
+    desk.gang_events.withdrawn(preemption(), ApiAnswer("another budget forbids it"))
+
+    waits, given_up = await desk.told()
+    assert "Insufficient cpu" in waits[-1]
+    assert "preemption: given up, a budget forbids it" == given_up[-1]
+
+
 async def test_a_warning_is_told_at_once_after_other_news_of_the_same_reason() -> None:
     desk = Desk()
     about = About("v1", "Pod", "default", "a-0", "uid-a-0")

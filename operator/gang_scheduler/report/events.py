@@ -124,6 +124,7 @@ class _Kind(NamedTuple):
     gang: GangKey | None
     reason: str
     warning: bool
+    failed_attempt: bool = False
 
 
 class _Queued(NamedTuple):
@@ -187,11 +188,23 @@ class Events:
         said = self._last.get(_Kind(uid, gang, reason, warning))
         return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
-    def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
-        """Queue an Event, unless the same was just sent."""
+    def record(
+        self,
+        about: About,
+        reason: str,
+        note: str,
+        *,
+        warning: bool = False,
+        failed_attempt: bool = False,
+    ) -> None:
+        """Queue an Event, unless the same was just sent.
+
+        `failed_attempt`: the Event tells what was tried in vain. Events that tell why a gang waits
+        have the same reason, and do not delay it.
+        """
         now = self._clock()
         note = cut(note)
-        kind = _Kind(about.uid, about.gang, reason, warning)
+        kind = _Kind(about.uid, about.gang, reason, warning, failed_attempt)
         if self._said_lately(kind, note, now):
             return
         namespace = about.namespace or "default"

@@ -150,8 +150,7 @@ class GangEvents:
             return
         gang = preemption.gangs[0]
         self.decision_log.withdrawn(gang, why)
-        note = text_of(PreemptionGivenUp(why))
-        self._events.record(self._about(gang), "FailedScheduling", note, warning=True)
+        self._failed(self._about(gang), text_of(PreemptionGivenUp(why)))
 
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
         """Report to a gang that a pod on its nominated node does not terminate in time."""
@@ -176,7 +175,12 @@ class GangEvents:
         if not binding.without_volumes:
             note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
         self.decision_log.not_bound(binding, note)
-        self._events.record(about, "FailedScheduling", note, warning=True)
+        self._failed(about, note)
+
+    def _failed(self, about: About, note: str) -> None:
+        """Report what was tried in vain."""
+        event = GangEvent.FAILED_SCHEDULING.value
+        self._events.record(about, event, note, warning=True, failed_attempt=True)
 
     def _scaled(self, about: About, key: GangKey, event: str, workers: str) -> None:
         self.decision_log.scaled(key, event, workers)
