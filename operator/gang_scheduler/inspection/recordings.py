@@ -129,16 +129,20 @@ class Recording:
 
 
 async def _must_be_allowed(server: Server) -> None:
-    """Raise ApiError where nodes or pods may not be listed and watched.
+    """Raise ApiError where nodes or pods may not be listed and watched, about the nodes first.
 
     Watches try again whatever comes, and would wait for the right to be given.
     """
     queries = ("limit=1", "watch=true&timeoutSeconds=1&limit=1")
     paths = (f"{gvr.path()}?{query}" for gvr in (NODES, PODS) for query in queries)
     seconds = server.request_seconds
-    await asyncio.gather(
-        *(server.connection.request("GET", each, timeout_seconds=seconds) for each in paths)
+    replies = await asyncio.gather(
+        *(server.connection.request("GET", each, timeout_seconds=seconds) for each in paths),
+        return_exceptions=True,
     )
+    for each in replies:
+        if isinstance(each, BaseException):
+            raise each
 
 
 def anonymized(lines: Iterable[Header | Line], names: GrowingPseudonyms) -> list[Header | Line]:
