@@ -24,12 +24,12 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.report.words.messages import (
     REPLICAS_CHANGED,
     REPLICAS_FAILED,
     REPLICAS_STOPPED,
 )
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler import elastic_pace
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, Size

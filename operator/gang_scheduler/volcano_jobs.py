@@ -19,7 +19,7 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.state.cache import Cache

@@ -9,7 +9,7 @@ from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS
 from gang_scheduler.apply.outcomes import Outcome
 from gang_scheduler.client.errors import DENIED_SECONDS, ApiError
 from gang_scheduler.client.fake.client import Call, Fault
-from gang_scheduler.report.words.causes import text_if_any
+from gang_scheduler.report.words.text import text_if_any
 from integration.support.binding_faults import (
     DENIED,
     LOST_ANSWER,

@@ -27,7 +27,7 @@ from gang_scheduler.report import events as report_events
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.other_events import LeftOutEvents
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

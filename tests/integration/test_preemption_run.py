@@ -15,7 +15,7 @@ from gang_scheduler.model.causes.gangs import NodeFault, NominationLost
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from integration.support.victims_and_preemptor import (
     MEMBERS,
     NAMESPACE,

@@ -39,7 +39,7 @@ TELLERS = {
     "decode/elastic.py": "of a JsonField: the string that it holds",
     "decode/pods/membership.py": "of a JsonField",
     "decode/topology.py": "of a JsonField",
-    "report/words/causes.py": "of a cause: what users wrote of it is cleaned there",
+    "report/words/text.py": "of a cause: what users wrote of it is cleaned there",
 }
 """Where `text()` is called, and of what."""
 SEARCHES = {"startswith", "endswith", "find", "rfind", "index", "count", "partition", "split"}

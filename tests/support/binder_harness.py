@@ -24,7 +24,7 @@ from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache

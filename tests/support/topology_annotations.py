@@ -5,7 +5,7 @@ import json
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support.in_memory_cluster import InMemoryCluster
 
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"

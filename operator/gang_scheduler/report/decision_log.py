@@ -19,8 +19,8 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.words import text
-from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.report.words.messages import describe
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.memory import pruned
 from gang_scheduler.telemetry import logger
 from gang_scheduler.telemetry.logger import Logger

@@ -29,8 +29,8 @@ from gang_scheduler.report.pod_events import UNTOLD_BY_GANG, PodEvents
 from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.words import messages
-from gang_scheduler.report.words.causes import text_if_any, text_of
 from gang_scheduler.report.words.messages import by_reason, describe
+from gang_scheduler.report.words.text import text_if_any, text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
 

@@ -29,7 +29,7 @@ from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspended
 from gang_scheduler.report import events
 from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.words import messages
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.failures import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -473,7 +473,7 @@ class UnprotectedJobs:
         rules = self._evictable_pods.rules
         if not (rules.preemption and rules.preempt_unprotected_jobs):
             return
-        jobs = self._evictable_pods.unprotected_jobs
+        jobs = self._evictable_pods.protections.unprotected_jobs
         if jobs:
             self._told.keep(jobs)
             for key, pod in chain(self._placed.values(), _decided(plan)):

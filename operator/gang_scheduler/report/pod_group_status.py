@@ -29,8 +29,8 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import EVICTED, Place, Promised
 from gang_scheduler.report.words import messages
-from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.report.words.messages import describe
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import (
     Counts,

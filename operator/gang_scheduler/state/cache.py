@@ -30,8 +30,9 @@ from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
 from gang_scheduler.state.gangs.decisions import Decisions
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
-from gang_scheduler.state.gangs.workloads import TrainJobs
+from gang_scheduler.state.gangs.workloads import TrainJobs, described
 from gang_scheduler.state.nodes import NodeUsage, Nominator
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.pods import ForeignMembers, PodStore
@@ -449,6 +450,10 @@ class Cache:
     def pods(self) -> Iterable[Pod]:
         """Return all pods."""
         return self.pod_store.all()
+
+    def described_gangs(self) -> Iterator[GangInfo]:
+        """Yield the gangs for answers: all, except workloads whose pods name other gangs."""
+        return described(self.gang_queue.infos, self.pods)
 
     def _note_request(self, *, changed: bool) -> None:
         self._changes.provisioning.set()

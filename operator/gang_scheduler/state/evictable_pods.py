@@ -6,180 +6,31 @@ depend on the clock.
 """
 
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
-from gang_scheduler.api import annotations
 from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.model import refs
-from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.pods import Elastic, Pod, PodPhase, rank_key
+from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.refs import GangKey, JobFailures, NaturalKey, natural_key
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 from gang_scheduler.state import terminating
+from gang_scheduler.state.elastic_surplus import Steps, is_cooling, steps_by_rank, steps_of
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.observed import Version
+from gang_scheduler.state.protections import SYSTEM_PRIORITY, GangProtection, Protections
 from gang_scheduler.state.terminating import Leaving, is_late
 
-# All PodDisruptionBudgets as last seen, and how many evictions each allows.
-
-
-class Budgets:
-    """All PodDisruptionBudgets."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, DeclaredBudget] = {}
-        self._by_namespace: dict[str, dict[str, DeclaredBudget]] = {}
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all budgets."""
-        return self._known.keys()
-
-    def upsert(self, declared: DeclaredBudget) -> DeclaredBudget | None:
-        """Add or replace a budget; return the earlier state."""
-        before = self._known.get(declared.uid)
-        self._known[declared.uid] = declared
-        self._by_namespace.setdefault(declared.namespace, {})[declared.uid] = declared
-        return before
-
-    def delete(self, uid: str) -> DeclaredBudget | None:
-        """Forget a budget; return its last state."""
-        before = self._known.pop(uid, None)
-        if before is not None:
-            near = self._by_namespace[before.namespace]
-            del near[uid]
-            if not near:
-                del self._by_namespace[before.namespace]
-        return before
-
-    def of(self, pod: Pod) -> tuple[str, ...]:
-        """Return the keys of the budgets that cover a pod."""
-        near = self._by_namespace.get(pod.namespace)
-        if not near:
-            return ()
-        return tuple(sorted(each.key for each in near.values() if each.covers(pod)))
-
-    def allowed(self, pods: Callable[[], Iterable[Pod]]) -> Mapping[str, int]:
-        """Return how many pods of each budget may be evicted; `pods` is called only to count."""
-        return {
-            each.key: _counted(each, pods()) if each.allowed is None else each.allowed
-            for each in sorted(self._known.values(), key=lambda each: each.key)
-        }
-
-
-def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:
-    """Return disruptionsAllowed as the disruption controller would compute it."""
-    expected = [pod for pod in pods if not pod.terminal and budget.covers(pod)]
-    healthy = sum(pod.phase is PodPhase.RUNNING and not pod.deleting for pod in expected)
-    return max(healthy - budget.least_healthy(len(expected)), 0)
-
-
-# Surplus of elastic gangs that may be evicted: none within a cooldown, and otherwise by whole
-# steps.
-
-Steps = tuple[tuple[str, ...], ...]
-"""Uids of pods, grouped by steps in the order of eviction."""
-NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
-
-
-def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
-    """Return whether a gang has changed its size so recently that its surplus is protected.
-
-    For `most` seconds at most. Then only the gang as a whole can be evicted.
-    """
-    changed_at = info.scaling.changed_at
-    if changed_at is None or len(info.scaling.workers()) <= elastic.min_workers:
-        return False
-    return now < changed_at + min(elastic.down_cooldown, most)
-
-
-def steps_of(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> Steps:
-    """Return the surplus of the members in whole steps.
-
-    As controllers of Jobs do, it removes the highest ranks first.
-    """
-    staying = tuple(members)
-    workers = [each for each in staying if elastic.counts(each.pod)]
-    spare = min(len(workers) - elastic.min_workers, _spare(info, elastic, staying))
-    those = [each.pod for each in workers if each.evictable]
-    those.sort(key=rank_key, reverse=True)
-    size = elastic.down_step
-    number = max(0, min(spare, len(those))) // size
-    return tuple(
-        tuple(pod.uid for pod in those[start : start + size])
-        for start in range(0, number * size, size)
-    )
-
-
-def by_rank(spare: Mapping[str, int], members: Iterable[BoundPod]) -> Steps:
-    """Return the surplus of each role pod by pod, highest ranks first.
-
-    The first member of a role may hold the address where the others meet, as worker 0 of a
-    PyTorchJob does, so it is kept longest. None if members of a role cannot be told apart. `spare`
-    is by role, "" for any member.
-    """
-    members = tuple(members)
-    found: list[Pod] = []
-    for role, number in spare.items():
-        those = [each for each in members if not role or each.pod.role == role]
-        if number and not _are_numbered([each.pod for each in those]):
-            return ()
-        going = sorted((each.pod for each in those if each.evictable), key=rank_key, reverse=True)
-        found += going[:number]
-    found.sort(key=rank_key, reverse=True)
-    return tuple((pod.uid,) for pod in found)
-
-
-def _are_numbered(pods: Sequence[Pod]) -> bool:
-    """Return whether each pod has a different rank, or a different number in its owner's naming."""
-    if all(pod.rank for pod in pods):
-        return len({pod.rank for pod in pods}) == len(pods)
-    names = [NUMBERED.fullmatch(pod.name) for pod in pods if pod.owner]
-    prefixes = {found[1] for found in names if found}
-    return len(prefixes) == 1 and len(names) == len(pods) and all(names)
-
-
-def _spare(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> int:
-    """Return how many workers the gang can lose and still have its quorum."""
-    spec = info.observed.spec
-    by_role = spec is not None and bool(spec.roles)
-    bound = Counter(each.pod.role if by_role else "" for each in members)
-    return info.attempt.surplus_of(bound).get(elastic.role if by_role else "", 0)
-
-
-SYSTEM_PRIORITY: Final = 2_000_000_000
-"""The lower of the priorities of system-cluster-critical and system-node-critical."""
-
 NONE_RANKED: Mapping[GangKey, int] = {}
-
 _key_of_namespace: Final = functools.lru_cache(maxsize=4096)(natural_key)
 
 T = TypeVar("T")
 _Order = tuple[NaturalKey, NaturalKey, str]
-
-
 Infos = Mapping[GangKey, GangInfo]
-
-
-class _Protection(NamedTuple):
-    """The protection of a gang's pods on nodes, as of a version of the gang.
-
-    `surplus` is how many pods of each role may be evicted, `min_runtime` is in seconds. `matters`:
-    the gang protects some of its pods, or has a surplus.
-    """
-
-    version: Version
-    number: int
-    preemptable: bool
-    min_runtime: int
-    elastic: Elastic | None
-    surplus: Mapping[str, int]
-    matters: bool
 
 
 class EvictablePods:
@@ -187,10 +38,8 @@ class EvictablePods:
 
     def __init__(self, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
         self.rules = rules
-        self.budgets = Budgets()
+        self.protections = Protections(rules)
         self.leaving = Leaving(rules)
-        self.unprotected_jobs: dict[str, JobFailures] = {}
-        """By uid, the Jobs that fail for good if each of their pods is evicted once."""
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._of_jobs: dict[str, set[str]] = {}
         self._changed: dict[str, None] = {}
@@ -203,7 +52,7 @@ class EvictablePods:
         self._kept: frozenset[GangKey] = frozenset()
         self._bound: dict[GangKey, Counter[str]] = {}
         """How many pods of gangs are on nodes, by role. A pod without a gang protects no other."""
-        self._gangs: dict[GangKey, _Protection] = {}
+        self._gangs: dict[GangKey, GangProtection] = {}
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod on its node; without a gang the pod is another scheduler's."""
@@ -228,7 +77,7 @@ class EvictablePods:
 
     def upsert_budget(self, declared: DeclaredBudget) -> bool:
         """Add or replace a budget; return whether more pods than before may be evicted."""
-        before = self.budgets.upsert(declared)
+        before = self.protections.budgets.upsert(declared)
         if before is None or before.selector != declared.selector:
             self._look_again_in(declared.namespace)
         if before is None or not self.rules.preemption:
@@ -241,10 +90,10 @@ class EvictablePods:
 
         Returns whether more pods than before may be evicted.
         """
-        before = self.unprotected_jobs.pop(uid, None)
+        before = self.protections.unprotected_jobs.pop(uid, None)
         if failures is not None and failures.unprotected:
-            self.unprotected_jobs[uid] = failures
-        now = self.unprotected_jobs.get(uid)
+            self.protections.unprotected_jobs[uid] = failures
+        now = self.protections.unprotected_jobs.get(uid)
         if (before is None) == (now is None):
             return False
         pods = self._of_jobs.get(uid, set())
@@ -253,7 +102,7 @@ class EvictablePods:
 
     def delete_budget(self, uid: str) -> bool:
         """Forget a budget; return whether more pods than before may be evicted."""
-        before = self.budgets.delete(uid)
+        before = self.protections.budgets.delete(uid)
         if before is not None:
             self._look_again_in(before.namespace)
         return before is not None and self.rules.preemption
@@ -332,10 +181,10 @@ class EvictablePods:
         elastic = [(infos[key], gang.elastic) for key, gang in gangs if gang.elastic is not None]
         bound_pods, steps = self._elastic(bound_pods, elastic, now)
         spare = [(key, gang.surplus) for key, gang in gangs if any(gang.surplus.values())]
-        steps = {**_by_rank(spare, bound_pods), **steps}
+        steps = {**steps_by_rank(spare, bound_pods), **steps}
         going = self.leaving.not_deleted()
-        used = Counter(budget for pod in going for budget in self.budgets.of(pod))
-        allowed = self.budgets.allowed(pods)
+        used = Counter(budget for pod in going for budget in self.protections.budgets.of(pod))
+        allowed = self.protections.budgets.allowed(pods)
         return BoundPods(
             pods=bound_pods,
             surplus={key: by_role[""] for key, by_role in spare if by_role.keys() == {""}},
@@ -374,9 +223,9 @@ class EvictablePods:
         found = [
             BoundPod(
                 *(pod, terminating.alone(pod)),
-                evictable=self._sparing(pod, gang) is None,
-                budgets=self._budgets_of(pod, ends_late=True),
-                unprotected=pod.job_uid in self.unprotected_jobs,
+                evictable=self.protections.of_pod(pod, gang) is None,
+                budgets=self.protections.budgets_of(pod, ends_late=True),
+                unprotected=pod.job_uid in self.protections.unprotected_jobs,
                 lingers=True,
             )
             for pod, gang in self.leaving.staying(now)
@@ -385,11 +234,6 @@ class EvictablePods:
         if not found:
             return bound_pods
         return tuple(sorted((*bound_pods, *found), key=lambda each: _place_of(each.pod)))
-
-    def _budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
-        """Return the disruption budgets of a pod; one more is shared by all pods that end late."""
-        budgets = self.budgets.of(pod)
-        return (*budgets, ENDS_LATE) if ends_late and not self.rules.use_eviction_api else budgets
 
     def _leave(self, uid: str) -> None:
         """Remove a pod from its node, if it was on one."""
@@ -427,9 +271,9 @@ class EvictablePods:
         bound_pod = BoundPod(
             pod,
             gang or terminating.alone(pod),
-            evictable=self._sparing(pod, gang) is None,
-            budgets=self._budgets_of(pod, ends_late=is_late(pod, self.rules)),
-            unprotected=pod.job_uid in self.unprotected_jobs,
+            evictable=self.protections.of_pod(pod, gang) is None,
+            budgets=self.protections.budgets_of(pod, ends_late=is_late(pod, self.rules)),
+            unprotected=pod.job_uid in self.protections.unprotected_jobs,
         )
         self._bound_pods[uid] = bound_pod
         self._count(bound_pod, 1)
@@ -449,46 +293,12 @@ class EvictablePods:
     def sparing(self, uid: str) -> Sparing:
         """Return the reason why a pod on a node is not evictable."""
         known = self._pods.get(uid)
-        found = self._sparing(*known) if known is not None else None
+        found = self.protections.of_pod(*known) if known is not None else None
         if found is None and known is not None and known[1] in self._kept:
             return Sparing.POD_GROUP
         return found or Sparing.MIN_RUNTIME
 
-    def _sparing(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
-        """Return why a pod is protected while it runs; None if only its priority protects it."""
-        # This runs for every pod on a node, so it skips all checks that cannot matter.
-        found: Sparing | None = None
-        if pod.assumed:
-            # A binding in progress must be finished first.
-            found = Sparing.BINDING
-        elif pod.priority >= SYSTEM_PRIORITY:
-            found = Sparing.SYSTEM
-        elif gang is None and not self.rules.preempt_other_schedulers:
-            found = Sparing.OTHER_SCHEDULER
-        elif pod.pinned:
-            found = Sparing.PINNED
-        elif pod.job_uid in self.unprotected_jobs and not self.rules.preempt_unprotected_jobs:
-            found = Sparing.JOB
-        elif pod.labels and self._is_protected(pod):
-            found = Sparing.LABEL
-        return found
-
-    def _is_protected(self, pod: Pod) -> bool:
-        """Return whether a label protects the pod.
-
-        Labels protect pods only in some namespaces.
-        """
-        if not self._may_protect(pod.namespace):
-            return False
-        disabled = pod.labels.get(annotations.DISABLE_PREEMPTIBLE) == "true"
-        return disabled or pod.labels.get(annotations.QUOTA_PREEMPTIBLE) == "false"
-
-    def _may_protect(self, namespace: str) -> bool:
-        """Return whether users of a namespace may protect their pods by labels."""
-        where = self.rules.protection_label_namespaces
-        return not where or namespace in where
-
-    def _protections(self, infos: Infos) -> list[tuple[GangKey, _Protection]]:
+    def _protections(self, infos: Infos) -> list[tuple[GangKey, GangProtection]]:
         """Return the gangs on nodes that protect some of their pods, and how.
 
         Computed once for each version of a gang, because every cycle needs it and gangs hardly
@@ -501,22 +311,10 @@ class EvictablePods:
                 continue
             gang, version = known.get(key), info.version
             if gang is None or gang.number != version.number or gang.version is not version:
-                gang = known[key] = self._protection(info, by_role)
+                gang = known[key] = self.protections.of_gang(info, by_role)
             if gang.matters:
                 found.append((key, gang))
         return found
-
-    def _protection(self, info: GangInfo, by_role: Mapping[str, int]) -> _Protection:
-        spec, elastic = info.observed.spec, info.scaling.elastic
-        preemptable = spec is None or spec.preemptable or not self._may_protect(info.key.namespace)
-        min_runtime = self.rules.counted_min_runtime(info.observed.min_runtime_seconds)
-        has_more = len(by_role) > 1 or max(by_role.values()) > 1
-        surplus = info.attempt.surplus_of(by_role) if has_more else {}
-        matters = bool(min_runtime or elastic is not None or any(surplus.values()))
-        return _Protection(
-            *(info.version, info.version.number, preemptable, min_runtime, elastic, surplus),
-            matters=matters or not preemptable,
-        )
 
     def _look_again_in(self, namespace: str) -> None:
         self._changed.update(
@@ -546,18 +344,6 @@ class EvictablePods:
         if uid not in self._spared:
             self._spared[uid] = replace(bound_pod, evictable=False)
         return self._spared[uid]
-
-
-def _by_rank(
-    spare: Sequence[tuple[GangKey, Mapping[str, int]]], bound_pods: Iterable[BoundPod]
-) -> Mapping[GangKey, Steps]:
-    """Return the steps of gangs with surplus whose members have ranks or numbers."""
-    by_gang: dict[GangKey, list[BoundPod]] = {key: [] for key, _ in spare}
-    for each in bound_pods if by_gang else ():
-        if each.gang in by_gang:
-            by_gang[each.gang].append(each)
-    found = ((key, by_rank(n, by_gang[key])) for key, n in spare)
-    return {key: steps for key, steps in found if steps}
 
 
 def _place_of(pod: Pod) -> _Order:

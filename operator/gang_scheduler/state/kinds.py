@@ -262,7 +262,7 @@ KINDS: Final = (
             Change.ROOM_FREED,
             cache.evictable_pods.upsert_budget,
             cache.evictable_pods.delete_budget,
-            cache.evictable_pods.budgets.uids,
+            cache.evictable_pods.protections.budgets.uids,
         ),
     ),
     _trees(

@@ -10,7 +10,7 @@ from gang_scheduler.inspection.explaining import first_sentence
 from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS

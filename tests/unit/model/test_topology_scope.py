@@ -7,7 +7,7 @@ from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import HOSTNAME, LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.topology_scope import TopologyScope, resolve, sizes_of
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support import topology_builders
 from support.builders import node
 from support.topology_builders import BLOCK, SPINE, TREE_SPEC

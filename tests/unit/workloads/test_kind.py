@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.annotations import ELASTIC, JOB_GANG_LABEL
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.values import ELASTIC_KINDS
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import table
 
 ASKED = '{"minWorkers": 1, "maxWorkers": 4, "mode": "Replicas"}'

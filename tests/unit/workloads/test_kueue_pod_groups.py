@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import kueue_pod_groups
 from support import decoded
 from support.api_objects import pod_body

@@ -34,12 +34,12 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.wording import counted
 from gang_scheduler.report.words import messages
-from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.report.words.messages import (
     REPLICAS_CHANGED,
     REPLICAS_FAILED,
     REPLICAS_STOPPED,
 )
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.explanation.explain import explain
 from gang_scheduler.scheduler.explanation.findings import (
     Explanation,

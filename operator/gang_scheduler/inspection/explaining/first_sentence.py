@@ -22,7 +22,7 @@ from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words import room as room_texts
-from gang_scheduler.report.words.causes import text_if_any
+from gang_scheduler.report.words.text import text_if_any
 from gang_scheduler.scheduler.explanation.findings import (
     Barred,
     Beside,

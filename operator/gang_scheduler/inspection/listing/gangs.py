@@ -39,7 +39,6 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues.status import share_of
 from gang_scheduler.report.words import messages, text
 from gang_scheduler.scheduler.turns import lines
-from gang_scheduler.simulation.described import described
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import POD_GROUP, in_line, is_ours, waits
@@ -110,7 +109,7 @@ def rows_of(infos: Iterable[GangInfo], cluster: Cluster, decisions: Decisions) -
 
 def listed(cluster: Cluster, namespace: str = "") -> Iterator[GangInfo]:
     """Yield the gangs to list."""
-    for info in described(cluster.cache):
+    for info in cluster.cache.described_gangs():
         if namespace in ("", info.key.namespace) and is_ours(info, cluster.cache):
             yield info
 

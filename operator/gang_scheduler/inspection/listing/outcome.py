@@ -26,8 +26,7 @@ from gang_scheduler.model.wording import counted
 from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
 from gang_scheduler.report.words import messages
-from gang_scheduler.report.words.causes import text_of
-from gang_scheduler.simulation.described import described
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.nodes import NodeUsage
@@ -113,7 +112,7 @@ def _decided(outcome: Outcome) -> Decisions:
 
 
 def _gangs(outcome: Outcome, decided: Decisions, cluster: Cluster, look: Look) -> Iterator[str]:
-    rows = gangs.rows_of(described(outcome.cache), cluster, decided)
+    rows = gangs.rows_of(outcome.cache.described_gangs(), cluster, decided)
     waits = dict(_waits(outcome, decided))
     rows = [replace(row, wait=_in_short(waits.get(row.key, row.wait))) for row in rows]
     shown, left = rows[: look.most], rows[look.most :]
@@ -204,7 +203,7 @@ def _first(headings: Sequence[str], cells: Sequence[Sequence[str]], look: Look) 
 def _waiting(document: Json, outcome: Outcome) -> Iterator[tuple[str, str]]:
     told = set()
     near = NearNames(outcome.cache.gang_queue.infos.values())
-    rows = [*zip(document["gangs"], described(outcome.cache), strict=True)]
+    rows = [*zip(document["gangs"], outcome.cache.described_gangs(), strict=True)]
     keys = {_called(row): info.key for row, info in rows}
     for each in document["unschedulable"]:
         told.add(_called(each))

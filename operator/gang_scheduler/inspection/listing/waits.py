@@ -12,8 +12,8 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.model.wording import counted
 from gang_scheduler.report.words import room as word_room
-from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.report.words.messages import describe
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -29,7 +29,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.telemetry.logger import Logger
 
 # The status that a Queue should have now. Pure: takes figures and returns dicts.

@@ -28,7 +28,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.report.words import room
-from gang_scheduler.report.words.causes import text_if_any, text_of
+from gang_scheduler.report.words.text import text_if_any, text_of
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 CUT_OFF = "The search for a place was cut off; it is made again."

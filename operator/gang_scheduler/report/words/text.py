@@ -1,12 +1,25 @@
-"""Short forms in sentences: node ranges, shortened names, members of other schedulers."""
+"""Texts of causes, and short forms: node ranges, shortened names, members of other schedulers."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from gang_scheduler.api.parsing import message
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import natural_key
+
+
+def text_of(cause: Cause) -> str:
+    """Return the words that people read about a cause."""
+    return message(cause.text())
+
+
+def text_if_any(cause: Cause | None) -> str:
+    """Return the words that people read about a cause; "" if there is no cause."""
+    return text_of(cause) if cause is not None else ""
+
 
 # Names of nodes in short: `node-[0-7,9],gpu-a`.
 

@@ -21,7 +21,6 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues import status
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import foreign_members
-from gang_scheduler.simulation.described import described
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
@@ -163,7 +162,7 @@ def _number(value: Fraction) -> int | float:
 def document(outcome: Outcome) -> Json:
     """Return the decisions as JSON values, in their order."""
     queued = Queued.of(outcome) if outcome.queues else None
-    names = _Names(each.key for each in described(outcome.cache))
+    names = _Names(each.key for each in outcome.cache.described_gangs())
     return {
         "apiVersion": "py-gang-scheduler.io/v1alpha1",
         "kind": "Simulation",
@@ -174,7 +173,7 @@ def document(outcome: Outcome) -> Json:
             *(_waiting(each, names) for each in outcome.refused),
             *(_foreign(each, outcome.cache, names) for each in of_others(outcome.cache)),
         ],
-        "gangs": [_gang(each, outcome, queued, names) for each in described(outcome.cache)],
+        "gangs": [_gang(each, outcome, queued, names) for each in outcome.cache.described_gangs()],
         **(_queues(outcome) if outcome.queues else {}),
         **provisioning_requests(outcome.cache),
     }
@@ -263,7 +262,7 @@ def _waiting(refused: Refused, names: _Names) -> Json:
 
 def of_others(cache: Cache) -> Iterator[GangInfo]:
     """Yield gangs whose members all belong to other schedulers, and wait for a node."""
-    for info in described(cache):
+    for info in cache.described_gangs():
         foreign = cache.foreign_members.of(info.key)
         if not info.observed.members and any(each.living and not each.node for each in foreign):
             yield info

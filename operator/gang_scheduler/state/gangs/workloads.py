@@ -2,7 +2,7 @@
 
 import enum
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
@@ -19,7 +19,9 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC
-from gang_scheduler.workloads import job_sets, kueue_pod_groups, queue_namers
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.core import Metadata
+from gang_scheduler.workloads import job_sets, kueue_pod_groups, queue_namers, table
 
 # Gangs whose Jobs have all failed, so that no member of them is created again.
 
@@ -102,6 +104,29 @@ class GangsByWorkload:
             gangs.discard(key)
             if not gangs:
                 del self._gangs[workload]
+
+
+def described(
+    infos: Mapping[GangKey, GangInfo], pods: Callable[[], Iterable[Pod]]
+) -> Iterator[GangInfo]:
+    """Yield all gangs, except workloads whose pods name other gangs; `pods` returns all pods."""
+    # Only gangs without members need a search in pods, and they are few.
+    bare = {key for key, info in infos.items() if not info.observed.members}
+    named = ((key, pod.gang) for pod in (pods() if bare else ()) for key in _workloads_of(pod))
+    elsewhere = {key for key, gang in named if key != gang}
+    for key, info in infos.items():
+        if key not in bare or key not in elsewhere:
+            yield info
+
+
+def _workloads_of(pod: Pod) -> Iterator[GangKey]:
+    """Yield the gangs that the Job of a pod and its other workloads would be."""
+    yield GangKey(refs.JOB.name, pod.namespace, pod.job)
+    labels, present = dict(pod.labels), dict(pod.annotations)
+    source = pod_wire.Pod(Metadata(namespace=pod.namespace, labels=labels, annotations=present))
+    for each in table.PODS:
+        if name := each.name_of(source):
+            yield GangKey(each.source.name, pod.namespace, name)
 
 
 def requesting(pod: Pod) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY
+from gang_scheduler.state.protections import SYSTEM_PRIORITY
 
 
 class Drained(NamedTuple):

@@ -10,7 +10,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report.words.causes import text_if_any
+from gang_scheduler.report.words.text import text_if_any
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.decisions import INCOMPLETE

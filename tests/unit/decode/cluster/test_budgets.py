@@ -9,7 +9,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import cluster
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import Budgets
+from gang_scheduler.state.protections import Budgets
 from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, pod
 

@@ -11,7 +11,7 @@ from gang_scheduler.decode.gangs import pod_groups, specs
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support.api_objects import pod_group_body
 from support.builders import pod
 

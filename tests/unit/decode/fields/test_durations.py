@@ -11,7 +11,7 @@ from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangName
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import job_sets, jobs
 from support import decoded as pod
 from support.api_objects import pod_body, pod_group_body

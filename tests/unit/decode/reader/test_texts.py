@@ -17,7 +17,7 @@ from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.decode.reader import Reader, Unreadable
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.known_objects import KnownObjects

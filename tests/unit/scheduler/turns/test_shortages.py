@@ -13,7 +13,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.values import StopPolicy
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.turns import shortages
 from support.queue_builders import CPU, cluster_queue, cq_ref, forest_of, our_queue, queue_ref
 

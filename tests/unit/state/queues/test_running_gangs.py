@@ -78,7 +78,7 @@ def test_a_cycle_looks_only_at_the_gangs_of_which_a_pod_has_changed() -> None:
     calls = calls_of(lambda: made.cache.running(NOW))
 
     assert 1 == calls["running_gangs.RunningGangs._of"]
-    assert 1 == calls["evictable_pods.EvictablePods._protection"]
+    assert 1 == calls["protections.Protections.of_gang"]
 
 
 def gang_now(made: QueueCluster, now: int = NOW) -> BoundGang:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import JOB_GANG_LABEL
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.wire.core import Metadata, OwnerReference
 from gang_scheduler.workloads import job_sets
 

@@ -11,7 +11,7 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import leader_worker_sets
 from support import decoded
 from support.api_objects import pod_body

@@ -9,7 +9,7 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import ray
 from gang_scheduler.workloads.ray import CLUSTERS as RAY_CLUSTERS
 from support import decoded

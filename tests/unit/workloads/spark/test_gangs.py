@@ -8,7 +8,7 @@ from gang_scheduler.api.annotations import GANG_MIN_AVAILABLE, JOB_GANG_LABEL
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import spark
 from support import decoded
 from support.api_objects import pod_body

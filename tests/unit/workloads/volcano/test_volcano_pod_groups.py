@@ -10,7 +10,7 @@ from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.topology_request import LayerRef
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import volcano
 from support import decoded
 from support.api_objects import pod_body

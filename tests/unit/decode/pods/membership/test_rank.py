@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.model.pods import Pod, rank_key
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import job_sets, jobs
 from support import decoded as pod_decode
 from support.api_objects import pod_body

@@ -11,7 +11,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.report.queues import status as queue_status
 from gang_scheduler.report.queues.status import View, status_of
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support.queue_figures import TEAM_A, TREE, X, Y, queue, ref
 
 

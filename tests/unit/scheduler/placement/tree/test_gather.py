@@ -9,8 +9,8 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.topology_request import LayerRef, PodSet, TopologyRequest
-from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.report.words.messages import describe
+from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support.in_memory_cluster import InMemoryCluster, group_body
 from support.topology_annotations import (
     KUEUE,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support.in_memory_cluster import InMemoryCluster, group_body
 from support.topology_annotations import BLOCK, RACK, REQUIRED, due, kueue, must, naming, only
 

@@ -116,7 +116,7 @@ from gang_scheduler.model.gangs import OwnDomains, RoleCount
 from gang_scheduler.model.provisioning import Came
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.topology import Domain
-from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import text_of
 from support.builders import gang_key
 
 A, B = gang_key("a"), gang_key("b")
