@@ -10,7 +10,6 @@ from tools import controlplane
 pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.usefixtures("scheduler")]
 
 EIGHT_NODES_EACH = {"pods": 8, "cpu": 20}
-WITHIN_SECONDS = 2.0
 WHY = (
     "Needs 8 nodes with 20 free cpu, none has them; the nearest node is short of 8 cpu. It would "
     "fit the empty cluster: it waits for other pods to end. 0/16 nodes are available: 16 "
@@ -18,9 +17,7 @@ WHY = (
 )
 
 
-def test_two_of_three_run_and_the_third_follows_within_2_seconds_of_a_deletion(
-    namespace: Namespace,
-) -> None:
+def test_two_of_three_run_and_the_third_follows_when_one_is_deleted(namespace: Namespace) -> None:
     everyone = dict.fromkeys("abc", 8)
     with namespace.watch() as watcher:
         for name in everyone:
@@ -39,8 +36,6 @@ def test_two_of_three_run_and_the_third_follows_within_2_seconds_of_a_deletion(
         watcher.wait_until(lambda seen: len(seen.bound(third)) == 8)
 
         assert [] == watcher.partial_gangs({name: 8 for name in everyone if name != first})
-        freed_at = max(e.received_at for e in watcher.history if e.gang == first and e.gone)
-        assert when_bound(watcher, third) - freed_at < WITHIN_SECONDS
     eventually("Running", lambda: namespace.phase(third))
 
 
@@ -56,11 +51,3 @@ def shown_by_kubectl(namespace: Namespace, gang_name: str) -> tuple[str, str]:
 
 def cell(heading: str, row: str, column: str) -> str:
     return row[heading.index(column) :].split(maxsplit=1)[0]
-
-
-def when_bound(watcher: controlplane.Watcher, gang_name: str) -> float:
-    first_seen: dict[str, float] = {}
-    for event in watcher.history:
-        if event.gang == gang_name and event.bound:
-            first_seen.setdefault(event.name, event.received_at)
-    return max(first_seen.values())
