@@ -111,7 +111,8 @@ def test_a_leader_whose_watch_is_dead_gives_its_place_up(
             for event in ("watch_begun_anew", "watch_dead", "stopping"):
                 assert operator_health.log_lines(first, event)
             # It was given up, and has not run out.
-            assert 'pgs_handover_seconds_count{ended="released"} 1.0' in other.get("/metrics")
+            metrics = other.get("/metrics") or ""
+            assert 'pgs_handover_seconds_count{ended="released"} 1.0' in metrics
             assert [] == operator_health.tracebacks(first)
 
 

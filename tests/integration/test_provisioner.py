@@ -265,7 +265,7 @@ def test_at_most_ten_requests_of_a_queue_stand() -> None:
 
     nodes.settle()
     assert (11, WAITS) == (len(nodes.names), nodes.reason("a11"))
-    assert "10 ProvisioningRequests of queue team stand" in message(nodes, "a11")
+    assert "10 ProvisioningRequests of queue team are pending" in message(nodes, "a11")
 
     nodes.delete_gang("a0")
     nodes.settle()

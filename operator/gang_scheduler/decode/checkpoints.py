@@ -65,7 +65,7 @@ def policy_of(present: Mapping[str, str]) -> CheckpointPolicy | None:
 
 
 def readable(present: Mapping[str, str]) -> CheckpointPolicy | None:
-    """Return the policy, or None if it is invalid: for pods that run already."""
+    """Return the checkpoint policy of a running pod, or None if its annotations are invalid."""
     try:
         return policy_of(present)
     except InvalidField:

@@ -30,7 +30,7 @@ class _Pods(Wire, frozen=True):
 
 
 async def gangs(server: Server, namespace: str, most: int) -> set[str]:
-    """Return the names of gangs in a namespace: of PodGroups, and of the gangs of pods."""
+    """Return the names of gangs in a namespace, from its PodGroups and pods; `most` of each."""
     kinds = (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0])
     found = await asyncio.gather(
         *(_names(server, gvr, most, namespace) for gvr in kinds),

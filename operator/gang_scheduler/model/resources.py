@@ -175,10 +175,10 @@ class RequestRules:
     excluded_prefixes: tuple[str, ...] = ()
 
     def charged(self, requests: Requests) -> dict[str, int]:
-        """Return the charge for requests, by resource; without zeros.
+        """Return the charge for requests by resource, without zeros.
 
-        As in Kueue, excluded resources are dropped first, so they count as no other resource,
-        either. Fractions of a unit are rounded up.
+        As in Kueue, excluded resources are dropped before the transformations, so none is turned
+        into another resource. Fractions of a unit are rounded up.
         """
         charged: dict[str, int] = {}
         # Enormous requests were cut off. They must fill the largest quota.

@@ -13,7 +13,7 @@ import msgspec
 
 from gang_scheduler.decode.events import LeftOut, Sink
 from gang_scheduler.decode.reader import Direct, Object, Reader
-from gang_scheduler.recording import whitelist
+from gang_scheduler.recording import wire_shapes
 from gang_scheduler.recording.form import KEPT, NODE, Line, Name, as_up, state_of
 from gang_scheduler.state import kinds
 
@@ -44,7 +44,7 @@ class Objects:
     def left_out(self, each: LeftOut) -> None:
         """Note an object that is left out of the cache."""
         if each.kind in KEPT:
-            body = whitelist.of_body(_GVRS[each.kind], each.kind, each.obj)
+            body = wire_shapes.of_body(_GVRS[each.kind], each.kind, each.obj)
             self.note(str((each.obj.get("metadata") or {}).get("uid", "")), body)
 
     def note(self, uid: str, body: Body | None) -> None:
@@ -116,7 +116,7 @@ class _Noting(Sink[Any]):
     def _read_object(self, obj: Object) -> Any:  # noqa: ANN401 - of any kind.
         reader = self._reader
         uid = str((obj.get("metadata") or {}).get("uid", ""))
-        body = whitelist.of_body(reader.gvr, reader.kind, obj)
+        body = wire_shapes.of_body(reader.gvr, reader.kind, obj)
         self._read = None
         noun = reader.read(obj)
         self._read = uid, body
@@ -124,7 +124,7 @@ class _Noting(Sink[Any]):
 
     def _read_decoded(self, read: Callable[[Any], Any], source: Any) -> Any:  # noqa: ANN401 - of any kind.
         noun = read(source)
-        text = whitelist.of_struct(self._reader.gvr, self._reader.kind, source)
+        text = wire_shapes.of_struct(self._reader.gvr, self._reader.kind, source)
         self._read = source.metadata.uid, msgspec.json.decode(text)
         return noun
 

@@ -142,6 +142,9 @@ class Protections:
         )
 
     def budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
-        """Return the disruption budgets of a pod; one more is shared by all pods that end late."""
+        """Return the disruption budgets of a pod.
+
+        Without the Eviction API, pods that end late share one more.
+        """
         budgets = self.budgets.of(pod)
         return (*budgets, ENDS_LATE) if ends_late and not self._rules.use_eviction_api else budgets

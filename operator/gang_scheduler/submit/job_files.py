@@ -55,7 +55,7 @@ def read(text: str, file: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise Faults([f"{file}: {' '.join(str(error).split())}"]) from error
     if len(documents) != 1:
-        raise Faults([f"{file}: must have one document, a {KIND}, not {len(documents)}"])
+        raise Faults([f"{file}: must have one document, a {KIND}, but has {len(documents)}"])
     place = f"{file}: document 1: "
     (document,) = documents
     if not isinstance(document, Mapping):

@@ -161,11 +161,13 @@ def priority_class(job: TrainingJob, facts: Facts) -> str:
     shown = ", ".join(f"{each.name} ({each.value})" for each in known) or "none"
     named = [each for each in known if job.priority_class == each.name]
     if job.priority_class and not named:
-        raise Refused("priorityClass", job.priority_class, f"is no PriorityClass; there is {shown}")
+        raise Refused(
+            "priorityClass", job.priority_class, f"is no PriorityClass; known ones: {shown}"
+        )
     if job.priority is not None:
         named = [each for each in known if each.value == job.priority]
         if not named:
-            text = f"is the value of no PriorityClass; there is {shown}"
+            text = f"is the value of no PriorityClass; known ones: {shown}"
             raise Refused("priority", job.priority, text)
     if job.preemption_policy is None:
         return named[0].name if named else ""
@@ -193,7 +195,7 @@ def _selected(job: TrainingJob, facts: Facts) -> Body:
         return {"nodeSelector": dict(flavor)}
     if facts.gpu_types is not None and job.gpu_type not in facts.gpu_types:
         known = sorted({*facts.gpu_types, *(facts.flavors or {})})
-        text = f"is the type of no node; there is {', '.join(known) or 'none'}"
+        text = f"is the type of no node; known types: {', '.join(known) or 'none'}"
         raise Refused("gpuType", job.gpu_type, text)
     return {"nodeSelector": {GPU_PRODUCT: job.gpu_type}}
 

@@ -97,7 +97,7 @@ def _check(job: TrainingJob, facts: Facts) -> None:
         raise Refused("jobType", job.job_type.value, f"is not served by the cluster; {help_text}")
     if job.queue and facts.queues is not None and job.queue not in facts.queues:
         known = ", ".join(sorted(facts.queues)) or "none"
-        raise Refused("queue", job.queue, f"does not exist; there is {known}")
+        raise Refused("queue", job.queue, f"does not exist; known queues: {known}")
     for each in members.parts(job):
         containers = (job.template.get("spec") or {}).get("containers") or ()
         if not each.image and not any(one.get("image") for one in containers):

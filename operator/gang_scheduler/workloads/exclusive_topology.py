@@ -1,7 +1,7 @@
-"""JobSets with a domain for each Job: the pods of a Job follow its first pod.
+"""Exclusive domains of JobSets and LeaderWorkerSets.
 
 JobSet's webhook refuses the other pods of a Job until the first one has a node. Then it selects the
-nodes of that pod's domain for them.
+nodes of that pod's domain for the rest: they follow the first pod.
 """
 
 from collections import defaultdict

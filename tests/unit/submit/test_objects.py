@@ -153,7 +153,7 @@ def test_a_type_of_gpu_is_a_flavor_or_a_product() -> None:
     selector = pod(gpu_type="NVIDIA-A100")["spec"]["nodeSelector"]
     assert {"nvidia.com/gpu.product": "NVIDIA-A100"} == selector
     said = refused(gpu_type="B200")
-    assert "gpuType: B200 is the type of no node; there is NVIDIA-A100, h100" == said
+    assert "gpuType: B200 is the type of no node; known types: NVIDIA-A100, h100" == said
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_a_priority_is_that_of_a_class(fields: dict[str, Any], name: str | None)
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"priority": 5}, "priority: 5 is the value of no PriorityClass; there is low (10), "),
+        ({"priority": 5}, "priority: 5 is the value of no PriorityClass; known ones: low (10), "),
         ({"priority_class": "top"}, "priorityClass: top is no PriorityClass"),
         ({"priority": 10, "preemption_policy": "Never"}, "preemptionPolicy: Never is that of no"),
         ({"preemption_policy": "Never"}, "preemptionPolicy: Never is that of no"),
-        ({"queue": "team-b"}, "queue: team-b does not exist; there is team-a"),
+        ({"queue": "team-b"}, "queue: team-b does not exist; known queues: team-a"),
         ({"image": ""}, "image: is required"),
         ({"job_type": "PaddleJob"}, "jobType: PaddleJob is not served by the cluster; install"),
         ({"job_type": "TFJob", "nodes": "2:8"}, "nodes: 2:8 is a range"),

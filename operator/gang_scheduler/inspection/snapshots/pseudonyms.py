@@ -16,8 +16,8 @@ import msgspec
 from gang_scheduler.decode.pods.pod import OUR_MARK
 from gang_scheduler.inspection.snapshots import vocabulary, words
 from gang_scheduler.inspection.snapshots.taking import Line, Snapshot
-from gang_scheduler.recording import whitelist
-from gang_scheduler.recording.whitelist import WRITTEN, Shape
+from gang_scheduler.recording import wire_shapes
+from gang_scheduler.recording.wire_shapes import WRITTEN, Shape
 from gang_scheduler.simulation.snapshot_files import Header, Told
 from gang_scheduler.state import kinds
 
@@ -241,13 +241,15 @@ def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # no
         if shape.fields is not None:
             known = shape.fields
             return {
-                name: _renamed(each, known.get(name, whitelist.PRESENCE), name, rename)
+                name: _renamed(each, known.get(name, wire_shapes.PRESENCE), name, rename)
                 for name, each in value.items()
             }
-        inner = shape.values or whitelist.PRESENCE
+        inner = shape.values or wire_shapes.PRESENCE
         return {_key(key, rename): _renamed(v, inner, "", rename) for key, v in value.items()}
     if isinstance(value, list):
-        return [_renamed(each, shape.items or whitelist.PRESENCE, field, rename) for each in value]
+        return [
+            _renamed(each, shape.items or wire_shapes.PRESENCE, field, rename) for each in value
+        ]
     is_kept = not isinstance(value, str) or value in shape.words
     return value if is_kept else _text(value, field, rename)
 

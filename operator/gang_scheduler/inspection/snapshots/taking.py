@@ -25,7 +25,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
 from gang_scheduler.policy import written_settings
-from gang_scheduler.recording import whitelist
+from gang_scheduler.recording import wire_shapes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, snapshot_files
@@ -57,7 +57,7 @@ class Line(NamedTuple):
 def line_of_body(gvr: GVR, body: Mapping[str, Any]) -> Line:
     """Return the fields of an object that are written."""
     reader = kinds.of(gvr).reader
-    written = whitelist.of_body(reader.gvr, reader.kind, body)
+    written = wire_shapes.of_body(reader.gvr, reader.kind, body)
     return line_of_written(PLACES[reader.name], written)
 
 
@@ -108,7 +108,7 @@ class _Recording:
         """
         self._handler.take_decoded(change, source)
         metadata, gvr = source.metadata, self.versions[0]
-        text = whitelist.of_struct(gvr, self._kind, source)
+        text = wire_shapes.of_struct(gvr, self._kind, source)
         self._lines[self.name, metadata.uid] = Line(
             *(PLACES[self.name], metadata.namespace, metadata.name, metadata.uid), text
         )

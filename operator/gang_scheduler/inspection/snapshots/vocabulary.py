@@ -9,7 +9,7 @@ from gang_scheduler.inspection.snapshots.words import WORD
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
-from gang_scheduler.recording.whitelist import KEYS
+from gang_scheduler.recording.wire_shapes import KEYS
 from gang_scheduler.state import kinds
 from gang_scheduler.workloads import table
 

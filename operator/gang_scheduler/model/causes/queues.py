@@ -204,7 +204,7 @@ class DelaysReserved(Cause):
     def text(self) -> str:
         gang = f"gang {self.gang}" if self.gang else "a gang of another namespace"
         when = f" at {rfc3339(self.start)}" if self.start is not None else ""
-        return f"it would delay {gang} of queue {self.queue}, which is promised a start{when}"
+        return f"it would delay the start that {gang} of queue {self.queue} is promised{when}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,8 +361,8 @@ class MostOutstanding(Cause):
     def text(self) -> str:
         of = f"queue {self.queue}" if self.queue else _NO_QUEUE
         return (
-            f"{self.number} ProvisioningRequests of {of} stand, as many as a namespace may have "
-            "at once"
+            f"{self.number} ProvisioningRequests of {of} are pending, the most that a namespace "
+            "may have at once"
         )
 
 

@@ -72,9 +72,10 @@ class OccupiedQueues:
         return rows
 
     def open_to(self, own: int) -> BoolArray:
-        """Return the mask of the queues with gangs that one queue, given by its row, may evict.
+        """Return the mask of the queues whose gangs the queue of row `own` may evict.
 
-        No fence or veto protects such a gang, and at least one has run for long enough.
+        Such a queue has no fence or veto against `own`, and one of its gangs has run for long
+        enough.
         """
         if own not in self._open_to:
             self._open_to[own] = self._found_open(own)

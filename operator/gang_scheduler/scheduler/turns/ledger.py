@@ -126,7 +126,7 @@ class Ledger:
         return self.forest.exceeds_potential(ref, charge)
 
     def charge(self, ref: QueueRef, charge: Charge) -> None:
-        """Charge amounts that fit."""
+        """Add a charge, which must fit."""
         self.spent.update(charge)
         for each in self._trees:
             each.charge(ref, charge)

@@ -306,7 +306,7 @@ def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
 def _worth_trying(
     level: Sequence[Capacity], area: Area, depth: int, domains: IntArray
 ) -> list[int]:
-    """Return the domains by the room left over, the least first; of many, both ends."""
+    """Return the domains, those with least free room first; of many, the first and last few."""
     left = np.sum([each.whole[domains] for each in level], axis=0, dtype=np.float64)
     ranks = area.tree.levels[depth].ranks[domains]
     ordered: list[int] = domains[np.lexsort((ranks, left))].tolist()

@@ -27,7 +27,10 @@ from gang_scheduler.scheduler.units import RankedMembers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Descent:
-    """The capacity of each level (`capacity.roll_up`), and the preferred depths to gather at."""
+    """Seats members from a domain down the tree, by the capacity of each level.
+
+    `capacities` come from `capacity.roll_up`; `prefer` are the depths to gather at if possible.
+    """
 
     tree: Topology
     capacities: Sequence[Capacity]

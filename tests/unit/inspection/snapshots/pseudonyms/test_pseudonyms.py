@@ -13,7 +13,7 @@ from gang_scheduler.decode.reader import Reader
 from gang_scheduler.inspection.snapshots import pseudonyms, taking
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
 from gang_scheduler.inspection.snapshots.taking import Snapshot
-from gang_scheduler.recording.whitelist import WRITTEN, Shape
+from gang_scheduler.recording.wire_shapes import WRITTEN, Shape
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from gang_scheduler.simulation.snapshot_files import Told

@@ -575,13 +575,13 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         DelaysReserved("team", A, 1_767_225_600),
         (
-            "it would delay gang default/a of queue team, which is promised a start at "
+            "it would delay the start that gang default/a of queue team is promised at "
             "2026-01-01T00:00:00Z"
         ),
     ),
     (
         DelaysReserved("team", None),
-        "it would delay a gang of another namespace of queue team, which is promised a start",
+        "it would delay the start that a gang of another namespace of queue team is promised",
     ),
     (
         ChecksUnanswered("team", ("x", "y")),
@@ -608,13 +608,16 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (
         MostOutstanding("team", 10),
-        "10 ProvisioningRequests of queue team stand, as many as a namespace may have at once",
+        (
+            "10 ProvisioningRequests of queue team are pending, the most that a namespace may have "
+            "at once"
+        ),
     ),
     (
         MostOutstanding("", 10),
         (
-            "10 ProvisioningRequests of gangs without a queue stand, "
-            "as many as a namespace may have at once"
+            "10 ProvisioningRequests of gangs without a queue are pending, "
+            "the most that a namespace may have at once"
         ),
     ),
     (

@@ -9,7 +9,7 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, NODES, PODS
 from gang_scheduler.decode.gangs import pod_groups
-from gang_scheduler.recording import whitelist
+from gang_scheduler.recording import wire_shapes
 from gang_scheduler.state import kinds
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.workloads import spark
@@ -20,7 +20,7 @@ READERS = [each.reader for each in kinds.KINDS]
 
 
 def test_every_kind_that_is_read_is_written() -> None:
-    assert {each.gvr for each in READERS} == whitelist.WRITTEN.keys()
+    assert {each.gvr for each in READERS} == wire_shapes.WRITTEN.keys()
 
 
 def full(depth: int = 6) -> Any:
@@ -41,7 +41,7 @@ def full(depth: int = 6) -> Any:
 
 @pytest.mark.parametrize("gvr", [pytest.param(each.gvr, id=each.name) for each in READERS])
 def test_what_is_not_read_is_not_written(gvr: GVR) -> None:
-    written = whitelist.of_body(gvr, "Kind", full())
+    written = wire_shapes.of_body(gvr, "Kind", full())
 
     assert CANARY not in json.dumps(written)
 
@@ -81,8 +81,8 @@ def lines() -> list[bytes]:
     """Return the line of the pod, by both ways."""
     source = msgspec.json.decode(msgspec.json.encode(POD), type=pod_wire.Pod)
     return [
-        whitelist.of_struct(PODS, "Pod", source),
-        msgspec.json.encode(whitelist.of_body(PODS, "Pod", POD)),
+        wire_shapes.of_struct(PODS, "Pod", source),
+        msgspec.json.encode(wire_shapes.of_body(PODS, "Pod", POD)),
     ]
 
 
@@ -109,7 +109,7 @@ def test_what_is_encoded_again_is_decoded_as_before() -> None:
     raw = msgspec.json.encode(pod_body(hostNetwork=True, priority=3, nodeName="n"))
     source = msgspec.json.decode(raw, type=pod_wire.Pod)
 
-    written = whitelist.of_struct(PODS, "Pod", source)
+    written = wire_shapes.of_struct(PODS, "Pod", source)
 
     assert source == msgspec.json.decode(written, type=pod_wire.Pod)
 
@@ -118,7 +118,7 @@ def test_of_the_settings_of_spark_three_are_read() -> None:
     conf = {"spark.executor.instances": "2", "spark.hadoop.fs.s3a.secret.key": CANARY}
     body = {"metadata": {"name": "s"}, "spec": {"sparkConf": conf}}
 
-    written = whitelist.of_body(spark.KIND.versions[0], "SparkApplication", body)
+    written = wire_shapes.of_body(spark.KIND.versions[0], "SparkApplication", body)
 
     assert {"spark.executor.instances": "2"} == written["spec"]["sparkConf"]
 
@@ -131,7 +131,7 @@ def test_a_constraint_that_is_not_known_keeps_a_pod_group_waiting() -> None:
         "spec": {"schedulingConstraints": constraints},
     }
 
-    written = whitelist.of_body(NATIVE_POD_GROUPS[0], "PodGroup", body)
+    written = wire_shapes.of_body(NATIVE_POD_GROUPS[0], "PodGroup", body)
 
     assert pod_groups.native_pod_group_object(body) == pod_groups.native_pod_group_object(written)
     assert CANARY not in json.dumps(written)
@@ -145,11 +145,11 @@ def test_an_object_that_cannot_be_read_is_written_all_the_same() -> None:
         "kind": "Node",
         "metadata": {"name": "n", "uid": "u"},
         "spec": {"taints": ""},
-    } == whitelist.of_body(NODES, "Node", body)
+    } == wire_shapes.of_body(NODES, "Node", body)
 
 
 @pytest.mark.parametrize(
     "key", ["gpu-fraction", "slurmjob.slinky.slurm.net/gres", "volcano.sh/preemptable"]
 )
 def test_what_is_refused_of_other_products_is_written(key: str) -> None:
-    assert whitelist.is_read(key)
+    assert wire_shapes.is_read(key)

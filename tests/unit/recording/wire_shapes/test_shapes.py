@@ -5,8 +5,8 @@ from typing import Any
 from msgspec import field
 
 from gang_scheduler.api.pod_group import PodGroupSpec
-from gang_scheduler.recording import whitelist
-from gang_scheduler.recording.whitelist import pruned
+from gang_scheduler.recording import wire_shapes
+from gang_scheduler.recording.wire_shapes import pruned
 from gang_scheduler.wire.core import Count, Wire
 
 
@@ -23,7 +23,7 @@ class _Outer(Wire, frozen=True):
     word: _Inner | str = ""
 
 
-SHAPE = whitelist.shape_of(_Outer)
+SHAPE = wire_shapes.shape_of(_Outer)
 
 
 def test_only_fields_that_are_read_are_left() -> None:
@@ -59,12 +59,12 @@ def test_models_of_the_api_have_shapes_too() -> None:
     body = {"minMember": 3, "minResources": {"cpu": 1}, "secret": 1}
 
     assert {"minMember": 3, "minResources": {"cpu": 1}} == pruned(
-        body, whitelist.shape_of(PodGroupSpec)
+        body, wire_shapes.shape_of(PodGroupSpec)
     )
 
 
 def test_a_shape_is_changed_at_a_path() -> None:
-    hidden = whitelist.changed(SHAPE, "items[].hostIP", lambda _: whitelist.PRESENCE)
+    hidden = wire_shapes.changed(SHAPE, "items[].hostIP", lambda _: wire_shapes.PRESENCE)
 
     body = {"items": [{"hostIP": "::", "count": 1}]}
     assert {"items": [{"hostIP": "", "count": 1}]} == pruned(body, hidden)

@@ -1,4 +1,4 @@
-"""The whitelist of a snapshot: the fields of each kind that its reader decodes, and no others.
+"""The fields that snapshots and recordings keep: those that are decoded in `wire/`, and no others.
 
 All labels are written, since selectors may ask for any label. An annotation is written only if it
 is read.
