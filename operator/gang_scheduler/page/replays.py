@@ -23,6 +23,8 @@ POINTS: Final = 240
 """How many points the line of use has."""
 FEW: Final = 30
 """How many waiting gangs are listed."""
+MANY: Final = 1000
+"""With more nodes than this, each is drawn smaller."""
 LONGEST_TIME: Final = 20
 
 
@@ -86,6 +88,7 @@ class Replays:
             whole=self._amount(self._whole),
             part=100 * used / (self._whole or 1),
             domains=[("", lines)] if alone else list(by_domain.items()),
+            many=len(lines) > MANY,
             waiting=[self._waits(*each, at) for each in waiting[:FEW]],
             more=max(0, len(waiting) - FEW),
             waits=counted(len(waiting), "gang"),

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from click.testing import CliRunner
@@ -12,7 +13,7 @@ from gang_scheduler.cli import main
 from gang_scheduler.page import replays
 from gang_scheduler.page.access import Access
 from gang_scheduler.replay import side_by_side
-from gang_scheduler.replay.moves import Moves
+from gang_scheduler.replay.moves import Moves, OnMap
 from gang_scheduler.replay.run import Rules
 from support import replays as played
 
@@ -28,10 +29,10 @@ def moved() -> Moves:
     return found.moves
 
 
-async def answers(*paths: str) -> list[str]:
+async def answers(*paths: str, shown: Moves | None = None) -> list[str]:
     """Return what the page answers, after the first visit with the key."""
     access = Access()
-    application = replays.application(moved(), access, "week.json")
+    application = replays.application(shown or moved(), access, "week.json")
     async with TestClient(TestServer(application)) as client:
         port = client.port
         assert port is not None
@@ -71,6 +72,19 @@ async def test_squares_have_the_hue_of_their_gang() -> None:
 
     assert [8, 8] == [each.count("<rect") for each in nodes]
     assert [8, 4] == [each.count("hue-") for each in nodes]
+
+
+@pytest.mark.parametrize(
+    ("number", "drawn"), [(replays.MANY, "map"), (replays.MANY + 1, "map many")]
+)
+async def test_many_nodes_are_drawn_smaller(number: int, drawn: str) -> None:
+    nodes = tuple(
+        OnMap(name=f"n{each}", amount=8, domain=f"r{each // 16}") for each in range(number)
+    )
+    (text,) = await answers("/", shown=msgspec.structs.replace(moved(), nodes=nodes))
+
+    assert f'class="{drawn}"' in text
+    assert len(text) < 1000 * number
 
 
 async def test_the_script_gets_all_moves() -> None:

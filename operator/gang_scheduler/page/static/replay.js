@@ -4,6 +4,9 @@ const { end, step, nodes, jobs, moves, turned } = found;
 const id = (name) => document.getElementById(name);
 const [slider, play, speed, map, mark] = ["at", "play", "speed", "map", "mark"].map(id);
 const svgs = nodes.map((_, number) => id(`node-${number}`));
+const cellsOf = svgs.map((svg) => [...svg.querySelectorAll("rect")]);
+const titles = svgs.map((svg) => svg.querySelector("title"));
+const times = [...new Set([...moves, ...turned].map((each) => each[0]))].sort((a, b) => a - b);
 const shown = (amount) => (step === 1 ? `${amount}` : `${Math.round(amount / 10) / 100}`);
 const whole = nodes.reduce((sum, each) => sum + each[1], 0) || 1;
 
@@ -61,21 +64,27 @@ function label(number) {
   return `${name}: ${shown(takes)} of ${shown(amount)} ${found.unit}${down.has(number) ? ", failed" : ""}; ${there.join(", ") || "free"}`;
 }
 
+function paint(cell, hue) {
+  const name = hue < 0 ? "cell" : `cell hue-${hue}`;
+  if (cell.getAttribute("class") !== name) cell.setAttribute("class", name);
+}
+
 function draw(number) {
   const svg = svgs[number];
   const amount = nodes[number][1] || 1;
-  const cells = svg.querySelectorAll("rect");
+  const cells = cellsOf[number];
   let [taken, cell] = [0, 0];
   for (const [job, pods] of [...on[number]].sort((a, b) => a[0] - b[0])) {
     taken += pods * jobs[job][2];
     const most = Math.min(cells.length, Math.ceil((taken * cells.length) / amount));
-    for (; cell < most; cell++) cells[cell].setAttribute("class", `cell hue-${job % found.hues}`);
+    for (; cell < most; cell++) paint(cells[cell], job % found.hues);
   }
-  for (; cell < cells.length; cell++) cells[cell].setAttribute("class", "cell");
+  for (; cell < cells.length; cell++) paint(cells[cell], -1);
   svg.classList.toggle("down", down.has(number));
   const text = label(number);
+  if (titles[number].textContent === text) return;
   svg.setAttribute("aria-label", text);
-  svg.querySelector("title").textContent = text;
+  titles[number].textContent = text;
 }
 
 function row(job, [since, pods]) {
@@ -142,7 +151,6 @@ function toggle() {
 }
 
 function change(direction) {
-  const times = [...new Set([...moves, ...turned].map((each) => each[0]))].sort((a, b) => a - b);
   const next = direction > 0 ? times.find((each) => each > now) : times.findLast((each) => each < now);
   if (next !== undefined) go(next);
 }
