@@ -1,7 +1,6 @@
 """The addresses of the page: each answers with a screen, or with JSON."""
 
 import functools
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,9 +13,11 @@ from gang_scheduler.inspection.listing import domains, gangs, queues, states_and
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
-from gang_scheduler.page import job_form, rendering, view
+from gang_scheduler.page import answers, job_form, rendering, view
 from gang_scheduler.page.access import Access
+from gang_scheduler.page.answers import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.sources import Views
+from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.submit import verdict
@@ -27,7 +28,10 @@ FEW: Final = 40
 """How many domains and queues the first screen has."""
 LONGEST_QUERY: Final = 300
 """The longest text to search for, in characters."""
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+UNKEPT: Final = frozenset({"/try", "/search"})
+"""Addresses whose answers are made for each request."""
+Handler = Callable[[web.Request], Awaitable[Body]]
+Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Routes:
@@ -36,6 +40,7 @@ class Routes:
     def __init__(self, views: Views, title: str) -> None:
         self._views = views
         self._title = title
+        self._bodies = Bodies()
 
     def table(self) -> list[web.RouteDef]:
         """Return all addresses."""
@@ -58,23 +63,32 @@ class Routes:
         }
         return [web.get(path, self._guarded(handler)) for path, handler in found.items()]
 
-    def _guarded(self, handler: Handler) -> Handler:
-        """Return the handler with its errors turned into screens or JSON documents."""
+    def _guarded(self, handler: Handler) -> Answering:
+        """Return the handler with its body kept, and its errors as screens or JSON documents."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
+            seen = await self._views.latest()
+            found = self._bodies.get(seen, request.path_qs)
             try:
-                return await handler(request)
+                if found is None:
+                    found = await handler(request)
+                    if request.path not in UNKEPT and self._views.last is seen:
+                        self._bodies.keep(seen, request.path_qs, found)
             except _Unread as error:
                 return self._failed(request, 503, str(error))
             except _Missing as error:
                 return self._failed(request, 404, str(error))
+            except _Several as error:
+                return answers.answer(answers.json_body({"error": str(error)}), request, 300)
+            return answers.answer(found, request)
 
         return guarded
 
     def _failed(self, request: web.Request, status: int, message: str) -> web.Response:
         if request.path.startswith("/api/"):
-            return _json(request, {"error": message}, status)
-        return self._screen(request, None, "failed.html", status, message=message, problem="")
+            return answers.answer(answers.json_body({"error": message}), request, status)
+        found = self._screen(request, None, "failed.html", message=message, problem="")
+        return answers.answer(found, request, status)
 
     async def _seen(self) -> tuple[View, str]:
         """Return the view, and why it is old. Raises _Unread if there is none."""
@@ -88,22 +102,24 @@ class Routes:
         request: web.Request,
         seen: View | None,
         template: str,
-        status: int = 200,
         **given: Any,  # noqa: ANN401 - values for a template.
-    ) -> web.Response:
+    ) -> Body:
+        last = self._views.last
         text = rendering.render(
             template,
             title=self._title,
             seen=seen,
             path=request.path,
             api=_document_of(request) if seen is not None else "",
+            events="" if self._views.still else "/events",
+            version=last.version if last.view is seen else "",
             **given,
         )
-        return _body(request, text.encode(), "text/html", status)
+        return answers.body(text, HTML_TYPE)
 
     # Screens.
 
-    async def _overview(self, request: web.Request) -> web.Response:
+    async def _overview(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         waiting = seen.waiting
         return self._screen(
@@ -118,7 +134,7 @@ class Routes:
             queues=seen.queues[:FEW],
         )
 
-    async def _gangs(self, request: web.Request) -> web.Response:
+    async def _gangs(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         query = _query(request)
         found = view.selected(seen, _wanted(query))
@@ -148,7 +164,7 @@ class Routes:
             },
         )
 
-    async def _gang(self, request: web.Request) -> web.Response:
+    async def _gang(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         namespace, name = _named(request)
         found = await self._views.ask(lambda: seen.explained(name, namespace))
@@ -166,13 +182,13 @@ class Routes:
             row=row,
         )
 
-    async def _queues(self, request: web.Request) -> web.Response:
+    async def _queues(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         return self._screen(
             request, seen, "queues.html", problem=problem, queues=seen.queues, name="", rows=[]
         )
 
-    async def _queue(self, request: web.Request) -> web.Response:
+    async def _queue(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         name = request.match_info["name"]
         lines, rows = _of_queue(seen, name)
@@ -180,7 +196,7 @@ class Routes:
             request, seen, "queues.html", problem=problem, queues=lines, name=name, rows=rows
         )
 
-    async def _decisions(self, request: web.Request) -> web.Response:
+    async def _decisions(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         query = _query(request)
         found = view.told_of(seen, _wanted(query))
@@ -199,7 +215,7 @@ class Routes:
             },
         )
 
-    async def _try(self, request: web.Request) -> web.Response:
+    async def _try(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         form = job_form.form_of(request.query)
         given: dict[str, Any] = {"answer": None, "wrong": {}, "yaml": ""}
@@ -242,7 +258,7 @@ class Routes:
             return {**found, "wrong": {"": f"the cluster cannot be read: {error.message}"}}
         return {**found, "answer": answer.document}
 
-    async def _search(self, request: web.Request) -> web.Response:
+    async def _search(self, request: web.Request) -> Body:
         """Redirect to the gang or queue of this name, or to the gangs that contain the text."""
         seen, _ = await self._seen()
         text = _query(request).get("q", "")
@@ -251,41 +267,44 @@ class Routes:
     # Documents.
 
     def _api(self, document: Callable[[View], dict[str, Any]]) -> Handler:
-        async def answer(request: web.Request) -> web.Response:
-            seen, _ = await self._seen()
-            return _json(request, await self._views.ask(lambda: document(seen)))
+        async def answer(_: web.Request) -> Body:
+            seen, _problem = await self._seen()
+            return answers.json_body(await self._views.ask(lambda: document(seen)))
 
         return answer
 
-    async def _api_gangs(self, request: web.Request) -> web.Response:
+    async def _api_gangs(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
         found = view.selected(seen, _wanted(_query(request)))
-        return _json(request, gangs.gang_document(found, seen.cluster))
+        return answers.json_body(gangs.gang_document(found, seen.cluster))
 
-    async def _api_gang(self, request: web.Request) -> web.Response:
+    async def _api_gang(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
         namespace, name = _named(request)
         found = await self._views.ask(lambda: seen.explained(name, namespace))
         if found.several:
-            text = f"{name} is the name of several: {', '.join(found.several)}"
-            return _json(request, {"error": text}, 300)
+            raise _Several(f"{name} is the name of several: {', '.join(found.several)}")
         if found.document is None:
             raise _Missing(_no_gang(namespace, name, found.near))
-        return _json(request, document_fields.as_json(found.document))
+        return answers.json_body(document_fields.as_json(found.document))
 
-    async def _api_queue(self, request: web.Request) -> web.Response:
+    async def _api_queue(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
         lines, _rows = _of_queue(seen, request.match_info["name"])
-        return _json(request, _queue_document(seen, lines))
+        return answers.json_body(_queue_document(seen, lines))
 
-    async def _api_decisions(self, request: web.Request) -> web.Response:
+    async def _api_decisions(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
         found = view.told_of(seen, _wanted(_query(request)))
-        return _json(request, view.decision_document(seen, found))
+        return answers.json_body(view.decision_document(seen, found))
 
 
 class _Unread(Exception):  # noqa: N818 - named after the problem.
     """The cluster was never read."""
+
+
+class _Several(Exception):  # noqa: N818 - named after the problem.
+    """There are several things of that name."""
 
 
 class _Missing(Exception):  # noqa: N818 - named after the problem.
@@ -295,12 +314,17 @@ class _Missing(Exception):  # noqa: N818 - named after the problem.
 def application(views: Views, access: Access, title: str) -> web.Application:
     """Return the page of a title: screens, documents, and static files."""
     made = web.Application(middlewares=[access.middleware()])
-    made.add_routes(Routes(views, title).table())
+    streams = Streams(views)
+    made.add_routes([*Routes(views, title).table(), web.get("/events", streams.answer)])
     made.router.add_static("/static/", rendering.STATIC)
+
+    async def end(_: web.Application) -> None:
+        await streams.close()
 
     async def close(_: web.Application) -> None:
         await views.close()
 
+    made.on_shutdown.append(end)
     made.on_cleanup.append(close)
     return made
 
@@ -392,17 +416,3 @@ def _cluster_document(seen: View) -> dict[str, Any]:
 
 def _queue_document(seen: View, lines: Sequence[queues.QueueLine]) -> dict[str, Any]:
     return queues.queue_document(lines, seen.cluster)
-
-
-def _json(request: web.Request, document: Mapping[str, Any], status: int = 200) -> web.Response:
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    return _body(request, text.encode(), "application/json", status)
-
-
-def _body(request: web.Request, body: bytes, kind: str, status: int) -> web.Response:
-    """Return a body with its ETag; no body if the client has it already."""
-    tag = rendering.tag(body)
-    if status == 200 and request.headers.get("If-None-Match") == tag:
-        return web.Response(status=304, headers={"ETag": tag})
-    headers = {"ETag": tag, "Content-Type": f"{kind}; charset=utf-8"}
-    return web.Response(body=body, status=status, headers=headers)

@@ -7,6 +7,7 @@ asks. All clients get the same view.
 import asyncio
 import contextlib
 import functools
+import secrets
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-import anyio
 import msgspec
 
 from gang_scheduler.api.kinds import LEASES
@@ -36,8 +36,11 @@ T = TypeVar("T")
 
 LEAST_SECONDS: Final = 1.0
 """A view is not replaced sooner."""
+LEAST_WAIT_SECONDS: Final = 0.05
 LARGEST_PART: Final = 0.25
 """At most this part of the time is spent on reading the cluster again."""
+AGES_SECONDS: Final = 10.0
+"""A version lasts no longer, because screens show ages."""
 EVENTS_SECONDS: Final = 5.0
 """Events are not listed more often than this: a cluster has many."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
@@ -177,10 +180,14 @@ def _file(content: bytes, suffix: str) -> Any:  # noqa: ANN401 - a context manag
 
 
 class Seen(NamedTuple):
-    """The last view, and why there is no newer one: "" if there is no problem."""
+    """The last view, and why there is no newer one: "" if there is no problem.
+
+    Views of one `version` show the same, except for ages.
+    """
 
     view: View | None
     problem: str = ""
+    version: str = ""
 
 
 class Views:
@@ -190,20 +197,43 @@ class Views:
         self._source = source
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="view")
-        self._lock = asyncio.Lock()
+        self._renewing: asyncio.Task[None] | None = None
         self._seen = Seen(None)
         self._until = float("-inf")
+        # Versions of an earlier page at the same address must not look like those of this one.
+        self._life = secrets.token_hex(4)
+        self._number = 0
+        self._versioned_at = float("-inf")
+
+    @property
+    def still(self) -> bool:
+        """Whether all views are the same."""
+        return self._source.still
+
+    @property
+    def last(self) -> Seen:
+        """The last view, however old."""
+        return self._seen
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the last view counts as new; infinite if it never gets old."""
+        return max(LEAST_WAIT_SECONDS, self._until - self._clock())
 
     async def latest(self) -> Seen:
         """Return the view, made again if it is old; the last view if the cluster cannot be read."""
-        if self._clock() < self._until:
-            return self._seen
-        async with self._lock:
-            if self._clock() >= self._until:
-                # A client that disconnects must not end a reading for which other clients wait.
-                with anyio.CancelScope(shield=True):
-                    await self._renew()
+        await self.renewed_within(None)
         return self._seen
+
+    async def renewed_within(self, seconds: float | None) -> bool:
+        """Return whether the last view is new, or was made again in this time."""
+        if self._clock() < self._until:
+            return True
+        # A client that disconnects does not end a reading for which other clients wait.
+        done, _ = await asyncio.wait({self._renewal()}, timeout=seconds)
+        for each in done:
+            each.result()
+        return bool(done)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Run a question in the thread of the views, and return its answer."""
@@ -215,22 +245,46 @@ class Views:
 
     async def close(self) -> None:
         """End the thread."""
+        if self._renewing is not None:
+            await asyncio.wait({self._renewing})
         await self.ask(self._source.close)
         self._thread.shutdown()
 
+    def _renewal(self) -> "asyncio.Task[None]":
+        """Return the task that makes the next view, the same for all clients."""
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew())
+        return self._renewing
+
     async def _renew(self) -> None:
         began = self._clock()
+        seen, problem = self._seen.view, ""
         try:
-            self._seen = Seen(await self.ask(self._made))
+            seen = await self.ask(self._made)
         except UnusableConfigurationError as error:
-            self._seen = Seen(self._seen.view, str(error))
+            problem = str(error)
         except ApiError as error:
-            self._seen = Seen(self._seen.view, f"the cluster cannot be read: {error.message}")
+            problem = f"the cluster cannot be read: {error.message}"
+        now = self._clock()
+        self._seen = Seen(seen, problem, self._version(seen, problem, now))
         if self._source.still:
             self._until = float("inf")
             return
-        now = self._clock()
         self._until = now + max(LEAST_SECONDS, (now - began) * (1 / LARGEST_PART - 1))
+
+    def _version(self, seen: View | None, problem: str, now: float) -> str:
+        """Return the version of a view: a new one if it shows something else, or ages are old."""
+        last = self._seen
+        shows_the_same = (
+            last.view is not None
+            and seen is not None
+            and last.problem == problem
+            and last.view.fingerprint == seen.fingerprint
+        )
+        if not shows_the_same or now - self._versioned_at >= AGES_SECONDS:
+            self._number += 1
+            self._versioned_at = now
+        return f"{self._life}.{self._number}"
 
     def _made(self) -> View:
         return view.of_reading(self._source.read())

@@ -6,7 +6,8 @@ here.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -72,7 +73,7 @@ class View:
     """A reading with the answers about it. Only the thread that made it may use its methods.
 
     `told` are its Events by gang, newest first. `origin` is the last line of every screen, on the
-    source of the answers.
+    source of the answers. Two views with the same `fingerprint` show the same, except for ages.
     """
 
     reading: Reading
@@ -83,6 +84,7 @@ class View:
     gpus: Gpus | None
     trees: tuple[TreeView, ...]
     origin: str = ""
+    fingerprint: int = 0
     _explained: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
     @property
@@ -145,7 +147,7 @@ def of_reading(reading: Reading) -> View:
     told = reading.told
     if told is not None:
         told = sorted(_by_gang(told, cluster), key=lambda each: (-_last(each), each.name))
-    return View(
+    found = View(
         reading,
         tuple(told or ()),
         decided,
@@ -154,6 +156,32 @@ def of_reading(reading: Reading) -> View:
         nodes.gpus(cluster) if all_known else None,
         trees,
         inspection_cluster.origin_line(cluster),
+    )
+    return replace(found, fingerprint=_fingerprint(found))
+
+
+_OF_ROW: Final = attrgetter(
+    *("name", "queue", "priority", "state", "bound", "members", "gpus", "since", "start", "nodes"),
+    *("wait.reason", "wait.brief", "wait.message", "in_line", "evictions"),
+)
+_OF_TOLD: Final = attrgetter("namespace", "name", "reason", "note", "first", "last", "times")
+
+
+def _fingerprint(seen: View) -> int:
+    """Return a number that changes with all that screens show, except for ages."""
+    usage, beat = seen.cluster.cache.node_usage, seen.reading.heartbeat
+    table = usage.table()
+    states = (table.ready, table.unschedulable, usage.free())
+    return hash(
+        (
+            tuple(map(_OF_ROW, seen.rows)),
+            tuple(map(_OF_TOLD, seen.told)),
+            tuple(map(repr, seen.queues)),
+            tuple((each.name, each.lines, each.outside) for each in seen.trees),
+            beat and (beat.holder, beat.problem),
+            tuple(node.name for node in table.nodes),
+            tuple(each.tobytes() for each in states),
+        )
     )
 
 

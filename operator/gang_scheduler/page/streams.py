@@ -1,0 +1,85 @@
+"""Streams: each open browser is told when there is something new, and when its data is from.
+
+A stream says versions only; the browser then asks for the screen that it shows. All streams wait
+for the same reading, so many of them cost no more readings than one.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+from typing import Final
+
+import anyio
+from aiohttp import web
+
+from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.page.access import HEADERS
+from gang_scheduler.page.sources import Seen, Views
+
+MOST_STREAMS: Final = 500
+"""More browsers than this poll instead."""
+BEAT_SECONDS: Final = 15.0
+"""A stream is never silent for longer."""
+RETRY_SECONDS: Final = 2
+LONGEST_PROBLEM: Final = 400
+BEAT: Final = b"event: beat\ndata:\n\n"
+TOO_MANY: Final = f"{MOST_STREAMS} browsers are told of changes; this one has to ask for them\n"
+
+
+class Streams:
+    """Answers requests for a stream of versions (server-sent events)."""
+
+    def __init__(
+        self, views: Views, most: int = MOST_STREAMS, beat_seconds: float = BEAT_SECONDS
+    ) -> None:
+        self._views = views
+        self._most = most
+        self._beat_seconds = beat_seconds
+        self._open: set[asyncio.Task[web.StreamResponse]] = set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Send versions until the client leaves; 204 means that the data never changes."""
+        if self._views.still:
+            return web.Response(status=204)
+        if len(self._open) >= self._most:
+            return web.Response(status=503, text=TOO_MANY, headers={"Retry-After": "30"})
+        sending = asyncio.create_task(self._sent(request))
+        self._open.add(sending)
+        sending.add_done_callback(self._open.discard)
+        return await sending
+
+    async def close(self) -> None:
+        """End all streams."""
+        for each in self._open:
+            each.cancel()
+
+    async def _sent(self, request: web.Request) -> web.StreamResponse:
+        headers = {**HEADERS, "Cache-Control": "no-store", "Content-Type": "text/event-stream"}
+        response = web.StreamResponse(headers=headers)
+        await response.prepare(request)
+        await response.write(f"retry: {1000 * RETRY_SECONDS}\n\n".encode())
+        with contextlib.suppress(ConnectionError):
+            await self._follow(request, response)
+        return response
+
+    async def _follow(self, request: web.Request, response: web.StreamResponse) -> None:
+        told, told_at = b"", time.monotonic()
+        while request.transport is not None and not request.transport.is_closing():
+            left = self._beat_seconds - (time.monotonic() - told_at)
+            await self._views.renewed_within(max(0.0, left))
+            message = _message(self._views.last)
+            if message != told or time.monotonic() - told_at >= self._beat_seconds:
+                await response.write(message if message != told else BEAT)
+                told, told_at = message, time.monotonic()
+            await anyio.sleep(min(self._views.seconds_left, self._beat_seconds))
+
+
+def _message(seen: Seen) -> bytes:
+    """Return what is said of a view, in less than 1 kB."""
+    said = {
+        "version": seen.version,
+        "readAt": rfc3339(seen.view.read_at) if seen.view is not None else None,
+        "problem": seen.problem[:LONGEST_PROBLEM],
+    }
+    return f"id: {seen.version}\ndata: {json.dumps(said)}\n\n".encode()

@@ -1,0 +1,147 @@
+"""The page in a browser: it follows the cluster, and what the user has in hand stays."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.page.sources import OfFiles
+from gang_scheduler.page.streams import BEAT_SECONDS, Streams
+from gang_scheduler.page.view import Reading
+from support.chromium import Tab, chromium
+from support.listed_clusters import Body, gang, node, queue
+from support.pages import opened, source_of
+
+NODES = [node(f"node-{number}", labels={"rack": f"r{number // 4}"}) for number in range(8)]
+RUNS = gang("runs", 3, queue="blue", nodes=["node-0", "node-1", "node-2"])
+FIRST = [*NODES, queue("blue", 64), *RUNS, *gang("huge", 20), *gang("large", 12)]
+SHIFTS = """
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+      for (const each of list.getEntries()) window.shifts += each.value;
+    }).observe({ type: "layout-shift", buffered: false });
+"""
+
+
+@pytest.fixture(autouse=True)
+def blocking_is_an_error() -> Iterator[None]:
+    """Allow it: the browser is started, and its profile is read."""
+    return iter(())
+
+
+class Changing:
+    """A source whose cluster is replaced or breaks when a test says so."""
+
+    still = False
+
+    def __init__(self, directory: Path, bodies: Sequence[Body]) -> None:
+        self._directory = directory
+        self._of_files: OfFiles
+        self.broken = ""
+        self.change(bodies)
+
+    def change(self, bodies: Sequence[Body]) -> None:
+        """Have these objects from now on."""
+        self._of_files = source_of(self._directory, bodies)
+
+    def read(self) -> Reading:
+        """Return the cluster, or raise."""
+        if self.broken:
+            raise ApiError(0, self.broken)
+        return self._of_files.read()
+
+    def tried(self, manifests: str) -> Cluster:
+        """Return the cluster with these."""
+        return self._of_files.tried(manifests)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@asynccontextmanager
+async def page(source: Changing, directory: Path) -> AsyncIterator[tuple[Tab, str]]:
+    """Open the page of a source in a browser."""
+    async with opened(source, enter=False) as browser, chromium(directory) as tab:
+        await tab.open(browser.address)
+        yield tab, browser.address.partition("/?")[0]
+        assert [] == tab.errors
+
+
+async def test_a_screen_follows_the_cluster_and_keeps_what_the_user_has(tmp_path: Path) -> None:
+    source = Changing(tmp_path, FIRST)
+    async with page(source, tmp_path) as (tab, address):
+        await tab.open(f"{address}/gangs")
+        await tab.until("document.querySelectorAll('tr[data-key]').length === 3")
+        await tab.value(
+            "window.marked = document.querySelector('tr[data-key$=\"team/runs\"]');"
+            "marked.querySelector('a').focus();"
+            "document.body.style.minHeight = '4000px'; scrollTo(0, 40); true"
+        )
+
+        source.change([*FIRST, *gang("small", 1, created="2026-01-01T13:00:00Z")])
+        await tab.until("document.querySelector('tr[data-key$=\"team/small\"]')")
+
+        assert await tab.value("marked.isConnected && marked.contains(document.activeElement)")
+        assert 40 <= await tab.value("scrollY")
+
+
+async def test_nothing_moves_if_only_numbers_change(tmp_path: Path) -> None:
+    source = Changing(tmp_path, FIRST)
+    async with page(source, tmp_path) as (tab, _):
+        await tab.value("new Promise((done) => setTimeout(done, 1000))")
+        await tab.value(SHIFTS)
+        tiles = "document.getElementById('tiles').textContent"
+        before = await tab.value(tiles)
+
+        more = gang("more", 1, queue="blue", nodes=["node-3"])
+        source.change([*FIRST, *more])
+        await tab.until(f"{tiles} !== {before!r}")
+        await tab.value("new Promise((done) => setTimeout(done, 300))")
+
+        assert 0.01 > await tab.value("window.shifts")
+
+
+async def test_what_is_selected_stays_until_it_is_no_longer_selected(tmp_path: Path) -> None:
+    source = Changing(tmp_path, FIRST)
+    async with page(source, tmp_path) as (tab, _):
+        await tab.value(
+            "window.words = document.querySelector('#waiting td.wide');"
+            "getSelection().selectAllChildren(words); window.chosen = getSelection().toString();"
+            "true"
+        )
+        source.change([*NODES, queue("blue", 64), *RUNS, *gang("huge", 20)])
+        await tab.until("document.getElementById('tiles').textContent.trim().startsWith('1')")
+
+        assert await tab.value("chosen.length > 0 && getSelection().toString() === chosen")
+        await tab.value("getSelection().removeAllRanges(); true")
+        await tab.until("document.querySelectorAll('#waiting tr[data-key]').length === 1")
+
+
+async def test_a_lost_connection_and_an_unread_cluster_are_said(tmp_path: Path) -> None:
+    source = Changing(tmp_path, FIRST)
+    stale = "document.getElementById('stale').textContent"
+    async with page(source, tmp_path) as (tab, _):
+        source.broken = "no route"
+        await tab.until(f"{stale}.startsWith('Stale since')")
+        source.broken = ""
+        await tab.until(f"{stale} === ''")
+
+        await tab.online(connected=False)
+        # The stream is opened again, as by a browser that becomes visible.
+        await tab.value("document.dispatchEvent(new Event('visibilitychange')); true")
+        await tab.until(f"{stale}.startsWith('Connection lost at')")
+        await tab.online(connected=True)
+        await tab.until(f"{stale} === ''")
+
+
+async def test_without_a_stream_the_browser_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Streams.__init__, "__defaults__", (0, BEAT_SECONDS))
+    source = Changing(tmp_path, FIRST)
+    async with page(source, tmp_path) as (tab, _):
+        source.change([*FIRST, *gang("small", 1)])
+        await tab.until("document.querySelector('#waiting tr[data-key$=\"team/small\"]')")

@@ -1,0 +1,215 @@
+"""What each open browser is told: versions and times, from one reading for all."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from aiohttp import ClientResponse, web
+from aiohttp.test_utils import TestClient, TestServer
+
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.page import sources, view
+from gang_scheduler.page.sources import OfFiles, Views
+from gang_scheduler.page.streams import Streams
+from gang_scheduler.page.view import Reading
+from support.listed_clusters import gang, node
+from support.pages import opened, source_of
+
+pytestmark = pytest.mark.usefixtures("quickly")
+CLUSTER = [node("node-0"), *gang("waits", 2)]
+MOST = 3
+PATIENCE_SECONDS = 10.0
+LARGEST_MESSAGE = 1000
+
+
+class Changing:
+    """A source whose cluster is replaced, breaks or hangs when a test says so."""
+
+    still = False
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._of_files = source_of(directory, CLUSTER)
+        self.readings = 0
+        self.broken = ""
+        self.free = threading.Event()
+        self.free.set()
+
+    def change(self) -> None:
+        """Have one more gang from now on."""
+        self._of_files = source_of(self._directory, [*CLUSTER, *gang("more", 1)])
+
+    def read(self) -> Reading:
+        """Return the cluster, or raise."""
+        self.readings += 1
+        self.free.wait()
+        if self.broken:
+            raise ApiError(0, self.broken)
+        return self._of_files.read()
+
+    def tried(self, manifests: str) -> Cluster:
+        """Return the cluster with these."""
+        return self._of_files.tried(manifests)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read often."""
+    monkeypatch.setattr(sources, "LEAST_SECONDS", 0.02)
+
+
+@asynccontextmanager
+async def client_of(
+    source: Changing | OfFiles, beat_seconds: float = 15.0
+) -> AsyncIterator["TestClient[Any, Any]"]:
+    """Serve streams."""
+    views = Views(source)
+    streams, made = Streams(views, MOST, beat_seconds), web.Application()
+    made.add_routes([web.get("/events", streams.answer)])
+
+    async def end(_: web.Application) -> None:
+        await streams.close()
+        await views.close()
+
+    made.on_shutdown.append(end)
+    async with TestClient(TestServer(made)) as client:
+        yield client
+
+
+async def said(stream: ClientResponse, kind: str = "data: {") -> dict[str, Any]:
+    """Return the next message of a stream."""
+    while True:
+        line = (await stream.content.readline()).decode()
+        assert line, "the stream has ended"
+        if line.startswith(kind):
+            return json.loads(line.partition(" ")[2]) if "{" in line else {}
+
+
+async def test_a_stream_begins_with_the_version_and_says_a_new_one(tmp_path: Path) -> None:
+    source = Changing(tmp_path)
+    async with client_of(source) as client:
+        stream = await client.get("/events")
+        first = await said(stream)
+        source.change()
+        second = await said(stream)
+
+    assert "text/event-stream" == stream.headers["Content-Type"]
+    assert "default-src 'self'" in stream.headers["Content-Security-Policy"]
+    assert "" == first["problem"]
+    assert first["version"] != second["version"]
+
+
+async def test_a_cluster_that_stays_keeps_its_version_until_ages_are_old(tmp_path: Path) -> None:
+    clock = [1000.0]
+    views = Views(Changing(tmp_path), lambda: clock[0])
+    first = await views.latest()
+    clock[0] += sources.AGES_SECONDS / 2
+    second = await views.latest()
+    clock[0] += sources.AGES_SECONDS / 2
+    third = await views.latest()
+    await views.close()
+
+    assert first.view is not second.view
+    assert first.version == second.version
+    assert second.version != third.version
+
+
+async def test_what_no_reader_of_the_page_sees_makes_no_version(tmp_path: Path) -> None:
+    source = Changing(tmp_path)
+    first = view.of_reading(source.read())
+    later = replace(source.read().cluster, read_at=source.read().cluster.read_at + 5)
+    source.change()
+
+    assert first.fingerprint == view.of_reading(Reading(later)).fingerprint
+    assert first.fingerprint != view.of_reading(source.read()).fingerprint
+
+
+async def test_a_stream_says_why_the_data_is_old_and_when_that_ends(tmp_path: Path) -> None:
+    source = Changing(tmp_path)
+    async with client_of(source) as client:
+        stream = await client.get("/events")
+        first = await said(stream)
+        source.broken = "no route " * 1000
+        broken = await said(stream)
+        source.broken = ""
+        again = await said(stream)
+
+    assert broken["problem"].startswith("the cluster cannot be read: no route")
+    assert LARGEST_MESSAGE > len(json.dumps(broken))
+    assert first["readAt"] == broken["readAt"]
+    assert "" == again["problem"]
+
+
+async def test_many_streams_cost_no_more_readings_than_one(tmp_path: Path) -> None:
+    source = Changing(tmp_path)
+    source.free.clear()
+    async with client_of(source) as client:
+        streams = [await client.get("/events") for _ in range(MOST)]
+        source.free.set()
+        versions = {(await said(each))["version"] for each in streams}
+
+        assert 1 == len(versions)
+        source.free.clear()
+        before = source.readings
+        await asyncio.sleep(10 * sources.LEAST_WAIT_SECONDS)
+        assert 1 >= source.readings - before
+        source.free.set()
+
+
+async def test_a_stream_is_not_silent_while_the_cluster_is_read(tmp_path: Path) -> None:
+    source = Changing(tmp_path)
+    source.free.clear()
+    async with client_of(source, beat_seconds=0.05) as client:
+        stream = await client.get("/events")
+        await said(stream, "event: beat")
+        await said(stream, "event: beat")
+        source.free.set()
+        await said(stream)
+
+
+async def test_streams_beyond_the_limit_are_refused_until_one_ends(tmp_path: Path) -> None:
+    async with client_of(Changing(tmp_path), beat_seconds=0.05) as client:
+        streams = [await client.get("/events") for _ in range(MOST)]
+        refused = await client.get("/events")
+        streams[0].close()
+        statuses = []
+        for _ in range(100):
+            answer = await client.get("/events")
+            statuses.append(answer.status)
+            answer.close()
+            if 200 in statuses:
+                break
+            await asyncio.sleep(0.05)
+
+    assert 503 == refused.status
+    assert "30" == refused.headers["Retry-After"]
+    assert 200 == statuses[-1]
+
+
+async def test_files_never_change_so_there_is_no_stream(tmp_path: Path) -> None:
+    async with client_of(source_of(tmp_path, CLUSTER)) as client:
+        assert 204 == (await client.get("/events")).status
+
+
+async def test_the_page_has_a_stream_for_its_own_user_alone(tmp_path: Path) -> None:
+    async with opened(Changing(tmp_path), enter=False) as browser:
+        assert 403 == (await browser.get("/events")).status
+
+
+async def test_a_page_with_open_streams_ends(tmp_path: Path) -> None:
+    async with opened(Changing(tmp_path)) as browser:
+        stream = await browser.client.get("/events")
+        await said(stream)
+        with anyio.fail_after(PATIENCE_SECONDS):
+            await browser.client.server.close()
