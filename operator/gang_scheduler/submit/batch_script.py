@@ -70,6 +70,27 @@ export SLURM_JOB_ID SLURM_JOBID SLURMD_NODENAME SLURM_SUBMIT_DIR
 """
 """Sets the variables that a member has to find out. Scripts compute with the number of their job:
 it is the beginning of the Job's uid, the same for all members."""
+RUN: Final = """\
+evicted=
+if command -v setsid > /dev/null; then
+  setsid "$batch" "$@" &
+  batch=$! group=-$!
+else
+  "$batch" "$@" &
+  batch=$! group=$!
+fi
+trap 'evicted=1; kill -s TERM -- $group 2> /dev/null' TERM
+wait $batch; code=$?
+if [ -n "$evicted" ]; then
+  while kill -s 0 -- $group 2> /dev/null; do sleep 0.2; done
+  wait $batch; code=$?
+  [ $code != 127 ] || code=143
+fi
+exit $code
+"""
+"""Runs the script, and passes SIGTERM on to all that it has started, as Slurm does. The script
+could not: the first process of a container gets no signal that it does not handle, and a shell
+passes none on. Then it waits for all of them, since a command may be saving its work."""
 KNOWN: Final = frozenset(
     {
         *("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_SUBMIT_DIR", "SLURMD_NODENAME"),
@@ -94,7 +115,7 @@ def data(job: TrainingJob) -> dict[str, str]:
 def command(job: TrainingJob) -> list[str]:
     """Return the command of a container: the script, with the stand-ins first on its PATH."""
     arguments = job.script.arguments if job.script is not None else ()
-    run = f'{OF_MEMBER}PATH={PLACE}:$PATH; export PATH; exec {PLACE}/{SCRIPT} "$@"'
+    run = f"{OF_MEMBER}PATH={PLACE}:$PATH; export PATH\nbatch={PLACE}/{SCRIPT}\n{RUN}"
     return ["/bin/sh", "-c", run, SCRIPT, *arguments]
 
 

@@ -17,6 +17,12 @@ JOB_UID: Final = "metadata.labels['batch.kubernetes.io/controller-uid']"
 PORT: Final = 29500
 RENDEZVOUS_PORT: Final = 29400
 GPU_PRODUCT: Final = "nvidia.com/gpu.product"
+RESUMED: Final = {
+    "RESUME_FROM": annotations.RESUME_PATH,
+    "RESUME_STEP": annotations.RESUME_STEP,
+    "RESUME_COUNT": annotations.RESUME_COUNT,
+}
+"""Variables of `gang_scheduler.checkpoint`, and the annotations that the scheduler writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,9 @@ def template(
     }
     if rendezvous.hosts and len(rendezvous.hosts) > 1:
         spec["subdomain"] = job.name
+    if job.checkpoint is not None and job.checkpoint.mode == "Signal" and job.checkpoint.timeout:
+        # A member that is told by SIGTERM has this time to save.
+        spec["terminationGracePeriodSeconds"] = seconds_of(job.checkpoint.timeout)
     if job.time is not None:
         spec["activeDeadlineSeconds"] = seconds_of(job.time)
     volumes = [{"name": each.name, **each.sources} for each in job.volumes]
@@ -209,7 +218,7 @@ def _container(job: TrainingJob, part: Part, name: str, rendezvous: Rendezvous) 
         found["command"] = command
     if part.args:
         found["args"] = list(part.args)
-    env = [*_variables(job, part, rendezvous), *_named(part.env)]
+    env = [*_variables(job, part, rendezvous), *_resumed(job, part), *_named(part.env)]
     if env:
         found["env"] = env
     if asked := _asked(job, part.resources):
@@ -242,6 +251,18 @@ def _named(variables: Mapping[str, str]) -> list[Body]:
 
 def _from_field(name: str, path: str) -> Body:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def _resumed(job: TrainingJob, part: Part) -> list[Body]:
+    """Return the variables with the checkpoint to continue from: empty at the first start."""
+    if not job.gang_scheduling:
+        return []
+    found = RESUMED.items()
+    return [
+        _from_field(name, f"metadata.annotations['{key}']")
+        for name, key in found
+        if name not in part.env
+    ]
 
 
 def _variables(job: TrainingJob, part: Part, rendezvous: Rendezvous) -> list[Body]:

@@ -45,14 +45,24 @@ INSTALL: Final = {
 INSTALL_TRAINING: Final = (
     "install the training operator: https://github.com/kubeflow/training-operator"
 )
-EVICTIONS_ARE_NO_FAILURES: Final[Body] = {
-    "rules": [
-        {
-            "action": "Ignore",
-            "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
-        }
-    ]
+EVICTED: Final = 143
+"""The exit code of a container that ends after SIGTERM."""
+OF_FAILURES: Final[Body] = {
+    # An evicted member comes back at once, and a member that fails twice by itself ends the Job.
+    "backoffLimitPerIndex": 1,
+    "maxFailedIndexes": 0,
+    "podFailurePolicy": {
+        "rules": [
+            {
+                "action": "Ignore",
+                "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+            },
+            # Members that end because others were evicted.
+            {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [EVICTED]}},
+        ]
+    },
 }
+"""The fields of a Job that say which failures of its pods count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,7 @@ def _job(job: TrainingJob, facts: Facts) -> list[Planned]:
         "completionMode": "Indexed",
         "completions": part.nodes,
         "parallelism": part.nodes,
-        "podFailurePolicy": EVICTIONS_ARE_NO_FAILURES,
+        **OF_FAILURES,
         "template": template,
     }
     if job.is_elastic:
@@ -234,7 +244,7 @@ def _replicated(job: TrainingJob, part: Part, facts: Facts, group: str) -> Body:
         "completionMode": "Indexed",
         "completions": part.nodes,
         "parallelism": part.nodes,
-        "podFailurePolicy": EVICTIONS_ARE_NO_FAILURES,
+        **OF_FAILURES,
         "template": template,
     }
     return {"name": part.name, "replicas": 1, "template": {"spec": spec}}

@@ -1,8 +1,11 @@
 """The stand-ins for Slurm's commands do on a member what a batch script expects, in real shells."""
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -121,6 +124,70 @@ def test_a_member_finds_what_it_has_to_find_out_itself(tmp_path: Path) -> None:
 
     assert ["42", "42", HOSTS[1], str(tmp_path)] == done.stdout.split()
     assert "" == done.stderr
+
+
+SAVES: Final = """\
+import os, signal, sys, time
+def save(*_):
+    time.sleep(0.3)
+    open(sys.argv[1], "w").write("saved")
+    sys.exit(143)
+signal.signal(signal.SIGTERM, save)
+print("trains", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+@pytest.mark.parametrize("line", ["srun {}", "{}; echo never", "srun {} &\nwait"])
+def test_an_eviction_reaches_what_the_script_runs(tmp_path: Path, line: str, shell: str) -> None:
+    saved = tmp_path / "saved"
+    (tmp_path / "train.py").write_text(SAVES)
+    command = line.format(f"{sys.executable} {tmp_path}/train.py {saved}")
+    with member(tmp_path, command, shell) as started:
+        assert started.stdout is not None
+        assert "trains\n" == started.stdout.readline()
+
+        started.terminate()
+
+        assert ("", 143) == (started.communicate(timeout=20)[0], started.returncode)
+    assert "saved" == saved.read_text()
+
+
+def test_without_sessions_an_eviction_reaches_the_script(tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("cut", "sleep"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    command = "trap 'echo saved; exit 143' TERM\necho trains\nwhile :; do sleep 0.1; done"
+    with member(tmp_path, command, "/bin/sh", str(programs)) as started:
+        assert started.stdout is not None
+        assert "trains\n" == started.stdout.readline()
+
+        started.terminate()
+
+        assert ("saved\n", 143) == (started.communicate(timeout=20)[0], started.returncode)
+
+
+@pytest.mark.parametrize("code", [0, 3, 143])
+def test_a_member_ends_as_its_script(tmp_path: Path, code: int) -> None:
+    with member(tmp_path, f"echo ran; exit {code}", "/bin/sh") as ended:
+        assert ("ran\n", code) == (ended.communicate(timeout=20)[0], ended.returncode)
+
+
+def member(
+    tmp_path: Path, command: str, shell: str, path: str = os.environ["PATH"]
+) -> "subprocess.Popen[str]":
+    """Start the command of a member, with the files of the ConfigMap in a directory."""
+    job = TrainingJob(name="llama", script=Script(text=f"#!{shell}\n{command}\n"))
+    for name, text in batch_script.data(job).items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    _, *words = batch_script.command(job)
+    real = [each.replace(batch_script.PLACE, str(tmp_path)) for each in words]
+    return subprocess.Popen(
+        [shell, *real], env={**VARIABLES, "PATH": path}, stdout=subprocess.PIPE, text=True
+    )
 
 
 def test_every_variable_that_may_be_used_is_set() -> None:

@@ -74,8 +74,11 @@ def test_a_job_is_indexed_and_evictions_are_no_failures() -> None:
     spec = job(nodes=4)
 
     assert ("Indexed", 4, 4) == (spec["completionMode"], spec["completions"], spec["parallelism"])
-    (rule,) = spec["podFailurePolicy"]["rules"]
-    assert ("Ignore", "DisruptionTarget") == (rule["action"], rule["onPodConditions"][0]["type"])
+    by_condition, by_code = spec["podFailurePolicy"]["rules"]
+    assert {"Ignore"} == {by_condition["action"], by_code["action"]}
+    assert "DisruptionTarget" == by_condition["onPodConditions"][0]["type"]
+    assert [143] == by_code["onExitCodes"]["values"]
+    assert (1, 0) == (spec["backoffLimitPerIndex"], spec["maxFailedIndexes"])
     assert "Never" == pod()["spec"]["restartPolicy"]
     assert "py-gang-scheduler" == pod()["spec"]["schedulerName"]
     assert "a" == pod()["metadata"]["labels"][annotations.POD_GROUP_LABEL]
@@ -234,6 +237,30 @@ def test_a_checkpoint_is_annotations() -> None:
         annotations.CHECKPOINT_PORT: "8080",
         annotations.CHECKPOINT_PATH: "/save",
     } == pod_group(checkpoint=asked)["metadata"]["annotations"]
+
+
+def test_a_member_that_is_told_by_a_signal_has_the_time_to_save() -> None:
+    asked = {"mode": "Signal", "timeout": "5m"}
+
+    assert 300 == pod(checkpoint=asked)["spec"]["terminationGracePeriodSeconds"]
+    asked = {"mode": "Annotation", "timeout": "5m"}
+    assert "terminationGracePeriodSeconds" not in pod(checkpoint=asked)["spec"]
+
+
+@pytest.mark.parametrize("kind", ["Job", "PyTorchJob"])
+def test_members_are_told_where_to_continue(kind: str) -> None:
+    spec = job(job_type=kind, env={"RESUME_COUNT": "7"})
+    template = (
+        spec["template"] if kind == "Job" else spec["pytorchReplicaSpecs"]["Master"]["template"]
+    )
+    (main,) = template["spec"]["containers"]
+    found = {each["name"]: each for each in main["env"] if each["name"].startswith("RESUME_")}
+
+    path = found["RESUME_FROM"]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert f"metadata.annotations['{annotations.RESUME_PATH}']" == path
+    step = found["RESUME_STEP"]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert f"metadata.annotations['{annotations.RESUME_STEP}']" == step
+    assert {"name": "RESUME_COUNT", "value": "7"} == found["RESUME_COUNT"]
 
 
 def test_volumes_are_mounted() -> None:
