@@ -69,10 +69,16 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
 @_job("--gpu-resource", help="Resource of a GPU; by default nvidia.com/gpu.")
 @_job("--env", multiple=True, metavar="NAME=VALUE", help="Variable of all members. Repeatable.")
 @_job(
+    *("--volume", "claims"),
+    multiple=True,
+    metavar="CLAIM:/PATH",
+    help="Mount this PersistentVolumeClaim in all members. Repeatable.",
+)
+@_job(
     *("--ignore", "ignored"),
     multiple=True,
-    metavar="OPTION",
-    help="Ignore this #SBATCH option, such as output. Repeatable.",
+    metavar="WORD",
+    help="Leave out this option or command of SCRIPT, such as output. Repeatable.",
 )
 @_turn("--queue", help="Queue to charge.", shell_complete=completion.queues)
 @_turn("--priority", type=int, help="Value of a PriorityClass.")
@@ -83,6 +89,7 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
 @_turn("--expected-duration", metavar="DURATION", help="How long members are expected to run.")
 @_turn("--max-wait", "max_wait_time", metavar="DURATION", help="Report the gang as late then.")
 @_turn("--checkpoint", "checkpoint_mode", help="How it saves its work: Signal, Annotation, HTTP.")
+@_turn("--checkpoint-timeout", metavar="DURATION", help="How long saving may take: 5m.")
 @in_one_namespace
 @click.option(
     "--dry-run",
@@ -106,8 +113,9 @@ def submit_command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401
     """Create a job whose pods start together, from flags, a TrainingJob file or a SCRIPT.
 
     SCRIPT is a batch script: its #SBATCH options count, and every member runs it. Words after --
-    are the command, or the arguments of SCRIPT. Flags win over the file and the script. Before
-    anything is created, it prints a table of the objects, and whether the job would start now.
+    are the command, or the arguments of SCRIPT. Flags win over the script, and both over the file.
+    Before anything is created, it prints a table of the objects, and whether the job would start
+    now.
     """
     from gang_scheduler.cli.answers import submit  # noqa: PLC0415 - not for help.
 

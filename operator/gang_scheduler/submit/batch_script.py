@@ -1,66 +1,20 @@
-"""Files for a batch script in its container: the script, and stand-ins for two commands of Slurm.
+"""Batch scripts on each member: files, stand-ins for commands of Slurm, and refusals by line.
 
 The script runs on every member, so `srun X` is X, and `scontrol show hostnames` prints the members.
+One table says what `srun` does with each option: its stand-in is written from that table, and
+scripts are checked against it before anything is created.
 """
 
-from typing import Any, Final
+import re
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from gang_scheduler.submit.training_job import TrainingJob
 
 PLACE: Final = "/var/run/py-gang-scheduler/batch"
 SCRIPT: Final = "script"
 VOLUME: Final = "py-gang-scheduler-batch"
-
-SRUN: Final = r"""#!/bin/sh
-# srun: each member runs the whole script, so the command runs here, once.
-where= tasks=
-fail() { echo "srun: $1" >&2; exit 2; }
-check() { [ "$1" = "$SLURM_NNODES" ] || fail "$1 tasks: must be $SLURM_NNODES, one a member"; }
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --) shift; break ;;
-    --ntasks-per-node=1|--label|--unbuffered|--exclusive|--overlap|--kill-on-bad-exit) shift ;;
-    -l|-u|-K|-K1|--kill-on-bad-exit=*|--export=*|--cpu-bind=*|--cpus-per-task=*) shift ;;
-    --gpus-per-node=*|--gres=*|--job-name=*|--mpi=none|--nodes=*) shift ;;
-    -N[0-9]*|-c[0-9]*) shift ;;
-    --nodes|--cpus-per-task|--gpus-per-node|--gres|--job-name|--export|-N|-c|-J)
-      shift; [ $# -gt 0 ] && shift ;;
-    --ntasks=*|-n[0-9]*) tasks=${1#--ntasks=}; tasks=${tasks#-n}; shift ;;
-    --ntasks|-n) tasks=$2; shift; [ $# -gt 0 ] && shift ;;
-    --ntasks-per-node) [ "$2" = 1 ] || fail "$1 must be 1"; shift 2 ;;
-    -w|--nodelist) where=$2; shift; [ $# -gt 0 ] && shift ;;
-    -w*) where=${1#-w}; shift ;;
-    --nodelist=*) where=${1#--nodelist=}; shift ;;
-    -*) fail "$1 is not known here: each member runs the command once" ;;
-    *) break ;;
-  esac
-done
-if [ -n "$where" ]; then
-  # The address of a member is the same wherever it is looked up.
-  case "$*" in
-    "hostname --ip-address"|"hostname -i"|"hostname -I"|"hostname --all-ip-addresses") ;;
-    *) fail "--nodelist: each member runs the command itself; only 'hostname -i' is known" ;;
-  esac
-  tries=0
-  until found=$(getent hosts "$where"); do
-    tries=$((tries + 1)); [ $tries -lt 60 ] || fail "no address of $where was found in 60 s"
-    sleep 1
-  done
-  printf '%s\n' "${found%% *}"
-  exit 0
-fi
-[ -z "$tasks" ] || check "$tasks"
-exec "$@"
-"""
-SCONTROL: Final = r"""#!/bin/sh
-# scontrol show hostnames: the members, one a line.
-if [ "$1 $2" = "show hostnames" ] || [ "$1 $2" = "show hostname" ]; then
-  printf '%s\n' "${3:-$SLURM_JOB_NODELIST}" | tr ',' '\n'
-else
-  echo "scontrol: only 'show hostnames' is known here" >&2; exit 2
-fi
-"""
-
 
 OF_MEMBER: Final = """\
 if [ -n "$SLURM_JOB_ID" ]; then SLURM_JOB_ID=$(printf %d "0x${SLURM_JOB_ID%%-*}"); fi
@@ -106,10 +60,10 @@ KNOWN: Final = frozenset(
 
 def data(job: TrainingJob) -> dict[str, str]:
     """Return the files of the ConfigMap of a job with a script."""
-    text = job.script.text if job.script is not None else ""
+    text, ignored = (job.script.text, job.script.ignored) if job.script is not None else ("", ())
     if not text.startswith("#!"):
         text = f"#!/bin/sh\n{text}"
-    return {SCRIPT: text.replace("\r\n", "\n"), "srun": SRUN, "scontrol": SCONTROL}
+    return {SCRIPT: text.replace("\r\n", "\n"), **stand_ins(ignored)}
 
 
 def command(job: TrainingJob) -> list[str]:
@@ -153,3 +107,305 @@ def variables(job: TrainingJob, hosts: list[str]) -> dict[str, str]:
     if job.queue:
         found["SLURM_JOB_PARTITION"] = job.queue
     return found
+
+
+# Commands of Slurm: stand-ins, and what a member cannot do.
+
+SHORT: Final = {
+    "l": "label",
+    "u": "unbuffered",
+    "K": "kill-on-bad-exit",
+    "v": "verbose",
+    "Q": "quiet",
+    "c": "cpus-per-task",
+    "J": "job-name",
+    "W": "wait",
+    "m": "distribution",
+    "D": "chdir",
+    "n": "ntasks",
+    "N": "nodes",
+    "w": "nodelist",
+    "o": "output",
+    "e": "error",
+    "i": "input",
+    "t": "time",
+    "p": "partition",
+    "A": "account",
+    "q": "qos",
+    "C": "constraint",
+    "G": "gpus",
+    "x": "exclude",
+}
+ALONE: Final = (
+    *("label", "unbuffered", "overlap", "exclusive", "kill-on-bad-exit", "verbose", "quiet"),
+)
+"""Options without a value that change nothing if each member runs the command once."""
+SKIPPED: Final = (
+    *("cpus-per-task", "gpus-per-node", "gpus-per-task", "gres", "job-name", "wait", "jobid"),
+    *("distribution", "cpu-bind", "mem-bind", "hint", "threads-per-core"),
+)
+"""The same with a value."""
+COUNTED: Final = ("ntasks", "nodes", "ntasks-per-node")
+"""Numbers that must be those of the job."""
+DONE: Final = ("export", "chdir", "nodelist")
+"""Options that the stand-in honours."""
+HONOURED: Final = frozenset({*ALONE, *SKIPPED, *COUNTED, *DONE})
+LEFT_OUT_ALONE: Final = (
+    *("pty", "exact", "no-container-mount-home", "container-remap-root", "container-writable"),
+    *("no-kill", "preserve-env", "disable-status"),
+)
+LEFT_OUT: Final = (
+    *("output", "error", "input", "mpi", "mem", "time", "partition", "account", "qos", "gpus"),
+    *("constraint", "exclude", "gpu-bind", "open-mode", "signal", "network", "reservation"),
+    *("mem-per-cpu", "mem-per-gpu", "cpus-per-gpu", "ntasks-per-core", "ntasks-per-socket"),
+    *("container-image", "container-mounts", "container-name", "container-workdir"),
+    *("container-env", "environment", "profile", "accel-bind", "cpu-freq", "task-prolog"),
+)
+"""Options that are refused unless the user leaves them out; the first without a value."""
+INSTEAD: Final = {
+    "container-image": "the image is that of --image",
+    "container-mounts": "give --volume, or volumes in a file",
+    "container-workdir": "use `cd` in the script",
+    "error": "read it with `logs`",
+    "mpi": "each member is a program of its own: use --type MPIJob",
+    "output": "read it with `logs`",
+    "pty": "use `kubectl exec -it`",
+}
+ABSENT: Final = {
+    "module": "use an image that has the programs",
+    "ml": "use an image that has the programs",
+    "sbatch": "submit each job by itself",
+    "salloc": "submit the job",
+    **dict.fromkeys(("mpirun", "mpiexec"), "it starts processes on other nodes: use --type MPIJob"),
+    **dict.fromkeys(("scancel", "squeue", "sacct", "sstat", "sinfo", "sprio"), ""),
+    **dict.fromkeys(("sattach", "sbcast", "strigger", "scontrol"), ""),
+}
+"""Commands that a pod has not, and what to do instead."""
+STARTERS: Final = ("mpirun", "mpiexec")
+"""Of these an image may have its own, which works with one member."""
+SCONTROL: Final = r"""#!/bin/sh
+# scontrol show hostnames: the members, one a line.
+if [ "$1 $2" = "show hostnames" ] || [ "$1 $2" = "show hostname" ]; then
+  printf '%s\n' "${3:-$SLURM_JOB_NODELIST}" | tr ',' '\n'
+else
+  echo "scontrol: only 'show hostnames' is known here" >&2; exit 2
+fi
+"""
+NOTHING: Final = "#!/bin/sh\n# Left out with --ignore.\nexit 0\n"
+_SRUN: Final = r"""#!/bin/sh
+# srun: each member runs the whole script, so the command runs here, once.
+where= tasks= nodes= directory= exported=
+fail() { echo "srun: $1" >&2; exit 2; }
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --) shift; break ;;
+{cases}
+    -*) fail "$1 is not known here: each member runs the command once" ;;
+    *) break ;;
+  esac
+done
+case "$exported" in
+  ''|ALL) ;;
+  ALL,*)
+    set -f; kept=$IFS; IFS=,
+    for each in ${exported#ALL,}; do case "$each" in *=*) export "$each" ;; esac; done
+    set +f; IFS=$kept ;;
+  *) fail "--export: must be ALL, or begin with ALL," ;;
+esac
+if [ -n "$where" ]; then
+  # The address of a member is the same wherever it is looked up.
+  case "$*" in
+    "hostname --ip-address"|"hostname -i"|"hostname -I"|"hostname --all-ip-addresses") ;;
+    *) fail "--nodelist: each member runs the command itself; only 'hostname -i' is known" ;;
+  esac
+  tries=0
+  until found=$(getent hosts "$where"); do
+    tries=$((tries + 1)); [ $tries -lt 60 ] || fail "no address of $where was found in 60 s"
+    sleep 1
+  done
+  printf '%s\n' "${found%% *}"
+  exit 0
+fi
+members=$SLURM_NNODES
+[ "${tasks:-$members}" = "$members" ] || fail "$tasks tasks: must be $members, one a member"
+[ "${nodes:-$members}" = "$members" ] || fail "$nodes nodes: must be $members, all of the job"
+[ -z "$directory" ] || cd "$directory" || exit 2
+exec "$@"
+"""
+_TARGETS: Final = {
+    "ntasks": "tasks",
+    "nodes": "nodes",
+    "nodelist": "where",
+    "chdir": "directory",
+    "export": "exported",
+}
+_OPTION: Final = re.compile(r"[a-z][a-z-]+")
+_ONE: Final = 'fail "--ntasks-per-node must be 1"'
+
+
+def stand_ins(ignored: Collection[str] = ()) -> dict[str, str]:
+    """Return the programs that stand in for commands of Slurm, by name."""
+    absent = {each: NOTHING for each in ABSENT if each in ignored and each not in STARTERS}
+    return {"scontrol": SCONTROL, **absent, "srun": srun(ignored)}
+
+
+def srun(ignored: Collection[str] = ()) -> str:
+    """Return the stand-in for srun. It skips `ignored` options."""
+    alone = [*ALONE, *(each for each in LEFT_OUT_ALONE if each in ignored)]
+    valued = [*SKIPPED, *(each for each in LEFT_OUT if each in ignored)]
+    cases = ["--kill-on-bad-exit=*|-K[01]) shift ;;"]
+    cases += [f"{'|'.join(_names(each))}) shift ;;" for each in alone]
+    for each in (*valued, *_TARGETS, "ntasks-per-node"):
+        cases += _with_value(each)
+    known = {*ALONE, *LEFT_OUT_ALONE, *SKIPPED, *LEFT_OUT, *COUNTED, *DONE, *ABSENT}
+    others = [each for each in ignored if each not in known and _OPTION.fullmatch(each)]
+    cases += [f"--{each}|--{each}=*) shift ;;" for each in sorted(others)]
+    return _SRUN.replace("{cases}", "\n".join(f"    {each}" for each in cases))
+
+
+def _names(option: str) -> list[str]:
+    return [f"--{option}", *(f"-{short}" for short, long in SHORT.items() if long == option)]
+
+
+def _with_value(option: str) -> Iterator[str]:
+    """Yield the cases of an option with a value, in each way in which it may be written."""
+    target = _TARGETS.get(option)
+    for name in _names(option):
+        stuck = f"{name}=" if name.startswith("--") else name
+        rest = f"${{1#{stuck}}}"
+        if option == "ntasks-per-node":
+            yield f'{name}) [ "$2" = 1 ] || {_ONE}; shift 2 ;;'
+            yield f'{stuck}*) [ "{rest}" = 1 ] || {_ONE}; shift ;;'
+        else:
+            keeps = (f'{target}="$2"; ', f'{target}="{rest}"; ') if target else ("", "")
+            yield f"{name}) {keeps[0]}shift; [ $# -gt 0 ] && shift ;;"
+            yield f"{stuck}*) {keeps[1]}shift ;;"
+
+
+class Fault(NamedTuple):
+    """A command in a script, the word in it that cannot be honoured, and why not."""
+
+    line: int
+    command: str
+    word: str
+    problem: str
+
+
+_BEFORE: Final = (
+    r"(?:^|[;&|(`]|\$\(|(?<![\w-])(?:then|do|else|exec|time|nohup|if|while|until|!)\s)"
+    r"\s*(?:\w+=\S*\s+)*"
+)
+_COMMAND: Final = re.compile(rf"{_BEFORE}({'|'.join(('srun', *ABSENT))})(?=[\s;&|)`]|$)")
+_HEREDOC: Final = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_LITERAL: Final = re.compile(r"""^\s*(?:export\s+)?(\w+)=(["'])(\s*-[^"'$`]*)\2\s*$""")
+_NAMED: Final = re.compile(r"\$\{?(\w+)\}?")
+_ENDS: Final = frozenset({";", "&", "|", ")", "`", "&&", "||", "\n"})
+
+
+def faults(text: str, nodes: str, ignored: Collection[str] = ()) -> Iterator[Fault]:
+    """Yield what the commands of a script ask for and a member cannot do, each word once.
+
+    What stands in variables, in quotes or in files is not seen: there, the stand-ins refuse.
+    """
+    told: set[tuple[str, str]] = set()
+    literals: dict[str, str] = {}
+    for number, line in _commands(text):
+        if literal := _LITERAL.match(line):
+            literals[literal[1]] = literal[3]
+        for found in _COMMAND.finditer(line):
+            words = _words(line[found.end() :], literals)
+            for word, problem in _of_command(found[1], words, nodes, ignored):
+                if (found[1], word) not in told:
+                    told.add((found[1], word))
+                    yield Fault(number, found[1], word, problem)
+
+
+def _commands(text: str) -> Iterator[tuple[int, str]]:
+    """Yield lines with their numbers, without comments and the text of here-documents."""
+    until, joined, first = "", "", 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if until:
+            until = "" if line.strip() == until else until
+            continue
+        if not joined and line.lstrip().startswith("#"):
+            continue
+        first = first if joined else number
+        joined += line
+        if joined.endswith("\\"):
+            joined = f"{joined[:-1]} "
+            continue
+        if heredoc := _HEREDOC.search(joined):
+            until = heredoc[2]
+        yield first, joined
+        joined = ""
+    if joined:
+        yield first, joined
+
+
+def _words(rest: str, literals: dict[str, str]) -> list[str]:
+    """Return the words of a command, with variables whose literal value is options as these."""
+    try:
+        lexer = shlex.shlex(rest, posix=True, punctuation_chars=";&|()`")
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        found = list(lexer)
+    except ValueError:
+        # Quotes that end on another line: options come before them.
+        found = rest.split()
+    words: list[str] = []
+    for each in found:
+        named = _NAMED.fullmatch(each)
+        literal = literals.get(named[1]) if named else None
+        words += literal.split() if literal is not None else [each]
+    return words
+
+
+def _of_command(
+    command: str, words: Sequence[str], nodes: str, ignored: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    if command == "srun":
+        yield from _of_srun(words, nodes, ignored)
+    elif command == "scontrol" and words[:1] == ["show"] and words[1:2] in _HOSTNAMES:
+        return
+    elif command not in ignored and (command not in STARTERS or nodes != "1"):
+        instead = ABSENT[command]
+        yield "", f"is not in a pod{': ' if instead else ''}{instead}"
+
+
+_HOSTNAMES: Final = (["hostname"], ["hostnames"])
+
+
+def _of_srun(
+    words: Sequence[str], nodes: str, ignored: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    options, command = _options(words)
+    names = {name for name, _ in options}
+    asks_for_address = "nodelist" in names and command[:1] == ["hostname"]
+    for name, value in options:
+        if name in COUNTED and not asks_for_address:
+            wanted = "1" if name == "ntasks-per-node" else nodes
+            if value.isdecimal() and wanted.isdecimal() and value != wanted:
+                yield f"--{name}={value}", f"must be {wanted}: each member runs it once"
+        elif name == "nodelist" and not asks_for_address:
+            yield "--nodelist", "each member runs the command; only `hostname -i` is known"
+        elif name == "export" and value.partition(",")[0] != "ALL" and "$" not in value:
+            yield "--export", "must be ALL, or begin with ALL,"
+        elif name not in (*HONOURED, *ignored):
+            instead = INSTEAD.get(name)
+            yield f"--{name}", "is not honoured" + (f": {instead}" if instead else "")
+
+
+def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the options of srun with their values, and the command behind them."""
+    found, rest = [], list(words)
+    while rest and rest[0].startswith("-") and rest[0] != "--":
+        name, equals, value = rest.pop(0).partition("=")
+        if not name.startswith("--"):
+            name, value, equals = name[:2], f"{name[2:]}{equals}{value}", name[2:]
+            name = f"--{SHORT.get(name[1:], name[1:])}"
+        name = name.removeprefix("--")
+        has_value = name not in (*ALONE, *LEFT_OUT_ALONE)
+        if has_value and not equals and rest and rest[0] not in _ENDS:
+            value = rest.pop(0)
+        found.append((name, value))
+    return found, rest

@@ -36,6 +36,7 @@ _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _MEMORY: Final = re.compile(r"(\d+)([KMGT]?)B?", re.IGNORECASE)
 _GPUS: Final = re.compile(r"(?:gpu(?::|$))?(?:([A-Za-z][\w.-]*)[:=])?(\d+)?")
 _NODES: Final = re.compile(r"(\d+)(?:-(\d+))?")
+_LEFT_OUT: Final = re.compile(rf"{IGNORABLE} (\S+)$")
 
 
 _VARIABLE: Final = re.compile(
@@ -107,10 +108,12 @@ def _next(name: str, words: list[str]) -> str | None:
     return words.pop(0)
 
 
-def read(text: str, file: str, ignored: Collection[str] = ()) -> Honoured:
+def read(
+    text: str, file: str, ignored: Collection[str] = (), overridden: Collection[str] = ()
+) -> Honoured:
     """Return the fields that a script sets, leaving out `ignored` options. Raises Faults.
 
-    Each option that cannot be honoured is a fault, with its line.
+    Each option that cannot be honoured is a fault, with its line, unless it is `overridden`.
     """
     fields: dict[str, Any] = {}
     given: dict[str, Option] = {}
@@ -128,15 +131,39 @@ def read(text: str, file: str, ignored: Collection[str] = ()) -> Honoured:
                 fields |= made
                 given |= dict.fromkeys(made, each)
         except _Wrong as error:
+            if each.name in overridden:
+                continue
             faults.append(f"{file}: line {each.line}: {each.text}: {error}")
     if tasks is not None and tasks.value != str(fields.get("nodes", "1")):
         nodes = fields.get("nodes", "1")
         faults.append(f"{file}: line {tasks.line}: {tasks.text}: {ONE_TASK}, and nodes is {nodes}")
     faults += _unset(text, file, ignored)
+    faults += _commands(text, file, str(fields.get("nodes", "1")), ignored)
     if faults:
-        raise Faults(faults)
+        raise Faults([*faults, *_left_out(faults, file)])
     resources: dict[str, Any] = {key: fields.pop(key) for key in OF_MEMBERS if key in fields}
     return Honoured(fields, resources)
+
+
+def _left_out(faults: Collection[str], file: str) -> Iterator[str]:
+    """Yield the options that leave out all that can be left out, if there are several."""
+    names = dict.fromkeys(found[1] for each in faults if (found := _LEFT_OUT.search(each)))
+    if len(names) > 1:
+        options = " ".join(f"{IGNORABLE} {each}" for each in names)
+        yield f"{file}: to leave out all that can be left out: {options}"
+
+
+def _commands(text: str, file: str, nodes: str, ignored: Collection[str]) -> Iterator[str]:
+    """Yield the faults of commands that a member cannot run as the script asks."""
+    for each in batch_script.faults(text, nodes, ignored):
+        shown = f"{each.command} {each.word}".strip()
+        name = each.word.removeprefix("--").partition("=")[0] or each.command
+        leave = f", or leave it out with {IGNORABLE} {name}"
+        if name in (*batch_script.COUNTED, *batch_script.DONE):
+            leave = ""
+        elif name in batch_script.STARTERS:
+            leave = f", or let it run as it is with {IGNORABLE} {name}"
+        yield f"{file}: line {each.line}: {shown}: {each.problem}{leave}"
 
 
 def _check_same(
@@ -165,20 +192,35 @@ def _unset(text: str, file: str, ignored: Collection[str]) -> Iterator[str]:
             yield f"{file}: line {number}: ${name}: is not set here: {leave}"
 
 
+OVERRIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
+    "name": ("job-name",),
+    "nodes": ("nodes",),
+    "gpus": ("gpus", "gpus-per-node", "gpus-per-task", "gres"),
+    "gpu_type": ("constraint",),
+    "cpus": ("cpus-per-task", "cpus-per-gpu"),
+    "mem": ("mem", "mem-per-cpu", "mem-per-gpu"),
+    "time": ("time",),
+    "queue": ("partition", "account"),
+    "priority": ("qos",),
+    "priority_class": ("qos",),
+}
+"""Options of a script that a flag of `submit` overrides."""
 OF_MEMBERS: Final[tuple[str, ...]] = ("gpu", "cpu", "memory")
 LATE: Final = "comes after the first command, where sbatch reads no options: move it up"
 ONE_TASK: Final = "each member runs the script once"
 INSTEAD: Final = {
-    "account": "the queue is that of --partition",
+    "account": "give --queue",
     "array": "submit a job for each, or create a Job without a gang",
     "begin": "use a CronJob",
     "chdir": "set the working directory in the script",
     "constraint": "give --gpu-type, or a nodeSelector in the template",
     "dependency": "use a workflow engine, or wait for the other job with `wait`",
     "error": "read it with `logs`",
+    "cpus-per-gpu": "give --cpus",
     "exclusive": "ask for all GPUs and CPUs of a node",
     "export": "give env",
-    "gpus": "give --gpus-per-node",
+    "gpus": "give --gpus, which counts for each member",
+    "hint": "it is a matter of the nodes",
     "mail-type": "alert on metrics, or `wait`",
     "mail-user": "alert on metrics, or `wait`",
     "mem-per-cpu": "give --mem",
@@ -279,7 +321,7 @@ def _name(text: str) -> Mapping[str, Any]:
     """Return the name in Kubernetes form: lower case, and dashes for other characters."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     if not name or not name[0].isalpha():
-        raise _Wrong("must begin with a letter")
+        raise _Wrong("must begin with a letter: give --name")
     return {"name": name}
 
 
@@ -287,6 +329,7 @@ _READERS: Final[Mapping[str, Callable[[str], Mapping[str, Any]]]] = {
     "job-name": _name,
     "nodes": _nodes,
     "gpus-per-node": _gpus,
+    "gpus-per-task": _gpus,
     "gres": _gres,
     "cpus-per-task": _cpus,
     "mem": _memory,

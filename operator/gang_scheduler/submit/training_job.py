@@ -145,10 +145,11 @@ class Role(Part):
 
 
 class Script(Part):
-    """A batch script, which each member runs, and its arguments."""
+    """A batch script, which each member runs, its arguments, and what of Slurm it leaves out."""
 
     text: str
     arguments: Words = ()
+    ignored: Words = ()
 
 
 class TrainingJob(Part):

@@ -126,8 +126,43 @@ def test_a_line_of_a_script_is_refused(tmp_path: Path) -> None:
     assert 0 == asked(str(file), "--image", "I", "--ignore", "array").exit_code
 
 
-def test_a_file_and_a_script_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "job"
-    file.write_text(FILE)
+def test_a_file_gives_a_script_what_it_cannot_say(tmp_path: Path) -> None:
+    script, file = tmp_path / "job.sh", tmp_path / "job.yaml"
+    script.write_text(SCRIPT)
+    below = "resources: {replicaResources: {memory: 4Gi, gpu: 2}}\nimage: other\n"
+    more = "volumes: [{name: home, mountPath: /home, nfs: {server: s, path: /h}}]\n"
+    kind = "apiVersion: py-gang-scheduler.io/v1alpha1\nkind: TrainingJob\n"
+    file.write_text(kind + below + more)
 
-    assert "-f, SCRIPT: give one of them\n" == asked(str(file), "-f", str(file)).stderr
+    spec = made(str(script), "-f", str(file))[0]["spec"]
+
+    (main_container,) = spec["template"]["spec"]["containers"]
+    assert (4, "other") == (spec["completions"], main_container["image"])
+    assert {"memory": "4Gi", "nvidia.com/gpu": "8"} == main_container["resources"]["requests"]
+    assert "home" == spec["template"]["spec"]["volumes"][0]["name"]
+
+    file.write_text(kind + "command: [a]\nimage: i\n")
+    assert "leave out command" in asked(str(script), "-f", str(file)).stderr
+
+
+def test_a_flag_wins_over_an_option_that_cannot_be_honoured(tmp_path: Path) -> None:
+    file = tmp_path / "job.sh"
+    file.write_text(SCRIPT.replace("--gres=gpu:8", "--mem=0 --account=me"))
+    assert 2 == asked(str(file), "--image", "I").exit_code
+
+    (found,) = made(str(file), "--image", "I", "--mem", "8Gi", "--ignore", "account")[0]["spec"][
+        "template"
+    ]["spec"]["containers"]
+
+    assert {"memory": "8Gi"} == found["resources"]["requests"]
+
+
+def test_claims_are_mounted_and_a_checkpoint_has_time() -> None:
+    words = ("--name", "a", "--image", "I", "--volume", "home:/home", "--checkpoint-timeout", "5m")
+    spec = made(*words)[0]["spec"]["template"]["spec"]
+
+    claim = {"name": "home", "persistentVolumeClaim": {"claimName": "home"}}
+    assert [claim] == spec["volumes"]
+    assert [{"name": "home", "mountPath": "/home"}] == spec["containers"][0]["volumeMounts"]
+    assert 300 == spec["terminationGracePeriodSeconds"]
+    assert "--volume: home: must be CLAIM:/PATH\n" == asked(*words[:4], "--volume", "home").stderr

@@ -14,6 +14,9 @@ SCRIPTS: list[dict[str, Any]] = yaml_texts.read(
 )
 
 
+LEFT_OUT = "to leave out all that can be left out"
+
+
 def of(*keys: str) -> list[Any]:
     """Return the scripts that say one of these, as parameters."""
     return [pytest.param(e, id=e["name"]) for e in SCRIPTS if any(key in e for key in keys)]
@@ -39,11 +42,13 @@ def test_options_become_fields(script: dict[str, Any]) -> None:
     assert script["honoured"] == read(script["text"], *script.get("ignored", ()))
 
 
-@pytest.mark.parametrize("script", of("refused"))
+@pytest.mark.parametrize("script", of("refused", "commands"))
 def test_what_cannot_be_honoured_is_refused_by_its_line(script: dict[str, Any]) -> None:
-    expected = [f"job.sh: line {line}: --{name}" for line, name in script["refused"].items()]
+    named = [(line, f"--{name}") for line, name in script.get("refused", {}).items()]
+    named += [(int(line), word) for line, word in script.get("commands", {}).items()]
+    expected = sorted(f"job.sh: line {line}: {word}" for line, word in named)
 
-    found = refused(script["text"])
+    found = sorted(each for each in refused(script["text"]) if LEFT_OUT not in each)
 
     assert expected == [each[: len(start)] for each, start in zip(found, expected, strict=True)]
 
@@ -92,6 +97,42 @@ def test_options_that_contradict_each_other_are_refused() -> None:
     assert ["job.sh: line 2: --gpus-per-node=8: contradicts line 1: --gres=gpu:4"] == refused(text)
     assert {"gpu": 4} == read(text.replace("8", "4"))
     assert {"nodes": "4"} == read("#SBATCH --nodes=2\n#SBATCH --nodes=4\n")
+
+
+def test_all_that_can_be_left_out_is_said_once() -> None:
+    text = "#SBATCH --output=o\n#SBATCH --array=1-3\nmodule load cuda\n"
+
+    *_, said = refused(text)
+
+    ignored = ("output", "array", "module")
+    assert f"job.sh: {LEFT_OUT}: {' '.join(f'--ignore {each}' for each in ignored)}" == said
+    assert {} == read(text, *ignored)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("module load cuda", "module: is not in a pod: use an image that has the programs, or"),
+        ("srun -n 8 x", "srun --ntasks=8: must be 2: each member runs it once"),
+        ("srun --mpi=pmix x", "srun --mpi: is not honoured: each member is a program of its own"),
+        ("mpirun x", "mpirun: is not in a pod: it starts processes on other nodes: use --type"),
+    ],
+)
+def test_commands_that_a_member_cannot_run_are_refused_by_their_line(line: str, said: str) -> None:
+    (found,) = refused(f"#!/bin/sh\n#SBATCH --nodes=2\n{line}\n")
+
+    assert found.startswith(f"job.sh: line 3: {said}")
+
+
+def test_an_option_that_a_flag_overrides_may_be_anything() -> None:
+    text = "#SBATCH --mem=0\n#SBATCH --job-name=13B\n#SBATCH --nodes=2\n"
+
+    assert 2 == len(refused(text))
+    assert {"nodes": "2"} == dict(sbatch.read(text, "job.sh", (), ("mem", "job-name")).fields)
+
+
+def test_gpus_of_a_task_are_those_of_its_member() -> None:
+    assert {"nodes": "2", "gpu": 8} == read("#SBATCH -N 2\n#SBATCH --gpus-per-task=8\n")
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,12 @@ def answer(words: Sequence[str], **given: Any) -> None:  # noqa: ANN401 - one fo
 def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:
     """Return the job that flags, a file or a script describe. Raises Refused."""
     fields: dict[str, Any] = {}
-    if given["filename"] and given["script"]:
-        refuse(["-f, SCRIPT: give one of them"])
     if given["filename"]:
         fields = job_files.read(Path(given["filename"]).read_text(), given["filename"])
-    elif given["script"]:
-        fields = _of_script(Path(given["script"]), words, given["ignored"])
+    if given["script"]:
+        found = _of_script(Path(given["script"]), words, given)
+        below = fields.get("resources") or {}
+        fields |= {**found, "resources": {**below, **found.get("resources", {})}}
     resources = dict(fields.pop("resources", None) or {})
     fields |= {name: given[name] for name in DIRECT if given[name] is not None}
     resources |= {
@@ -74,8 +74,12 @@ def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:
         fields["command"] = list(words)
     if given["namespace"]:
         fields["namespace"] = given["namespace"]
-    if given["checkpoint_mode"]:
-        fields["checkpoint"] = {"mode": given["checkpoint_mode"]}
+    if given["checkpoint_mode"] or given["checkpoint_timeout"]:
+        named = {"mode": given["checkpoint_mode"], "timeout": given["checkpoint_timeout"]}
+        asked = {key: value for key, value in named.items() if value}
+        fields["checkpoint"] = {**(fields.get("checkpoint") or {}), **asked}
+    if given["claims"]:
+        fields["volumes"] = [*(fields.get("volumes") or ()), *map(_volume, given["claims"])]
     if given["env"]:
         fields["env"] = {**(fields.get("env") or {}), **dict(map(_variable, given["env"]))}
     if resources:
@@ -86,15 +90,26 @@ def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:
     return job_files.job_of(fields)
 
 
-def _of_script(file: Path, words: Sequence[str], ignored: Sequence[str]) -> dict[str, Any]:
+def _of_script(file: Path, words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    ignored = given["ignored"]
+    flags = (flag for flag in sbatch.OVERRIDDEN if given[flag] is not None)
+    overridden = {each for flag in flags for each in sbatch.OVERRIDDEN[flag]}
     try:
         text = file.read_text()
     except UnicodeDecodeError:
         refuse([f"{file}: is no script: it is not UTF-8"])
-    found = sbatch.read(text, str(file), frozenset(ignored))
-    script = {"text": text, "arguments": list(words)}
+    found = sbatch.read(text, str(file), frozenset(ignored), overridden)
+    script = {"text": text, "arguments": list(words), "ignored": list(ignored)}
     resources = {"resources": dict(found.resources)} if found.resources else {}
     return {**found.fields, "script": script, **resources}
+
+
+def _volume(text: str) -> dict[str, Any]:
+    """Return the volume of a claim, mounted at a path."""
+    claim, colon, path = text.partition(":")
+    if not colon or not claim or not path.startswith("/"):
+        refuse([f"--volume: {text}: must be CLAIM:/PATH"])
+    return {"name": claim, "mountPath": path, "persistentVolumeClaim": {"claimName": claim}}
 
 
 def _variable(text: str) -> tuple[str, str]:
