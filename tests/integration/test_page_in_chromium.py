@@ -145,3 +145,56 @@ async def test_without_a_stream_the_browser_asks(
     async with page(source, tmp_path) as (tab, _):
         source.change([*FIRST, *gang("small", 1)])
         await tab.until("document.querySelector('#waiting tr[data-key$=\"team/small\"]')")
+
+
+async def test_the_map_shows_nodes_gangs_and_their_domains_by_keyboard(tmp_path: Path) -> None:
+    told = "document.getElementById('map-told').textContent"
+    async with page(Changing(tmp_path, FIRST), tmp_path) as (tab, address):
+        await tab.open(f"{address}/nodes")
+        await tab.until("document.getElementById('map').style.width")
+        await tab.value("document.getElementById('map').focus(); true")
+        await tab.press("Home")
+        await tab.until(f"{told}.startsWith('node-0')")
+        assert "8 of 8 GPUs used. team/runs 8" in await tab.value(told)
+        assert await tab.value("location.search === '?node=node-0'")
+
+        await tab.press("ArrowRight", "ArrowRight", "ArrowRight")
+        await tab.until(f"{told}.startsWith('node-3')")
+        assert "0 of 8 GPUs used" in await tab.value(told)
+        await tab.press("Enter")
+        await tab.until("location.pathname === '/nodes/node-3'")
+
+
+async def test_the_map_says_what_the_pointer_is_at_and_lights_a_gang(tmp_path: Path) -> None:
+    told = "document.getElementById('map-told').textContent"
+    colours = (
+        "[...new Uint32Array(document.getElementById('map').getContext('2d')"
+        ".getImageData(0, 0, document.getElementById('map').width, 20).data.buffer)]"
+        ".reduce((all, each) => all.add(each), new Set()).size"
+    )
+    async with page(Changing(tmp_path, FIRST), tmp_path) as (tab, address):
+        await tab.open(f"{address}/nodes?gang=team/runs")
+        await tab.until("document.getElementById('map').style.width")
+        await tab.until(f"{colours} > 1")
+        x, y = await tab.value(
+            "(() => { const { x, y } = document.getElementById('map').getBoundingClientRect();"
+            " return [x + 10, y + 10]; })()"
+        )
+        await tab.point(x, y)
+        await tab.until(f"{told}.startsWith('node-0')")
+        assert 0 < await tab.value("document.querySelectorAll('#map-told a').length")
+        links = "[...document.querySelectorAll('#map-told a')].map((each) => each.pathname)"
+        assert ["/nodes/node-0", "/gangs/team/runs"] == await tab.value(links)
+
+
+async def test_the_map_follows_the_cluster_and_keeps_its_node(tmp_path: Path) -> None:
+    told = "document.getElementById('map-told').textContent"
+    source = Changing(tmp_path, FIRST)
+    async with page(source, tmp_path) as (tab, address):
+        await tab.open(f"{address}/nodes?node=node-3")
+        await tab.until(f"{told}.startsWith('node-3: 0 of 8')")
+        await tab.value(SHIFTS)
+        source.change([*FIRST, *gang("small", 1, nodes=["node-3"])])
+        await tab.until(f"{told}.startsWith('node-3: 8 of 8') && {told}.includes('team/small')")
+
+        assert 0.01 > await tab.value("window.shifts")

@@ -1,7 +1,7 @@
 """How screens are written: templates, bars, times and addresses."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model.queues import Amounts
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.page import view
+from gang_scheduler.page import node_map, view
 from gang_scheduler.page.view import Heartbeat
 from gang_scheduler.report.words import text as words
 
@@ -58,7 +58,10 @@ def environment() -> jinja2.Environment:
     made.globals.update(
         bar=bar,
         beating=beating,
+        domain_path=domain_path,
         gang_path=gang_path,
+        node_path=node_path,
+        node_words=node_map.WORDS,
         nodes_of=nodes_of,
         queue_path=queue_path,
         resources_of=resources_of,
@@ -93,6 +96,16 @@ def gang_path(namespace: str, name: str, source: str = "") -> str:
     """Return the address of a gang; a name with a / in it gets its kind as a prefix."""
     kind = f"{source.lower()}/" if source and "/" in name else ""
     return f"/gangs/{part(namespace)}/{kind}{quote(name, safe='/')}"
+
+
+def node_path(name: str) -> str:
+    """Return the address of a node."""
+    return f"/nodes/{part(name)}"
+
+
+def domain_path(topology: str, path: Sequence[str]) -> str:
+    """Return the address of the nodes of a domain."""
+    return with_query("/nodes", {"topology": topology, "in": "/".join(path)})
 
 
 def queue_path(name: str) -> str:

@@ -1,21 +1,31 @@
 """The addresses of the page: each answers with a screen, or with JSON."""
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.inspection.explaining import document_fields
-from gang_scheduler.inspection.listing import domains, gangs, queues, states_and_orders
+from gang_scheduler.inspection.listing import (
+    domains,
+    gangs,
+    node_view,
+    queues,
+    states_and_orders,
+)
 from gang_scheduler.inspection.listing.gangs import Row
+from gang_scheduler.inspection.listing.node_view import NodeView
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
-from gang_scheduler.page import answers, job_form, rendering, view
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.page import answers, job_form, node_map, rendering, view
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.answers import HTML_TYPE, Bodies, Body
+from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
@@ -30,6 +40,7 @@ LONGEST_QUERY: Final = 300
 """The longest text to search for, in characters."""
 UNKEPT: Final = frozenset({"/try", "/search"})
 """Addresses whose answers are made for each request."""
+T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[Body]]
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -50,6 +61,8 @@ class Routes:
             "/gangs/{namespace}/{name:.+}": self._gang,
             "/queues": self._queues,
             "/queues/{name}": self._queue,
+            "/nodes": self._nodes,
+            "/nodes/{name}": self._node,
             "/decisions": self._decisions,
             "/try": self._try,
             "/search": self._search,
@@ -59,6 +72,8 @@ class Routes:
             "/api/v1/queues/{name}": self._api_queue,
             "/api/v1/gangs": self._api_gangs,
             "/api/v1/gangs/{namespace}/{name:.+}": self._api_gang,
+            "/api/v1/nodes": self._api_nodes,
+            "/api/v1/nodes/{name}": self._api_node,
             "/api/v1/decisions": self._api_decisions,
         }
         return [web.get(path, self._guarded(handler)) for path, handler in found.items()]
@@ -132,15 +147,14 @@ class Routes:
             told=view.told_of(seen, Wanted())[:FIRST],
             trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
             queues=seen.queues[:FEW],
+            map=await self._views.ask(seen.node_map),
         )
 
     async def _gangs(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
         query = _query(request)
         found = view.selected(seen, _wanted(query))
-        pages = max(1, -(-len(found) // PAGE_SIZE))
-        number = min(_number(query.get("page", "")), pages)
-        first = (number - 1) * PAGE_SIZE
+        number, pages, part = _page_of(found, query)
         turn = functools.partial(rendering.with_query, "/gangs", query)
         return self._screen(
             request,
@@ -148,7 +162,7 @@ class Routes:
             "gangs.html",
             problem=problem,
             asked=query,
-            rows=found[first : first + PAGE_SIZE],
+            rows=part,
             found=len(found),
             number=number,
             pages=pages,
@@ -194,6 +208,64 @@ class Routes:
         lines, rows = _of_queue(seen, name)
         return self._screen(
             request, seen, "queues.html", problem=problem, queues=lines, name=name, rows=rows
+        )
+
+    async def _nodes(self, request: web.Request) -> Body:
+        seen, problem = await self._seen()
+        query = _query(request)
+        found = await self._map(seen, query)
+        if found is None:
+            return self._screen(request, seen, "nodes.html", problem=problem, map=None)
+        chosen = node_map.selected(found, _wanted_nodes(query))
+        number, pages, part = _page_of(chosen, query)
+        turn = functools.partial(rendering.with_query, "/nodes", query)
+        domain = query.get("in", "")
+        below = node_map.domains_below(found, domain)
+        gang = next((key for key in found.gangs if str(key) == query.get("gang")), None)
+        return self._screen(
+            request,
+            seen,
+            "nodes.html",
+            problem=problem,
+            map=found,
+            asked=query,
+            states=node_map.SELECTED_BY,
+            crumbs=list(_crumbs(domain, turn)),
+            below=[(each.split("/")[-1], turn(**{"in": each, "page": ""})) for each in below[:FEW]],
+            more_below=max(0, len(below) - FEW),
+            gang_address=_gang_address(gang) if gang else "",
+            without_gang=turn(gang="", page=""),
+            map_address=rendering.with_query(
+                "/api/v1/nodes", {each: query.get(each, "") for each in ("topology", "in")}
+            ),
+            lines=node_map.lines(found, part),
+            found=len(chosen),
+            number=number,
+            pages=pages,
+            before=turn(page=str(number - 1)) if number > 1 else "",
+            after=turn(page=str(number + 1)) if number < pages else "",
+        )
+
+    async def _map(self, seen: View, query: Mapping[str, str]) -> NodeMap | None:
+        """Return the map; None if it is not known. Raises _Missing for an unknown topology."""
+        name = query.get("topology", "")
+        found = await self._views.ask(lambda: seen.node_map(name))
+        if found is None and seen.trees:
+            raise _Missing(f"topology: {name}: no topology has this name")
+        return found
+
+    async def _node(self, request: web.Request) -> Body:
+        seen, problem = await self._seen()
+        shown = await self._views.ask(lambda: _node_of(seen, request))
+        return self._screen(
+            request,
+            seen,
+            "node.html",
+            problem=problem,
+            shown=shown,
+            taints=[str(each) for each in shown.node.taints],
+            known={row.key for row in seen.rows},
+            requests=lambda pod: dict(pod.pod_class.requests),
         )
 
     async def _decisions(self, request: web.Request) -> Body:
@@ -293,6 +365,19 @@ class Routes:
         lines, _rows = _of_queue(seen, request.match_info["name"])
         return answers.json_body(_queue_document(seen, lines))
 
+    async def _api_nodes(self, request: web.Request) -> Body:
+        seen, _ = await self._seen()
+        query = _query(request)
+        found = await self._map(seen, query)
+        if found is None:
+            raise _Missing("nodes: not known with your rights")
+        return await self._views.ask(lambda: _map_document(seen, found, query))
+
+    async def _api_node(self, request: web.Request) -> Body:
+        seen, _ = await self._seen()
+        shown = await self._views.ask(lambda: _node_of(seen, request))
+        return answers.json_body(node_view.document(shown, seen.cluster))
+
     async def _api_decisions(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
         found = view.told_of(seen, _wanted(_query(request)))
@@ -360,6 +445,32 @@ def _wanted(query: Mapping[str, str]) -> Wanted:
     )
 
 
+def _wanted_nodes(query: Mapping[str, str]) -> node_map.Wanted:
+    state = query.get("state", "")
+    return node_map.Wanted(
+        query.get("in", ""),
+        query.get("gang", ""),
+        state if state in node_map.SELECTED_BY else "",
+        query.get("text", ""),
+    )
+
+
+def _page_of(found: Sequence[T], query: Mapping[str, str]) -> tuple[int, int, Sequence[T]]:
+    """Return the number of the page that is asked for, how many there are, and its items."""
+    pages = max(1, -(-len(found) // PAGE_SIZE))
+    number = min(_number(query.get("page", "")), pages)
+    return number, pages, found[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
+
+
+def _crumbs(domain: str, turn: Callable[..., str]) -> Iterator[tuple[str, str]]:
+    """Yield a domain and those above it with their addresses; that of itself is ""."""
+    names = domain.split("/") if domain else []
+    for depth, text in enumerate(["cluster", *names]):
+        shown = "outside of the tree" if text == node_map.OUTSIDE else text
+        above = {"in": "/".join(names[:depth]), "page": ""}
+        yield shown, "" if depth == len(names) else turn(**above)
+
+
 def _number(text: str) -> int:
     return max(1, int(text)) if text.isdecimal() and len(text) < 7 else 1
 
@@ -383,6 +494,8 @@ def _found(seen: View, text: str) -> str:
     if not rows and any(each.name.lower() == lower for each in seen.queues):
         name = next(each.name for each in seen.queues if each.name.lower() == lower)
         return rendering.queue_path(name)
+    if not rows and lower in seen.cluster.cache.node_usage.table().rows:
+        return rendering.node_path(lower)
     some = view.selected(seen, Wanted(text=text))
     if text and len(some) == 1:
         return _path(some[0])
@@ -390,7 +503,11 @@ def _found(seen: View, text: str) -> str:
 
 
 def _path(row: Row) -> str:
-    return rendering.gang_path(row.key.namespace, row.key.name, row.key.source)
+    return _gang_address(row.key)
+
+
+def _gang_address(key: GangKey) -> str:
+    return rendering.gang_path(key.namespace, key.name, key.source)
 
 
 def _no_gang(namespace: str, name: str, near: Sequence[str]) -> str:
@@ -407,11 +524,34 @@ def _of_queue(seen: View, name: str) -> Any:  # noqa: ANN401 - lines and rows.
     return lines, rows
 
 
+def _node_of(seen: View, request: web.Request) -> NodeView:
+    """Return a node with its pods, of the shown namespace alone. Raises _Missing."""
+    name = request.match_info["name"]
+    if seen.cluster.source is Source.WRITTEN:
+        raise _Missing("nodes: not known with your rights")
+    shown = node_view.view(seen.cluster, name)
+    if shown is None:
+        names = seen.cluster.cache.node_usage.table().rows
+        near = likeness.close_to(name, names, most=3)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise _Missing(f"{name}: no node has this name{meant}")
+    namespace = seen.reading.namespace
+    pods = (each for each in shown.pods if namespace in ("", each.namespace))
+    return replace(shown, pods=tuple(pods))
+
+
 # Answers.
 
 
 def _cluster_document(seen: View) -> dict[str, Any]:
     return domains.document(seen.trees, seen.cluster)
+
+
+def _map_document(seen: View, found: NodeMap, query: Mapping[str, str]) -> Body:
+    chosen = node_map.selected(found, _wanted_nodes(query))
+    idle = seen.idle_while_waiting
+    made = node_map.document(found, chosen, seen.cluster, idle, _gang_address)
+    return answers.json_body(made, indent=None)
 
 
 def _queue_document(seen: View, lines: Sequence[queues.QueueLine]) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, WAITING
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.page import node_map
+from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.simulation.snapshot_files import Told
 
 PAGE_SIZE: Final = 50
@@ -86,6 +88,7 @@ class View:
     origin: str = ""
     fingerprint: int = 0
     _explained: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    _maps: dict[str, NodeMap | None] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -121,6 +124,14 @@ class View:
         if self.cluster.source is not Source.FILES:
             return history.MAY_NOT_BE_LISTED
         return history.IN_NO_SNAPSHOT if self.cluster.of_snapshot else ""
+
+    def node_map(self, topology: str = "") -> NodeMap | None:
+        """Return the map of nodes by a tree, "" for the first; None if it is not known."""
+        if self.cluster.source is Source.WRITTEN:
+            return None
+        if topology not in self._maps:
+            self._maps[topology] = node_map.of_cluster(self.cluster, self.rows, topology)
+        return self._maps[topology]
 
     def explained(self, name: str, namespace: str) -> Answer:
         """Return the answer of `explain`. The first call for a NAME costs about ten cycles."""

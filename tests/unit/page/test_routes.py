@@ -27,7 +27,16 @@ MARKUP = "<script>alert('x')</script>\"&amp;"
 RIGHT_TO_LEFT = "\u202etsop"
 SCREENS = (
     *("/", "/gangs", "/gangs?text=wait&state=waiting&sort=gpu", "/gangs/team/waits"),
-    *("/gangs/team/podgroup/runs", "/queues", "/queues/blue", "/decisions", "/try"),
+    *(
+        "/nodes",
+        "/nodes?in=-",
+        "/nodes/node-2",
+        "/gangs/team/podgroup/runs",
+        "/queues",
+        "/queues/blue",
+        "/decisions",
+        "/try",
+    ),
 )
 API = {
     "/api/v1/overview": "Overview",
@@ -37,6 +46,8 @@ API = {
     "/api/v1/queues": "QueueTree",
     "/api/v1/queues/blue": "QueueTree",
     "/api/v1/cluster": "ClusterView",
+    "/api/v1/nodes": "NodeMap",
+    "/api/v1/nodes/node-0": "NodeView",
     "/api/v1/decisions": "DecisionList",
 }
 
@@ -114,7 +125,7 @@ async def test_names_that_are_not_there_are_not_found(tmp_path: Path) -> None:
         ("waits", "/gangs/team/waits"),
         ("team/RUNS", "/gangs/team/runs"),
         ("blue", "/queues/blue"),
-        ("node-2", "/gangs/team/runs"),
+        ("NODE-2", "/nodes/node-2"),
         ("team", "/gangs?text=team"),
         ("<b>", "/gangs?text=%3Cb%3E"),
     ],
@@ -158,7 +169,8 @@ async def test_a_namespace_shows_its_own_gangs_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [MARKUP, RIGHT_TO_LEFT, "x" * 253])
 async def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
     async with opened(hostile(tmp_path, name)) as browser:
-        screens = ["/", "/gangs", "/queues", rendering.queue_path(name), "/decisions"]
+        screens = ["/", "/gangs", "/queues", "/nodes", rendering.queue_path(name), "/decisions"]
+        screens += [rendering.node_path(name)]
         screens += [rendering.gang_path(name, each, "PodGroup") for each in (name, "waits")]
         for path in screens:
             found = await browser.get(path)

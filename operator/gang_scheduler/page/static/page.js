@@ -3,7 +3,7 @@
 import { follow } from "./fresh.js";
 import { localize } from "./times.js";
 
-const SCREENS = { c: "/", g: "/gangs", q: "/queues", d: "/decisions", t: "/try" };
+const SCREENS = { c: "/", g: "/gangs", q: "/queues", n: "/nodes", d: "/decisions", t: "/try" };
 
 let before = "";
 
