@@ -1,6 +1,6 @@
 """The phase of a gang, and its members by rank, read with rights in one namespace only."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -81,8 +81,22 @@ async def state_of(server: Server, name: str, namespace: str) -> State:
         ended or phase,
         reason if isinstance(reason, str) else "",
         document.summary if document is not None else "",
-        tuple(members),
+        current(members),
     )
+
+
+def current(members: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Return the pod of each rank: the one that has not ended, else the last that was created."""
+    found: dict[object, Pod] = {}
+    for each in members:
+        before = found.get(each.rank or each.uid)
+        if before is None or _age(before) <= _age(each):
+            found[each.rank or each.uid] = each
+    return tuple(found.values())
+
+
+def _age(pod: Pod) -> tuple[bool, float]:
+    return not pod.terminal, pod.created_at
 
 
 async def _ended(server: Server, name: str, namespace: str) -> Phase | None:

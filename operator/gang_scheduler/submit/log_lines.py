@@ -1,6 +1,6 @@
 """The logs of members: of one rank or of all, also after a member was created again."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -32,7 +32,7 @@ class Line:
 
 async def lines(
     server: Server, read: Read, *, rank: int | None = 0, follow: bool = False
-) -> AsyncIterator[Line]:
+) -> AsyncGenerator[Line, None]:
     """Yield the log lines of a member, or of all members for the rank None.
 
     Raises Refused for an unknown rank. With `follow`, it ends with the gang, and continues with a
@@ -41,8 +41,9 @@ async def lines(
     state = await read()
     if not follow:
         for each, pod in _chosen(state, rank):
-            async for text in _of_pod(server, pod, follow=False):
-                yield Line(each, text)
+            async with aclosing(_of_pod(server, pod, follow=False)) as found:
+                async for text in found:
+                    yield Line(each, text)
         return
     while not state.members and not state.is_over:
         await anyio.sleep(POLL_SECONDS)

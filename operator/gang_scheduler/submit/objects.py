@@ -107,7 +107,8 @@ def _check(job: TrainingJob, facts: Facts) -> None:
         raise Refused("jobType", job.job_type.value, f"is not served by the cluster; {help_text}")
     if job.queue and facts.queues is not None and job.queue not in facts.queues:
         known = ", ".join(sorted(facts.queues)) or "none"
-        raise Refused("queue", job.queue, f"does not exist; known queues: {known}")
+        left = ": leave it out with --ignore partition, or give --queue" if job.script else ""
+        raise Refused("queue", job.queue, f"does not exist; known queues: {known}{left}")
     for each in members.parts(job):
         containers = (job.template.get("spec") or {}).get("containers") or ()
         if not each.image and not any(one.get("image") for one in containers):

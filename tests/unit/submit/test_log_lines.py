@@ -10,9 +10,9 @@ import pytest
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.submit import log_lines
-from gang_scheduler.submit.gang_states import State
+from gang_scheduler.submit.gang_states import State, current
 from gang_scheduler.submit.refusals import Refused
 from support import builders
 
@@ -27,6 +27,7 @@ class Kubelet:
     def __init__(self, **logs: Sequence[bytes] | ApiError) -> None:
         self.logs = logs
         self.asked: list[str] = []
+        self.open = 0
 
     @asynccontextmanager
     async def stream(self, path: str, **_: Any) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -35,7 +36,11 @@ class Kubelet:
         found = self.logs[path.split("/")[6]]
         if isinstance(found, ApiError):
             raise found
-        yield _chunks(found)
+        self.open += 1
+        try:
+            yield _chunks(found)
+        finally:
+            self.open -= 1
 
 
 async def _chunks(found: Sequence[bytes]) -> AsyncIterator[bytes]:
@@ -136,3 +141,27 @@ async def test_a_container_that_has_not_started_is_asked_again() -> None:
 async def test_an_error_of_the_server_is_not_hidden() -> None:
     with pytest.raises(ApiError, match="no right"):
         await read(Kubelet(first=ApiError(403, "no right")), Gang(running(FIRST)))
+
+
+def test_of_each_rank_the_pod_counts_that_was_created_last() -> None:
+    def pod(name: str, rank: int, created: float, phase: PodPhase = PodPhase.RUNNING) -> Pod:
+        made = builders.pod(name, node="node-0", uid=name)
+        return dataclasses.replace(made, rank=(rank,), created_at=created, phase=phase)
+
+    failed, again = pod("b", 0, 1, PodPhase.FAILED), pod("a", 0, 1)
+    first, second = pod("c", 1, 5, PodPhase.FAILED), pod("d", 1, 9, PodPhase.FAILED)
+    free = [builders.pod(name, node="node-0", uid=name) for name in ("e", "f")]
+
+    assert (again, second, *free) == current([again, failed, first, second, *free])
+
+
+async def test_a_reader_that_stops_early_closes_the_log() -> None:
+    kubelet = Kubelet(first=[b"1\n2\n"])
+    server = Server(cast("Any", kubelet), "default")
+    found = log_lines.lines(server, Gang(running(FIRST)))
+
+    assert "1" == (await anext(found)).text
+    assert 1 == kubelet.open
+    await found.aclose()
+
+    assert 0 == kubelet.open

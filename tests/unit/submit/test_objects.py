@@ -192,6 +192,14 @@ def test_what_cannot_be_honoured_is_refused(fields: dict[str, Any], problem: str
     assert refused(**fields).startswith(problem)
 
 
+def test_a_partition_that_is_no_queue_can_be_left_out() -> None:
+    said = refused(queue="gpu", script={"text": "true"}, command=[])
+
+    assert said.endswith(
+        "known queues: team-a: leave it out with --ignore partition, or give --queue"
+    )
+
+
 def test_a_queue_is_a_label_of_all() -> None:
     found = planned(nodes=2, queue="team-a", user="ada")
     labels = [each.body["metadata"]["labels"] for each in found]

@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,9 +80,11 @@ async def _wait(
 
 
 async def _print(given: Given, rank: int | None, server: "Server", *, follow: bool) -> None:
-    found = log_lines.lines(server, _reading(given, server), rank=rank, follow=follow)
-    async for line in found:
-        click.echo(f"{line.rank}: {line.text}" if rank is None else line.text)
+    lines = log_lines.lines(server, _reading(given, server), rank=rank, follow=follow)
+    # The reader may be gone before the end, as with `| head`.
+    async with aclosing(lines) as found:
+        async for line in found:
+            click.echo(f"{line.rank}: {line.text}" if rank is None else line.text)
 
 
 async def _cancel(given: Given, server: "Server") -> None:
