@@ -73,7 +73,7 @@ demo: binaries
 endif
 
 .PHONY: up
-up: binaries ## Start the demo's cluster and leave it running; NODES=racks: other nodes, WITH=jobset: more
+up: binaries ## Start the demo's cluster and leave it running; NODES=racks: other nodes, WITH=processes: pods run
 	@$(WITH_TESTS) -m tools.demo up $(addprefix --nodes=,$(NODES)) $(addprefix --with=,$(WITH))
 
 .PHONY: down

@@ -40,7 +40,7 @@ def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
 
 @pytest.fixture(scope="module")
 def kubelets(plane: controlplane.ControlPlane) -> Iterator[kubelet.Kubelets]:
-    with kubelet.running(plane, training.PLACES) as started:
+    with kubelet.running(plane, kubelet.PLACES) as started:
         yield started
 
 

@@ -23,12 +23,6 @@ from tools import kubelet
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "34-survive-eviction"
 PREFIX = "py-gang-scheduler.io"
-PLACES = {
-    "CHECKPOINT_REQUEST_FILE": checkpoint.REQUEST_FILE,
-    "CHECKPOINT_TERMINATION_LOG": checkpoint.TERMINATION_LOG,
-    "CHECKPOINT_SERVICE_ACCOUNT": checkpoint.SERVICE_ACCOUNT,
-}
-"""Variables by which the script finds files that are not where they are in a container."""
 SCRIPTS = "fit-a-line"
 ACCOUNT = "trainer"
 ENDLESS = 1_000_000_000

@@ -2,18 +2,21 @@
 
 import contextlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tools import controllers, controlplane, foreign_crds
+from tools import controllers, controlplane, foreign_crds, kubelet
 from tools.controlplane import builds, errors, nodes
 from tools.demo import examples
 from tools.jobset import standin
+from tools.kubelet import logs
 
 CHECKOUT = Path(__file__).resolve().parents[3]
+HOME = "home"
+"""The claim that members share where containers run as processes."""
 FLAGS = ("--log-format=console", "--manage-job=Job", "--manage-job=JobSet")
 
 
@@ -48,7 +51,17 @@ def furnished(
     needs: Collection[str],
 ) -> Iterator[controlplane.Scheduler]:
     """Put nodes, CRDs and the operator into a control plane; the operator ends with it."""
-    _create_nodes(plane, say, nodes_file)
+    with contextlib.ExitStack() as kubelets:
+        runs = kubelets.enter_context(_processes(plane, say)) if examples.PROCESSES in needs else {}
+        _create_nodes(plane, say, nodes_file, runs)
+        with _installed(plane, say, needs) as scheduler:
+            yield scheduler
+
+
+@contextlib.contextmanager
+def _installed(
+    plane: controlplane.ControlPlane, say: builds.Say, needs: Collection[str]
+) -> Iterator[controlplane.Scheduler]:
     say("installing the CRDs of crds/")
     crds = str(CHECKOUT / "crds")
     plane.kubectl("apply", "-f", crds)
@@ -67,8 +80,51 @@ def furnished(
         yield scheduler
 
 
-def _create_nodes(plane: controlplane.ControlPlane, say: builds.Say, nodes_file: Path) -> None:
-    made = [_node(each) for each in yaml.safe_load_all(nodes_file.read_text())]
+@contextlib.contextmanager
+def _processes(plane: controlplane.ControlPlane, say: builds.Say) -> Iterator[dict[str, Any]]:
+    """Play kubelets that run containers as processes; give the status of their nodes."""
+    with (
+        kubelet.running(plane, kubelet.PLACES) as kubelets,
+        logs.serving(kubelets.directory, kubelets.find) as port,
+    ):
+        say("containers run as processes of this machine, with its programs: images are not used")
+        (kubelets.shared / HOME).mkdir(parents=True)
+        say(f"the claim home is the directory {kubelets.shared / HOME}")
+        items = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*_home()]})
+        plane.kubectl("apply", "--filename=-", input=items)
+        yield {
+            "addresses": [{"type": "InternalIP", "address": logs.ADDRESS}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        }
+
+
+def _home() -> Iterator[dict[str, Any]]:
+    """Yield a claim in the default namespace, and its volume, which all nodes reach."""
+    claim = {"name": HOME, "namespace": "default"}
+    common = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    yield {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": HOME},
+        "spec": {
+            **common,
+            "capacity": {"storage": "1Gi"},
+            "claimRef": claim,
+            "nfs": {"server": "home.example.com", "path": f"/{HOME}"},
+        },
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": claim,
+        "spec": {**common, "volumeName": HOME, "resources": {"requests": {"storage": "1Gi"}}},
+    }
+
+
+def _create_nodes(
+    plane: controlplane.ControlPlane, say: builds.Say, nodes_file: Path, runs: Mapping[str, Any]
+) -> None:
+    made = [_node(each, runs) for each in yaml.safe_load_all(nodes_file.read_text())]
     say(f"creating the {len(made)} nodes of {_shown(nodes_file)}")
     nodes.create(plane.access, made)
 
@@ -102,7 +158,9 @@ def label_keys(nodes_file: Path) -> list[str]:
     )
 
 
-def _node(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a node that KWOK looks after, like one in a manifest."""
+def _node(document: dict[str, Any], runs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node like one in a manifest. KWOK looks after it, or it `runs` processes."""
     metadata, status = document["metadata"], document["status"]
-    return nodes.manifest(metadata["name"], metadata.get("labels", {}), status["allocatable"])
+    labels = metadata.get("labels", {}) | (kubelet.LABELS if runs else {})
+    made = nodes.manifest(metadata["name"], labels, status["allocatable"])
+    return {**made, "status": {**made["status"], **runs}}

@@ -43,9 +43,11 @@ JOB_SET = "jobset"
 KUEUE = "kueue"
 CONTROLLERS = frozenset({"training-operator", "lws"})
 """Controllers of jobs as `tools.controllers` runs them, with their CRDs."""
-NEEDS = {NATIVE_GANGS, JOB_SET, KUEUE, *CONTROLLERS}
+PROCESSES = "processes"
+NEEDS = {NATIVE_GANGS, JOB_SET, KUEUE, PROCESSES, *CONTROLLERS}
 """An API server that serves PodGroups of its own; the CRD of JobSets, and a stand-in for their
-controller; the CRDs of Kueue's queues, without its controller; real controllers."""
+controller; the CRDs of Kueue's queues, without its controller; nodes that run containers as
+processes of this machine, and a shared claim `home`; real controllers."""
 Needs = tuple[str, ...]
 
 

@@ -7,6 +7,9 @@ KWOK leaves nodes with these labels alone. A pod that is bound to one gets its v
 and its end as from a kubelet: SIGTERM on deletion, SIGKILL after the grace period, and what it left
 as termination message in its status.
 
+The members of a headless Service are all on this machine, so their host names are 127.0.0.1, and
+a claim is a directory of its name, which all pods share.
+
 What is not as in a container: the process has the root directory of this machine. So where the
 path of a mount stands in the command or a variable, that of the real directory is put in its place,
 and a program that has such a path as a default is told the real one by a variable of `places`.
@@ -16,8 +19,10 @@ and a program that has such a path as a default is told the real one by a variab
     variables     the variables of a container, with fields of the pod in them
     volumes       the files of a container: of ConfigMaps, of the pod itself, and shared ones
     statuses      what a kubelet writes in the status of a pod
+    logs          what containers write, for `kubectl logs`
 """
 
 from tools.kubelet.standin import LABELS as LABELS
+from tools.kubelet.standin import PLACES as PLACES
 from tools.kubelet.standin import Kubelets as Kubelets
 from tools.kubelet.standin import running as running

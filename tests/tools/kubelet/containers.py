@@ -6,8 +6,10 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+from tools.controlplane import errors
 from tools.controlplane.processes import Processes
 from tools.kubelet import variables
 from tools.kubelet.variables import Pod
@@ -36,6 +38,7 @@ class Container:
     def start(self, pod: Pod, given: Mapping[str, str]) -> None:
         """Start the process; `given` are the variables that each container has."""
         known = variables.variables(pod, {"PATH": PROGRAMS, **given})
+        known = {name: variables.on_this_machine(pod, value) for name, value in known.items()}
         real = {name: self.volumes.real(value) for name, value in known.items()}
         words = [self.volumes.real(each) for each in variables.command(pod, known)]
         assignments = [f"{name}={value}" for name, value in real.items()]
@@ -55,9 +58,26 @@ class Container:
                 self._kill_at = time.monotonic() + grace_seconds
                 os.kill(pid, signal.SIGTERM)
             elif time.monotonic() >= self._kill_at:
-                os.kill(pid, signal.SIGKILL)
+                self.kill()
+
+    def kill(self) -> None:
+        """Kill the process, and the sessions that it has started: they do not end with it."""
+        with contextlib.suppress(errors.ControlPlaneError, KeyError):
+            for pid in [self._processes.pid(self.name), *_below(self._processes.pid(self.name))]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def forget(self) -> None:
         """Kill what runs, and remove its files; its log stays."""
+        self.kill()
         self._processes.stop(self.name, 0.0)
         shutil.rmtree(self.volumes.directory)
+
+
+def _below(pid: int) -> Iterator[int]:
+    """Yield the processes that a process has started, and those that these have (Linux)."""
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for each in children.read_text().split():
+                yield int(each)
+                yield from _below(int(each))

@@ -4,12 +4,14 @@ import contextlib
 import threading
 import urllib.parse
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from gang_scheduler import checkpoint
 from tools.controlplane import access, directories, repeated_calls
 from tools.controlplane.cluster import Cluster
 from tools.controlplane.processes import Processes
-from tools.kubelet import statuses
+from tools.kubelet import logs, statuses
 from tools.kubelet.containers import Container, name_of
 from tools.kubelet.variables import Pod
 from tools.kubelet.volumes import Volumes
@@ -19,6 +21,12 @@ PAUSE_SECONDS = 0.05
 GONE = (404, 409)
 Places = Mapping[str, str]
 NO_PLACES: Final[Places] = {}
+PLACES: Final[Places] = {
+    "CHECKPOINT_REQUEST_FILE": checkpoint.REQUEST_FILE,
+    "CHECKPOINT_TERMINATION_LOG": checkpoint.TERMINATION_LOG,
+    "CHECKPOINT_SERVICE_ACCOUNT": checkpoint.SERVICE_ACCOUNT,
+}
+"""Variables by which checkpoint.py finds files that are not where they are in a container."""
 
 
 class Kubelets:
@@ -31,12 +39,31 @@ class Kubelets:
         self._places = places
         self._turn = threading.Lock()
         self._played: dict[str, Container] = {}
+        self._names: dict[tuple[str, str], str] = {}
         self._removed: set[str] = set()
 
     def log(self, pod: Pod) -> str:
         """Return what the container of a pod has written so far, also when the pod is gone."""
         log = self._processes.log(name_of(pod))
         return log.read_text() if log.exists() else ""
+
+    @property
+    def directory(self) -> Path:
+        """Where logs and files of containers are."""
+        return self._processes.directory
+
+    def find(self, namespace: str, name: str) -> logs.Log | None:
+        """Return the log of the container of a pod, and whether it runs."""
+        container = self._played.get(self._names.get((namespace, name), ""))
+        if container is None:
+            return None
+        return self._processes.log(container.name), not container.reported
+
+    def end_all(self) -> None:
+        """Kill all containers, with all that they have started."""
+        with self._turn:
+            for container in self._played.values():
+                container.kill()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -67,6 +94,7 @@ class Kubelets:
             return
         container = Container(pod, volumes, self._processes)
         container.start(pod, self._given(pod))
+        self._names[pod["metadata"]["namespace"], pod["metadata"]["name"]] = pod["metadata"]["uid"]
         self._played[pod["metadata"]["uid"]] = container
         self._write(client, pod, statuses.started(pod))
 
@@ -127,7 +155,10 @@ def running(cluster: Cluster, places: Places = NO_PLACES) -> Iterator[Kubelets]:
     try:
         kubelets = Kubelets(cluster, processes, places)
         with repeated_calls.repeating(cluster, kubelets.look, PAUSE_SECONDS):
-            yield kubelets
+            try:
+                yield kubelets
+            finally:
+                kubelets.end_all()
     finally:
         processes.close()
 

@@ -49,6 +49,14 @@ def variables(pod: Pod, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def on_this_machine(pod: Pod, value: str) -> str:
+    """Return a value with the address of this machine in place of the host names of members."""
+    subdomain = pod["spec"].get("subdomain")
+    if not subdomain:
+        return value
+    return re.sub(rf"(?<![\w.-])[\w-]+\.{re.escape(subdomain)}(?![\w.-])", "127.0.0.1", value)
+
+
 def command(pod: Pod, known: Mapping[str, str]) -> list[str]:
     """Return command and arguments of the container, with variables in them.
 

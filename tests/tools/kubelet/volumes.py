@@ -47,6 +47,10 @@ class Volumes:
         made = {each["name"]: self._volume(each, maps) for each in pod["spec"].get("volumes", ())}
         for mount in container.get("volumeMounts", ()):
             self._places[mount["mountPath"]] = made[mount["name"]]
+        for volume in pod["spec"].get("volumes", ()):
+            for name, text in (maps.get(volume.get("configMap", {}).get("name")) or {}).items():
+                # Scripts name paths of mounts, too.
+                (made[volume["name"]] / name).write_text(self.real(text))
         if pod["spec"].get("serviceAccountName", "default") != "default":
             self._places[SERVICE_ACCOUNT] = self._service_account(pod, cluster, client)
         self.refresh(pod)
@@ -75,11 +79,14 @@ class Volumes:
         if "nfs" in volume:
             # By name of the share: what one pod leaves there, another finds.
             directory = self._shared / volume["nfs"]["path"].strip("/")
+        elif "persistentVolumeClaim" in volume:
+            directory = self._shared / volume["persistentVolumeClaim"]["claimName"]
         elif not {"configMap", "downwardAPI", "emptyDir"} & volume.keys():
             raise errors.ControlPlaneError(f"the stand-in for kubelets knows no volume {volume}")
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in (maps.get(volume.get("configMap", {}).get("name")) or {}).items():
             (directory / name).write_text(text)
+            (directory / name).chmod(volume["configMap"].get("defaultMode", 0o644))
         return directory
 
     def _service_account(self, pod: Pod, cluster: Cluster, client: access.Client) -> Path:

@@ -68,3 +68,17 @@ def test_a_variable_refers_to_those_before_it_alone() -> None:
 
     assert {"GIVEN": "g", "A": "17", "B": "g-17-$(C)", "C": "late"} == found
     assert ["run", "g-17-$(C)"] == variables.command(pod(command=("run", "$(B)")), found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("llama-0.llama", "127.0.0.1"),
+        ("llama-0.llama,llama-1.llama:29500", "127.0.0.1,127.0.0.1:29500"),
+        ("llama-0.llama2 other.llama.org", "llama-0.llama2 other.llama.org"),
+        ("llama", "llama"),
+    ],
+)
+def test_members_of_a_service_are_on_this_machine(text: str, expected: str) -> None:
+    assert expected == variables.on_this_machine({"spec": {"subdomain": "llama"}}, text)
+    assert text == variables.on_this_machine({"spec": {}}, text)
