@@ -93,6 +93,7 @@ class Operator:
         plan = self._plan(now)
         taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
         self.failures += len(taken.plan.failures)
+        self._decided.unsearched = bool(plan.unsearched)
         for each in plan.reservations:
             for gang in each.gangs:
                 if each.start is not None and gang.key in self._keys:
@@ -128,7 +129,7 @@ class Operator:
         Before `patient_until`, it returns only times at which something is known to expire.
         """
         wake = self.cache.next_retry()
-        if not wake or wake >= patient_until:
+        if wake is None or wake <= self._now or wake >= patient_until:
             return wake
         known = self.cache.next_known_retry(self._now)
         return patient_until if known is None else min(patient_until, known)

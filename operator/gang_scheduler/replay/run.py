@@ -43,11 +43,20 @@ class Evicted(NamedTuple):
 
 @dataclass(slots=True)
 class Decided:
-    """The decisions of one cycle, in order. `promised` has the reserved starts by job key."""
+    """The decisions of one cycle, in order. `promised` has the reserved starts by job key.
+
+    `unsearched`: a search was cut off, and the same try may succeed in the next cycle.
+    """
 
     placed: list[Placed] = field(default_factory=list)
     evicted: list[Evicted] = field(default_factory=list)
     promised: dict[str, int] = field(default_factory=dict)
+    unsearched: bool = False
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether nothing was placed or evicted."""
+        return not (self.placed or self.evicted)
 
 
 class Decides(Protocol):
@@ -185,6 +194,7 @@ class Replay:
         self._working = 0
         self._stopped = False
         self._vain = 0
+        self._soon = False
         self._progress_at = self.now
         self._end = None if rules.until is None else measures.begin + rules.until
         self._dice = random.Random(rules.seed)  # noqa: S311 - the same seed, the same failures.
@@ -226,8 +236,9 @@ class Replay:
                 self.measures.totals.cycles += 1
                 self.measures.totals.wakes += not happens
                 decided = self._decides.cycle(moment)
-                is_vain = not happens and decided == Decided(promised=decided.promised)
+                is_vain = not happens and decided.is_vain
                 self._vain = min(self._vain + 1, MOST_VAIN) if is_vain else 0
+                self._soon = decided.unsearched and not self._vain
                 self._apply(decided)
             self._watch(self.now, self.started, len(self._waiting))
         else:
@@ -258,7 +269,7 @@ class Replay:
     def _next(self) -> tuple[int | None, bool]:
         """Return the next instant, and whether there is an event at it."""
         first = self._events[0].time if self._events else None
-        patient_until = self.now + (FIRST_LOOK_SECONDS << self._vain) if self._vain else 0
+        patient_until = 0 if self._soon else self.now + (FIRST_LOOK_SECONDS << self._vain)
         wake = self._decides.next_wake(patient_until) if self._waiting else None
         if wake is not None:
             wake = max(wake, self.now + 1)

@@ -156,3 +156,12 @@ def test_a_gang_that_waits_for_long_is_looked_at_ever_more_rarely() -> None:
     assert [(86_400, 86_500)] == found.runs("b")
     # Once an hour, and some more at the begin: each minute would be 1,440.
     assert 24 <= found.replay.measures.totals.wakes <= 40
+
+
+def test_between_events_of_one_minute_no_gang_is_tried_again() -> None:
+    rows = ["a,0,1000,2,8", *(f"b{number:02},{10 + 20 * number},5,1,8" for number in range(49))]
+    found = played(rows)
+
+    assert [(1000, 1005)] == found.runs("b00")
+    # All known times are those of events, but for one after the last submission.
+    assert found.replay.measures.totals.wakes <= 2

@@ -119,13 +119,24 @@ class Running:
         """Note the room and quota that a gang on nodes holds, unless none of its pods ever ends."""
         self._by_gang.pop(key, None)
         gang = self._bound_pods.gangs.get(key)
-        pods = gang.pods if gang is not None else ()
+        if gang is None:
+            return
+        ends_at = self._clock.believed(gang.known.ends_at)
+        # Of very many gangs, hardly any changes from cycle to cycle.
+        last: dict[str, tuple[Mapping[str, int], Release]] = gang.derive("release", lambda _: {})
+        if not self._victims and "" in last:
+            rows, release = last[""]
+            if rows is self._rows and release.ends_at == ends_at:
+                self._by_gang[key] = release
+                return
+        pods = gang.pods
         some = [each for each in pods if not (each.pod.pinned or each.pod.uid in self._victims)]
-        if gang is not None and some:
+        if some:
             began = gang.known.started_at or _start(some)
-            ends_at = self._clock.believed(gang.known.ends_at)
             seats, charges = _seats(some, self._rows), _charges(some, self._bound_pods)
-            self._by_gang[key] = Release(key, ends_at, began, seats, charges)
+            release = self._by_gang[key] = Release(key, ends_at, began, seats, charges)
+            if not self._victims:
+                last[""] = self._rows, release
 
     def _sum_up(self) -> None:
         """Note the room and quota of the pods that are leaving already."""

@@ -380,7 +380,7 @@ class Grouping:
         if until <= now:
             return False
         for key in keys:
-            self._retries.at(key, until)
+            self._retries.at(key, until, until)
         return True
 
     def _is_done(self, info: GangInfo) -> bool:
@@ -399,7 +399,7 @@ class Grouping:
             until = attempt.quorum_since + self.patience.total_seconds
             if now < until and len(info.observed.living) < total:
                 for mate in keys:
-                    self._retries.at(mate, until)
+                    self._retries.at(mate, until, until)
                 return True
         return False
 
@@ -414,7 +414,7 @@ class Grouping:
             return False
         self._expecting_layers.update(keys)
         for key in keys:
-            self._retries.at(key, until)
+            self._retries.at(key, until, until)
         return True
 
     def _prefers_unknown(self, request: TopologyRequest | None) -> bool:
@@ -531,7 +531,7 @@ class Grouping:
         youngest = math.ceil(max(pod.created_at for pod in gang.pending))
         until = youngest + self.patience.jobs_seconds
         if now < until:
-            self._retries.at(gang.key, until)
+            self._retries.at(gang.key, until, until)
             return gang
         return replace(gang, problem=problem)
 

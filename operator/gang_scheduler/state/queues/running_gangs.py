@@ -110,9 +110,10 @@ class RunningGangs:
             ends_at = None
             if ends_as_of is not None:
                 ends_at = self._ends_at(gang.pods, now.spec, ends_as_of)
-            known = _with(now.lasting, backfilled, ends_at)
-            if known is not gang.known and known != gang.known:
-                now = now._replace(gang=BoundGang(gang.pods, gang.charged, known))
+            if now is not before.get(key) or _differs(gang.known, backfilled, ends_at):
+                known = _with(now.lasting, backfilled, ends_at)
+                if known is not gang.known and known != gang.known:
+                    now = now._replace(gang=BoundGang(gang.pods, gang.charged, known))
             kept[key] = now
         self._kept, self._pods, self._charged = kept, pods, charged
         gangs = {key: each.gang for key, each in kept.items()}
@@ -186,6 +187,10 @@ def _lasting(
         min_runtime=rules.counted_min_runtime(spec.options.min_runtime_seconds),
         class_priority=resolved.class_priority if resolved is not None else None,
     )
+
+
+def _differs(known: RunningGang, backfilled: Backfilled | None, ends_at: int | None) -> bool:
+    return known.ends_at != ends_at or known.backfilled != backfilled
 
 
 def _with(lasting: RunningGang, backfilled: Backfilled | None, ends_at: int | None) -> RunningGang:
