@@ -142,6 +142,17 @@ def test_a_client_that_is_killed_leaves_nothing(
     eventually({}, lambda: objects(home))
 
 
+def test_the_owner_of_a_job_set_goes_by_itself_if_the_client_is_killed_last(
+    home: Namespace,
+) -> None:
+    with pytest.raises(Killed):
+        submit(home, job(home, **JOB_SET), 5)
+
+    eventually(3, lambda: len(home.bound("llama-")))
+    eventually(["llama-learner-0", "llama-rollout-0"], lambda: sorted(objects(home)["jobs"]))
+    assert "ownerReferences" not in home.get("jobsets", "llama")["metadata"]
+
+
 @pytest.fixture
 def user(home: Namespace, plane: controlplane.ControlPlane, tmp_path: Path) -> Iterator[Client]:
     """Give the client of a ServiceAccount that has the chart's role in the namespace alone."""

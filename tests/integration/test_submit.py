@@ -109,18 +109,31 @@ def test_a_job_runs_and_owns_all_else(where: Embedded) -> None:
     until_empty(where)
 
 
-def test_a_client_that_is_killed_leaves_nothing_that_runs_or_stays(where: Embedded) -> None:
-    async def submit(writes: int) -> None:
+@pytest.mark.parametrize(
+    ("fields", "whole"),
+    [
+        pytest.param({"script": {"text": "true"}}, 5, id="a script"),
+        pytest.param({"nodes": 1}, 3, id="one member"),
+        pytest.param({"nodes": "2:4"}, 4, id="elastic"),
+        pytest.param({"gang_scheduling": False}, 3, id="no gang"),
+        pytest.param({"nodes": 1, "gang_scheduling": False}, 1, id="one object"),
+    ],
+)
+def test_a_client_that_is_killed_leaves_nothing_that_runs_or_stays(
+    where: Embedded, fields: dict[str, Any], whole: int
+) -> None:
+    async def submit(writes: int) -> int:
+        """Submit with a client that is killed after so many writes; return how many are left."""
         async with (
             servers.connected(str(where.kubeconfig)) as server,
             Mortal(server.connection.configuration) as connection,
         ):
             mortal = Server(connection, server.namespace)
-            found = await submission.prepared(mortal, job(script={"text": "true"}))
+            found = await submission.prepared(mortal, job(**fields))
             connection.writes_left = writes
             await submission.created(mortal, found)
+            return connection.writes_left
 
-    whole = 5
     for writes in range(whole):
         with pytest.raises(Killed):
             asyncio.run(submit(writes))
@@ -133,8 +146,9 @@ def test_a_client_that_is_killed_leaves_nothing_that_runs_or_stays(where: Embedd
             where.request("DELETE", JOBS.path("default", "llama"), BACKGROUND)
         # The rest is owned by the Job that its deadline removes.
         until_empty(where)
-    asyncio.run(submit(whole))
-    assert 4 == objects(where)["jobs"][0]["spec"]["parallelism"]
+    assert asyncio.run(submit(whole)) == 0
+    (made,) = objects(where)["jobs"]
+    assert made["spec"]["completions"] == made["spec"]["parallelism"]
 
 
 def test_a_second_job_of_a_name_is_refused_and_the_first_stays(where: Embedded) -> None:
