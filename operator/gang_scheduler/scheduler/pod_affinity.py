@@ -91,15 +91,9 @@ class PodAffinityLedger:
         for selector in pod_class.selected_by:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
-    def apply(
-        self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
-    ) -> None:
-        """Count this many pods of a class on these rows; negative counts undo it."""
-        columns = self._nominated if nominated else self._present
-        for selector in pod_class.selected_by:
-            self._add(columns, selector, rows, counts)
-        for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
-            self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
+    def changes(self) -> "AffinityChanges":
+        """Return changes to this ledger that are made one after the other."""
+        return AffinityChanges(self._present, self._nominated, self._avoiding, self._none_there)
 
     def _found(
         self, selector: PodSelector, key: str, source: _Source, *, avoiding: bool = False
@@ -118,7 +112,36 @@ class PodAffinityLedger:
         self._near[selector, key, avoiding] = source, near
         return near
 
+
+class AffinityChanges:
+    """Changes to a ledger that is not read in between: each column is copied at most once."""
+
+    def __init__(
+        self,
+        present: dict[PodSelector, IntArray],
+        nominated: dict[PodSelector, IntArray],
+        avoiding: dict[PodSelector, dict[AffinityTerm, IntArray]],
+        none_there: IntArray,
+    ) -> None:
+        self._present = present
+        self._nominated = nominated
+        self._avoiding = avoiding
+        self._none_there = none_there
+        self._copied: set[int] = set()
+
+    def apply(
+        self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
+    ) -> None:
+        """Count this many pods of a class on these rows; negative counts undo it."""
+        columns = self._nominated if nominated else self._present
+        for selector in pod_class.selected_by:
+            self._add(columns, selector, rows, counts)
+        for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
+            self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
+
     def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:
-        column = columns.get(key, self._none_there).copy()
+        column = columns.get(key, self._none_there)
+        if id(column) not in self._copied:
+            column = columns[key] = column.copy()
+            self._copied.add(id(column))
         column[rows] += counts
-        columns[key] = column

@@ -2,7 +2,7 @@
 
 import copy
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.pod_affinity import PodAffinityLedger
+from gang_scheduler.scheduler.pod_affinity import AffinityChanges, PodAffinityLedger
 from gang_scheduler.scheduler.volumes import VolumeLedger
 
 
@@ -69,14 +69,25 @@ class Share:
     nominated: bool = False
 
 
+def affinity_columns(room: Iterable[Share]) -> int:
+    """Return how many columns of the affinity ledger these shares change, one by one."""
+    classes = (share.pod_class for share in room)
+    return sum(
+        len(each.selected_by) + (len(each.pod_affinity.anti) if each.pod_affinity else 0)
+        for each in classes
+    )
+
+
 def shares(placed: Iterable[tuple[PodClass, int]]) -> list[Share]:
     """Return the shares of single pods, given by class and the row of their node."""
-    rows_by_class: dict[PodClass, list[int]] = {}
+    by_class: dict[PodClass, dict[int, int]] = {}
     for pod_class, row in placed:
-        rows_by_class.setdefault(pod_class, []).append(row)
+        counts = by_class.setdefault(pod_class, {})
+        counts[row] = counts.get(row, 0) + 1
     return [
-        Share(pod_class, *np.unique(rows, return_counts=True))
-        for pod_class, rows in rows_by_class.items()
+        Share(pod_class, np.array(rows), np.array([counts[row] for row in rows]))
+        for pod_class, counts in by_class.items()
+        for rows in (sorted(counts),)
     ]
 
 
@@ -119,7 +130,7 @@ class Trial:
         self.effort.count_snapshot(snapshot.made_anew)
         self.spare: BoolArray | None = None
         self.closed: BoolArray | None = None
-        self._journal: list[tuple[Share, int]] = []
+        self._journal: list[tuple[Sequence[Share], int]] = []
 
     def keep(self, spare: BoolArray | None) -> None:
         """Keep the nodes of these rows for members that replace lost ones."""
@@ -147,15 +158,13 @@ class Trial:
         free: IntArray = self.free[:, column]
         return free
 
-    def assume(self, share: Share) -> None:
+    def assume(self, *room: Share) -> None:
         """Assume that pods are on nodes."""
-        self._apply(share, 1)
-        self._journal.append((share, 1))
+        self._change(room, 1)
 
-    def release(self, share: Share) -> None:
-        """Undo an assumption, even one from long before."""
-        self._apply(share, -1)
-        self._journal.append((share, -1))
+    def release(self, *room: Share) -> None:
+        """Undo assumptions, even those from long before."""
+        self._change(room, -1)
 
     def free_up(self, room: IntArray) -> None:
         """Free this much more of each node and resource, for many pods at once."""
@@ -170,18 +179,25 @@ class Trial:
             yield transaction
         finally:
             while not transaction.committed and len(self._journal) > mark:
-                share, sign = self._journal.pop()
-                self._apply(share, -sign)
+                changed, sign = self._journal.pop()
+                self._apply(changed, -sign)
 
-    def _apply(self, share: Share, sign: int) -> None:
+    def _change(self, room: Sequence[Share], sign: int) -> None:
+        self._apply(room, sign)
+        self._journal.append((room, sign))
+
+    def _apply(self, room: Sequence[Share], sign: int) -> None:
+        affinity = self.pod_affinity.changes()
+        for share in room:
+            self._apply_one(share, sign, affinity)
+
+    def _apply_one(self, share: Share, sign: int, affinity: AffinityChanges) -> None:
         pod_class = share.pod_class
         self.free[share.rows] -= sign * share.counts[:, np.newaxis] * self._request(pod_class)
         if pod_class.host_ports:
             self.ports.apply(pod_class, share.rows, sign * share.counts)
         if pod_class.selected_by or pod_class.pod_affinity is not None:
-            self.pod_affinity.apply(
-                pod_class, share.rows, sign * share.counts, nominated=share.nominated
-            )
+            affinity.apply(pod_class, share.rows, sign * share.counts, nominated=share.nominated)
         if pod_class.storage is not None:
             self.volumes.apply(pod_class, share.rows, sign * share.counts)
 

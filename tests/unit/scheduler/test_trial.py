@@ -47,6 +47,20 @@ def test_giving_back_is_the_opposite_of_taking() -> None:
     assert before == state(trial)
 
 
+def test_room_of_many_classes_is_given_back_and_taken_again_exactly() -> None:
+    trial = new_trial()
+    before = state(trial)
+    taken = [share(pod_class(cpu=cpu, ports=[WEB]), n1=1, n2=1) for cpu in (1, 2)]
+
+    trial.assume(*taken)
+    with trial.all_or_nothing():
+        trial.release(*taken)
+        assert before == state(trial)
+    trial.release(*taken)
+
+    assert before == state(trial)
+
+
 def test_ports_are_taken_beside_those_that_are_taken_already() -> None:
     trial = new_trial()
 

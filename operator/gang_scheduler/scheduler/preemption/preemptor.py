@@ -27,7 +27,7 @@ from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit
 from gang_scheduler.scheduler.preemption.eviction_units import usage_of as eviction_units_usage_of
-from gang_scheduler.scheduler.trial import Share, Trial, shares
+from gang_scheduler.scheduler.trial import Share, Trial, affinity_columns, shares
 from gang_scheduler.scheduler.units import PlacementUnit
 
 # A lower bound on the nodes that a preemptor needs, by plain counting, as victims leave some of
@@ -136,6 +136,8 @@ def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: i
 
 
 VICTIMS: Final = "victims"
+COLUMNS_A_LOOK: Final = 8
+"""Changing this many columns of the affinity ledger, and undoing it, takes as long as one look."""
 """The name under which `effort` counts the search for victims."""
 
 Placements = dict[PlacementUnit, Placement]
@@ -314,8 +316,9 @@ class Preemptor:
 
     def free(self, room: Iterable[Share]) -> None:
         """Release the room of leaving pods or of victims."""
-        for share in room:
-            self.trial.release(share)
+        room = tuple(room)
+        self.trial.effort.spend(affinity_columns(room) // COLUMNS_A_LOOK)
+        self.trial.release(*room)
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
         """Return whether all members fit once this room is free as well. Changes nothing."""
@@ -328,6 +331,14 @@ class Preemptor:
         """Return the placement of all members once this room is free as well. Changes nothing."""
         with self.trial.all_or_nothing():
             self.free(room)
+            return self.place(within)
+
+    def placed_beside(self, room: Iterable[Share], within: int | None) -> Placements | None:
+        """Return the placement of all members once this room is taken. Changes nothing."""
+        room = tuple(room)
+        self.trial.effort.spend(affinity_columns(room) // COLUMNS_A_LOOK)
+        with self.trial.all_or_nothing():
+            self.trial.assume(*room)
             return self.place(within)
 
     def stays(self, placements: Placements, room: Iterable[Share]) -> bool:

@@ -1,15 +1,21 @@
 """How many members fit, before and after some have gone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
-from gang_scheduler.scheduler.preemption.preemptor import MOST, Slots
+from gang_scheduler.scheduler.preemption.preemptor import COLUMNS_A_LOOK, MOST, Preemptor, Slots
+from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
+from gang_scheduler.scheduler.units import units_of
+from support.builders import bound_pod, bound_pods, gang, group, node, pod_class, snapshot
+from support.selector_builders import app
 
 X = bound_pod("x", "n1", cpu=3)
 Y = bound_pod("y", "n2", cpu=4)
@@ -101,3 +107,19 @@ def test_a_pod_that_is_on_an_unknown_node_frees_nothing() -> None:
 
 def test_pods_that_ask_for_nothing_fit_without_end() -> None:
     assert [MOST, MOST] == slots(cpu=0, pods=0).slots.tolist()
+
+
+def test_to_free_pods_that_others_select_is_work_by_class_and_selector() -> None:
+    asking, shot = group(gang("a")), snapshot([node("n1", cpu=4)])
+    units = units_of(asking, shot)
+    assert not isinstance(units, Problem)
+    preemptor = Preemptor(units, Trial(shot), PROFILES["binpack"])
+    seldom = pod_class(cpu=1)
+    often = replace(seldom, selected_by=frozenset(map(app, "abcdefgh")))
+
+    def spent(asked: PodClass, number: int) -> int:
+        before = preemptor.trial.effort.spent
+        preemptor.free([Share(asked, np.array([0]), np.array([1]))] * number)
+        return preemptor.trial.effort.spent - before
+
+    assert (0, 10 * 8 // COLUMNS_A_LOOK) == (spent(seldom, 10), spent(often, 10))

@@ -48,6 +48,7 @@ from gang_scheduler.scheduler.preemption.search.candidates import Candidate, Evi
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
+from gang_scheduler.scheduler.trial import Share
 
 # Equal domains: of several domains with the same nodes and pods, only the first is searched.
 
@@ -204,6 +205,8 @@ class _Domain:
         self._judge = potential.judge
         self._latest: tuple[frozenset[str], Placements] | None = None
         """The last victims that made room for all members, and the placement without them."""
+        self._freed: Victims | None = None
+        """The victims whose room is free on the trial now, while some of them are put back."""
 
     def likeness(self) -> Hashable | None:
         """Return a key that only equal domains share."""
@@ -295,11 +298,20 @@ class _Domain:
         uids = frozenset(victims)
         if self._latest is not None and self._latest[0] == uids:
             return self._latest[1]
-        room = usage_of(victims.values(), self._nodes)
-        found = self._preemptor.placed(room, self.candidate.place)
+        if self._freed is None:
+            room = usage_of(victims.values(), self._nodes)
+            found = self._preemptor.placed(room, self.candidate.place)
+        else:
+            found = self._preemptor.placed_beside(self._back(victims), self.candidate.place)
         if found is not None:
             self._latest = uids, found
         return found
+
+    def _back(self, victims: Victims) -> list[Share]:
+        """Return the room of the pods that are free on the trial, and are no victims here."""
+        freed = self._freed or {}
+        back = (each for uid, each in freed.items() if uid not in victims)
+        return usage_of(back, self._nodes)
 
     def _fits_counted(self, victims: Victims) -> bool:
         """Return whether all members fit without these victims, and count the test as work."""
@@ -499,11 +511,23 @@ class _Domain:
         return victims
 
     def _once_reprieved(self, victims: Victims) -> Victims:
-        slots = self._slots()
+        preemptor, slots = self._preemptor, self._slots()
+        if preemptor.is_counted:
+            return self._put_back(victims, slots)
+        with preemptor.trial.all_or_nothing():
+            preemptor.free(usage_of(victims.values(), self._nodes))
+            self._freed = victims
+            try:
+                return self._put_back(victims, slots)
+            finally:
+                self._freed = None
+
+    def _put_back(self, victims: Victims, slots: Slots) -> Victims:
         units = self._costs.units(victims)
         slots.evict(units)
-        _, needed = self._preemptor.largest_class
-        effort = self._preemptor.trial.effort
+        preemptor = self._preemptor
+        _, needed = preemptor.largest_class
+        effort = preemptor.trial.effort
         kept: set[GangKey] = set()
         for unit in self._costs.most_valuable_first(units):
             if unit.gang in kept:
@@ -519,6 +543,9 @@ class _Domain:
             fewer = {uid: each for uid, each in victims.items() if uid not in unit.uids}
             if self._suits(fewer) and not self._is_raised(victims, fewer):
                 slots.restore([unit])
+                if self._freed is not None:
+                    preemptor.trial.assume(*self._back(fewer))
+                    self._freed = fewer
                 victims = fewer
                 # The step that goes before this one may now be spared, too.
                 kept.discard(unit.gang)
