@@ -67,6 +67,8 @@ def test_the_report_is_light_dark_and_for_paper() -> None:
 
     assert "prefers-color-scheme:dark" in page
     assert "@media print" in page
+    # A picture that begins a sheet takes its title along.
+    assert "h2,summary{break-after:avoid}" in page
 
 
 def test_names_of_users_are_text() -> None:
