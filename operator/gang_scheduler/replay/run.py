@@ -254,11 +254,13 @@ class Replay:
         self._stopped = True
 
     def close(self) -> None:
-        """Count the work of jobs that still run. Not `complete` after an interruption."""
+        """Count the work of jobs that have not ended. Not `complete` after an interruption."""
         for state in self._states.values():
             if state.works:
                 self._count(state)
                 state.life.runs.append((state.began, self.now))
+            # An evicted gang that waits has the work of its checkpoints.
+            if state.works or state.job.duration is not None:
                 self.measures.totals.running += self._done(state) * self._each(state)
 
     @property

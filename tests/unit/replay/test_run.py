@@ -139,6 +139,21 @@ def test_work_is_conserved_and_nobody_starts_before_it_comes(policy: str) -> Non
     assert all(life.began is not None and life.began >= life.job.submit for life in begun)
 
 
+@pytest.mark.parametrize("until", range(50, 3000, 190))
+def test_work_is_conserved_at_every_instant(until: int) -> None:
+    dice = Random(11)  # noqa: S311 - the same seed, the same jobs.
+    rows = [
+        f"j{number},{dice.randrange(2000)},{dice.randrange(1, 600)},{dice.choice([1, 1, 2])},"
+        f"{dice.choice([1, 2, 4, 8])},{dice.choice([0, 0, 5])},{dice.choice(['', 60])}"
+        for number in range(30)
+    ]
+    rules = Rules(until=until, failures=(2000, 100), seed=3)
+    found = played(rows, header=WITH_PRIORITY, rules=rules)
+
+    used, counted = found.work()
+    assert used == pytest.approx(counted)
+
+
 def test_no_second_has_two_cycles() -> None:
     found = played(["a,0,100,2,8", "b,0,100,2,8", "c,0,100,2,8"])
 
