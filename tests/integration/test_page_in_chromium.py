@@ -198,3 +198,24 @@ async def test_the_map_follows_the_cluster_and_keeps_its_node(tmp_path: Path) ->
         await tab.until(f"{told}.startsWith('node-3: 8 of 8') && {told}.includes('team/small')")
 
         assert 0.01 > await tab.value("window.shifts")
+
+
+async def test_without_javascript_every_screen_shows_its_data(tmp_path: Path) -> None:
+    shown = {
+        "/": "huge",
+        "/gangs": "runs",
+        "/gangs/team/runs": "node-0",
+        "/queues": "blue",
+        "/nodes": "node-7",
+        "/nodes/node-0": "team/runs-0",
+        "/decisions": "0 decisions",
+        "/try": "What would happen",
+    }
+    async with page(Changing(tmp_path, FIRST), tmp_path) as (tab, address):
+        await tab.ask("Emulation.setScriptExecutionDisabled", value=True)
+        for path, words in shown.items():
+            await tab.open(f"{address}{path}")
+            assert words in await tab.value("document.querySelector('main').innerText"), path
+            assert not await tab.value(
+                "[...document.querySelectorAll('.map')].some((each) => each.offsetHeight)"
+            ), path
