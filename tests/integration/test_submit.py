@@ -189,7 +189,7 @@ def test_names_are_looked_up_in_the_cluster(where: Embedded) -> None:
     assert "high" == found["spec"]["priorityClassName"]
     for fields, problem in (
         ({"priority": 7}, "high .1000."),
-        ({"gpu_type": "A100"}, "there is H100"),
+        ({"gpu_type": "A100"}, "known types: H100"),
         ({"queue": "red"}, "queue: red does not exist"),
         ({"job_type": "MPIJob"}, "MPIJob is not served"),
     ):

@@ -1,6 +1,7 @@
 """How much is done, counted so that it is the same on every machine."""
 
 import functools
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,11 +34,15 @@ def calls_of(work: Callable[[], object]) -> Calls:
         if event == "call":
             calls[frame.f_code.co_filename, frame.f_code.co_qualname] += 1
 
+    # What other tests left behind would be collected here, and its finalizers counted.
+    gc.collect()
+    gc.disable()
     sys.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(None)
+        gc.enable()
     named = Calls()
     for (path, name), number in calls.items():
         named.update({f"{Path(path).stem}.{name}": number})
