@@ -108,13 +108,15 @@ class Change(NamedTuple):
     """A pod before and after an event, and when the event was received.
 
     It happened between `since` and `at`. `since` is earlier if a list found the change, or if it
-    came late: the API server notes when it binds a pod.
+    came late: the API server notes when it binds a pod. Changes that a list found (`listed`) have
+    no order.
     """
 
     before: Pod | None
     after: Pod | None
     at: float
     since: float
+    listed: bool = False
 
     @property
     def bound(self) -> Pod | None:
@@ -214,7 +216,7 @@ class World:
         return changes
 
     def _put(self, before: Pod | None, after: Pod | None, at: float, since: float) -> Change:
-        change = Change(before, after, at, since)
+        change = Change(before, after, at, since, listed=since < at)
         if change.bound is not None and (bound_at := change.bound.scheduled_at) is not None:
             change = change._replace(since=min(since, bound_at))
         if before is not None:

@@ -49,7 +49,7 @@ class Leader:
             if pod is None or not self._limits.judges(pod):
                 continue
             self._due.add(change.at, (pod, _moment(pod, change), change.at))
-            if change.since < change.at:
+            if change.listed:
                 continue
             run = pod.plan.partition("-")[0]
             if run not in self._runs:

@@ -42,6 +42,18 @@ def test_two_runs_that_take_turns_are_found() -> None:
     assert "bound by run one, after run two had begun to bind" == stream.found[0].message
 
 
+def test_two_runs_that_take_turns_are_found_where_bindings_tell_their_moment() -> None:
+    stream = Stream("leader")
+    for number, run in enumerate(("one", "two", "one")):
+        moment = events.rfc3339(START + 10 * number)
+        condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": moment}
+        status = {"conditions": [condition]}
+        stream.see(changed(bound(pod(f"p{number}"), "n1", plan=f"{run}-1-1"), status=status))
+        stream.wait(10)
+
+    assert [("leader", "Pod lab/p2")] == stream.end()
+
+
 def test_what_a_list_has_found_has_no_order() -> None:
     stream, first = Stream("leader"), pod("a")
     stream.listed(first)
