@@ -4,9 +4,9 @@ It has columns, one value for each node, because a cluster has thousands.
 """
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Use(NamedTuple):
 class NodeMap:
     """Nodes in the order of a tree: names, amounts that they offer and that is used, and states.
 
-    `topologies` are the trees that there are. `paths` says for each node the place that it is in.
+    `topologies` are the names of all trees. Each place has the nodes from its `first` one on.
     Amounts are in the `unit`, CPUs in thousandths.
     """
 
@@ -259,7 +259,7 @@ def document(
     chosen: Sequence[int],
     cluster: Cluster,
     idle: int,
-    address: Any,  # noqa: ANN401 - a function of a gang.
+    address: Callable[[GangKey], str],
 ) -> Json:
     """Return nodes as a document of kind NodeMap; `idle` are free GPUs while a gang waits."""
     numbers = {

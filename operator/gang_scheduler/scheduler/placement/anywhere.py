@@ -86,14 +86,12 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
 
 def release(placement: Placement, trial: Trial) -> None:
     """Free the room that a placement took."""
-    for share in placement.shares:
-        trial.release(share)
+    trial.release(*placement.shares)
 
 
 def assume_again(placement: Placement, trial: Trial) -> None:
     """Take the room of a placement again, after `release`."""
-    for share in placement.shares:
-        trial.assume(share)
+    trial.assume(*placement.shares)
 
 
 def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Placement:

@@ -122,8 +122,8 @@ class NominatedRoom:
         if not self._by_gang:
             return []
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]
-        for share in self._shares(released) if released else ():
-            self._trial.release(share)
+        if released:
+            self._trial.release(*self._shares(released))
         return released
 
     def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
@@ -138,8 +138,7 @@ class NominatedRoom:
             return
         for each in nominated:
             self._by_gang.setdefault(each.gang, []).append(each)
-        for share in self._shares(nominated):
-            self._trial.assume(share)
+        self._trial.assume(*self._shares(nominated))
 
     def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
         rows = self._trial.nodes.rows

@@ -316,9 +316,13 @@ class Preemptor:
 
     def free(self, room: Iterable[Share]) -> None:
         """Release the room of leaving pods or of victims."""
+        self.trial.release(*self._with_effort(room))
+
+    def _with_effort(self, room: Iterable[Share]) -> Sequence[Share]:
+        """Return the room, once the work of changing its affinity is counted."""
         room = tuple(room)
         self.trial.effort.spend(affinity_columns(room) // COLUMNS_A_LOOK)
-        self.trial.release(*room)
+        return room
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
         """Return whether all members fit once this room is free as well. Changes nothing."""
@@ -335,10 +339,8 @@ class Preemptor:
 
     def placed_beside(self, room: Iterable[Share], within: int | None) -> Placements | None:
         """Return the placement of all members once this room is taken. Changes nothing."""
-        room = tuple(room)
-        self.trial.effort.spend(affinity_columns(room) // COLUMNS_A_LOOK)
         with self.trial.all_or_nothing():
-            self.trial.assume(*room)
+            self.trial.assume(*self._with_effort(room))
             return self.place(within)
 
     def stays(self, placements: Placements, room: Iterable[Share]) -> bool:
