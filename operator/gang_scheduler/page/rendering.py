@@ -17,9 +17,10 @@ from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model.queues import Amounts
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.page import node_map, view
+from gang_scheduler.page import node_map, timeline, view
 from gang_scheduler.page.view import Heartbeat
 from gang_scheduler.report.words import text as words
 
@@ -64,7 +65,9 @@ def environment() -> jinja2.Environment:
         node_words=node_map.WORDS,
         nodes_of=nodes_of,
         queue_path=queue_path,
+        timeline_path=timeline_path,
         resources_of=resources_of,
+        most_spans=timeline.MOST_SPANS,
         sections=text.sections,
         facts=text.facts,
         explained_view=EXPLAINED,
@@ -96,6 +99,13 @@ def gang_path(namespace: str, name: str, source: str = "") -> str:
     """Return the address of a gang; a name with a / in it gets its kind as a prefix."""
     kind = f"{source.lower()}/" if source and "/" in name else ""
     return f"/gangs/{part(namespace)}/{kind}{quote(name, safe='/')}"
+
+
+def timeline_path(key: GangKey) -> str:
+    """Return the address of the timeline of a gang, as JSON."""
+    return "/api/v1/timelines" + gang_path(key.namespace, key.name, key.source).removeprefix(
+        "/gangs"
+    )
 
 
 def node_path(name: str) -> str:

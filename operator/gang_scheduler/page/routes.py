@@ -22,7 +22,7 @@ from gang_scheduler.inspection.listing.node_view import NodeView
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.page import answers, job_form, node_map, rendering, view
+from gang_scheduler.page import answers, job_form, node_map, rendering, timeline, view
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.answers import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.node_map import NodeMap
@@ -72,6 +72,7 @@ class Routes:
             "/api/v1/queues/{name}": self._api_queue,
             "/api/v1/gangs": self._api_gangs,
             "/api/v1/gangs/{namespace}/{name:.+}": self._api_gang,
+            "/api/v1/timelines/{namespace}/{name:.+}": self._api_timeline,
             "/api/v1/nodes": self._api_nodes,
             "/api/v1/nodes/{name}": self._api_node,
             "/api/v1/decisions": self._api_decisions,
@@ -185,10 +186,13 @@ class Routes:
         if found.document is None and not found.several:
             raise _Missing(_no_gang(namespace, name, found.near))
         row = next((row for row in seen.rows if row.name == f"{namespace}/{name}"), None)
+        line = await self._views.ask(lambda: seen.timeline(name, namespace))
         return self._screen(
             request,
             seen,
             "gang.html",
+            timeline=line,
+            picture=timeline.picture(line) if line is not None else None,
             problem=problem,
             name=f"{namespace}/{name}",
             found=found.document,
@@ -359,6 +363,14 @@ class Routes:
         if found.document is None:
             raise _Missing(_no_gang(namespace, name, found.near))
         return answers.json_body(document_fields.as_json(found.document))
+
+    async def _api_timeline(self, request: web.Request) -> Body:
+        seen, _ = await self._seen()
+        namespace, name = _named(request)
+        found = await self._views.ask(lambda: seen.timeline(name, namespace))
+        if found is None:
+            raise _Missing(f"{namespace}/{name}: no gang whose times are known has this name")
+        return answers.json_body(timeline.document(found, seen.cluster))
 
     async def _api_queue(self, request: web.Request) -> Body:
         seen, _ = await self._seen()

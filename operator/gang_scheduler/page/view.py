@@ -26,8 +26,9 @@ from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, WAITING
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.page import node_map
+from gang_scheduler.page import node_map, timeline
 from gang_scheduler.page.node_map import NodeMap
+from gang_scheduler.page.timeline import Timeline
 from gang_scheduler.simulation.snapshot_files import Told
 
 PAGE_SIZE: Final = 50
@@ -140,6 +141,16 @@ class View:
             found = answer_for(name, namespace, self._question(name, namespace))
             self._explained[name, namespace] = found
         return found
+
+    def timeline(self, name: str, namespace: str) -> Timeline | None:
+        """Return the timeline of the gang that NAME means; None if there is none."""
+        wanted = name_lookup.wanted(name, namespace)
+        found = [each.gang for each in name_lookup.find(self.cluster.cache, wanted)]
+        row = next((row for row in self.rows if found == [row.key]), None)
+        if row is None:
+            return None
+        asked = self._question(name, namespace)
+        return timeline.of_gang(self.cluster, row, asked.events, asked.without_events)
 
     def _question(self, name: str, namespace: str) -> Question:
         about = name_lookup.objects_about(self.cluster.cache, name, namespace)

@@ -43,6 +43,7 @@ API = {
     "/api/v1/gangs": "GangList",
     "/api/v1/gangs?state=running": "GangList",
     "/api/v1/gangs/team/waits": "Explanation",
+    "/api/v1/timelines/team/waits": "Timeline",
     "/api/v1/queues": "QueueTree",
     "/api/v1/queues/blue": "QueueTree",
     "/api/v1/cluster": "ClusterView",

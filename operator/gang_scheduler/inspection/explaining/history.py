@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.history import Event
 
 NOT_SCHEDULED: Final = "waits since then"
+EVICTED_FOR: Final = "evicted for "
 IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
 MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
@@ -53,17 +54,22 @@ class Happened(NamedTuple):
 
 def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
     """Return the last transitions since a time, the oldest first. Linear in members."""
+    return changes(all_of(info, events, since))[-MOST:]
+
+
+def all_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
+    """Return all that happened since a time, with repetitions, the oldest first."""
     # In the same second, members' transitions come first.
     members = [*_of_members(info)]
     first = min((each.at for each in members), default=0)
     # A condition keeps the time of its status while its reason changes.
     conditions = (each._replace(at=max(each.at, first)) for each in _of_conditions(info))
     # Older Events are about deleted objects of the same name.
-    born = _born(info)
+    born = born_at(info)
     told = _occurrences([each for each in sorted(events) if each.at >= born], info)
     known = [*members, *_of_evictions(info), *told, *conditions]
     recent = (each for each in known if each.at and each.at >= since)
-    return _changes(sorted(recent, key=lambda each: each.at))[-MOST:]
+    return sorted(recent, key=lambda each: each.at)
 
 
 def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
@@ -106,7 +112,7 @@ def part_of(each: Happened) -> Transition:
     return Transition(at, each.what, each.times, Moment(each.last))
 
 
-def _born(info: GangInfo) -> int:
+def born_at(info: GangInfo) -> int:
     """Return when the gang's object was created, else its oldest member."""
     spec = info.observed.spec
     if spec is not None and spec.created_at:
@@ -115,8 +121,8 @@ def _born(info: GangInfo) -> int:
     return min(created, default=0)
 
 
-def _changes(ordered: Iterable[Happened]) -> list[Happened]:
-    """Drop repetitions.
+def changes(ordered: Iterable[Happened]) -> list[Happened]:
+    """Return what happened without repetitions.
 
     A condition and its Event report the same with different reasons. Messages that differ only in
     numbers count as one, with the last numbers.
@@ -124,7 +130,7 @@ def _changes(ordered: Iterable[Happened]) -> list[Happened]:
     told: dict[str, Happened] = {}
     before = ""
     for each in ordered:
-        gist, message = _gist(each), _message(each)
+        gist, message = gist_of(each), message_of(each)
         if gist in told:
             told[gist] = told[gist].and_again(each)
         elif message != before:
@@ -139,13 +145,13 @@ def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happe
     Events of pods are left out if the gang has one with the same reason at that time.
     """
     gang = info.key.name.partition("/")[0]
-    of_gang = {(each.at, _reason(each)) for each in events if each.of in ("", gang)}
+    of_gang = {(each.at, reason_of(each)) for each in events if each.of in ("", gang)}
     found: dict[tuple[int, str], list[Happened]] = {}
     for each in events:
         if each.of in ("", gang):
             yield each
-        elif (each.at, _reason(each)) not in of_gang:
-            found.setdefault((each.at, _gist(each)), []).append(each)
+        elif (each.at, reason_of(each)) not in of_gang:
+            found.setdefault((each.at, gist_of(each)), []).append(each)
     for first, *others in found.values():
         pods = len({each.of for each in others} - {first.of})
         more = f", and of {counted(pods, 'more pod')}" if pods else ""
@@ -154,11 +160,12 @@ def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happe
         )
 
 
-def _reason(each: Happened) -> str:
+def reason_of(each: Happened) -> str:
+    """Return the reason of an Event, or the type of a condition."""
     return each.what.partition(": ")[0]
 
 
-def _gist(each: Happened) -> str:
+def gist_of(each: Happened) -> str:
     """Return a text without its numbers and the name of the pod; counts of members stay whole."""
     reason, colon, message = each.what.partition(": ")
     if each.of:
@@ -166,7 +173,8 @@ def _gist(each: Happened) -> str:
     return f"{reason}: {_NUMBER.sub('#', message)}" if colon else each.what
 
 
-def _message(each: Happened) -> str:
+def message_of(each: Happened) -> str:
+    """Return what an Event or a condition says."""
     _, _, message = each.what.partition(": ")
     return message or each.what
 
@@ -219,7 +227,7 @@ def _of_evictions(info: GangInfo) -> Iterator[Happened]:
     spec = info.observed.spec
     found = spec.evictions if spec is not None else None
     for each in found.yielded if found is not None else ():
-        yield Happened(each.at, f"evicted for {each.gang}: {each.eviction_class.shown}")
+        yield Happened(each.at, f"{EVICTED_FOR}{each.gang}: {each.eviction_class.shown}")
 
 
 def time_of(text: object) -> int:

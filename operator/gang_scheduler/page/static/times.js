@@ -24,5 +24,9 @@ export function localize(root) {
     if ("seconds" in each.dataset) each.textContent = clock(at);
     else if (each.textContent.endsWith("UTC")) each.textContent = WHOLE.format(at);
     else each.textContent = (isToday(at) ? CLOCK : DAY).format(at);
+  }  // A picture has no time elements.
+  for (const each of root.querySelectorAll("text[data-at]")) {
+    const at = new Date(each.dataset.at);
+    each.textContent = (isToday(at) ? CLOCK : DAY).format(at);
   }
 }
