@@ -22,7 +22,7 @@ from gang_scheduler.inspection.listing.node_view import NodeView
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.page import answers, job_form, node_map, rendering, timeline, view
+from gang_scheduler.page import answers, job_form, node_map, rendering, timeline, usage, view
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.answers import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.node_map import NodeMap
@@ -67,6 +67,7 @@ class Routes:
             "/try": self._try,
             "/search": self._search,
             "/api/v1/overview": self._api(view.overview_document),
+            "/api/v1/usage": self._api(lambda seen: usage.document(self._used(seen), seen.cluster)),
             "/api/v1/cluster": self._api(_cluster_document),
             "/api/v1/queues": self._api(lambda seen: _queue_document(seen, seen.queues)),
             "/api/v1/queues/{name}": self._api_queue,
@@ -149,7 +150,12 @@ class Routes:
             trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
             queues=seen.queues[:FEW],
             map=await self._views.ask(seen.node_map),
+            usage=usage.picture(self._views.usage.points),
         )
+
+    def _used(self, seen: View) -> Sequence[usage.Use]:
+        """Return the kept points; of a file, only the one of its reading."""
+        return self._views.usage.points or ([] if seen.use is None else [seen.use])
 
     async def _gangs(self, request: web.Request) -> Body:
         seen, problem = await self._seen()

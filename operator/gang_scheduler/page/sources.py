@@ -27,6 +27,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.snapshots import taking
 from gang_scheduler.page import view
+from gang_scheduler.page.usage import Usage
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told
@@ -196,6 +197,7 @@ class Views:
     def __init__(self, source: ClusterSource, clock: Callable[[], float] = time.monotonic) -> None:
         self._source = source
         self._clock = clock
+        self.usage = Usage()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="view")
         self._renewing: asyncio.Task[None] | None = None
         self._seen = Seen(None)
@@ -265,12 +267,18 @@ class Views:
             problem = str(error)
         except ApiError as error:
             problem = f"the cluster cannot be read: {error.message}"
+        if seen is not None and not problem and not self._source.still:
+            self._note(seen)
         now = self._clock()
         self._seen = Seen(seen, problem, self._version(seen, problem, now))
         if self._source.still:
             self._until = float("inf")
             return
         self._until = now + max(LEAST_SECONDS, (now - began) * (1 / LARGEST_PART - 1))
+
+    def _note(self, seen: View) -> None:
+        if (use := seen.use) is not None:
+            self.usage.add(use)
 
     def _version(self, seen: View | None, problem: str, now: float) -> str:
         """Return the version of a view: a new one if it shows something else, or ages are old."""

@@ -29,6 +29,7 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import node_map, timeline
 from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.timeline import Timeline
+from gang_scheduler.page.usage import Use
 from gang_scheduler.simulation.snapshot_files import Told
 
 PAGE_SIZE: Final = 50
@@ -116,6 +117,14 @@ class View:
         """How many GPUs are free while a gang in line requests some; 0 if no gang does."""
         asked = any(row.in_line and row.gpus for row in self.waiting)
         return self.gpus.free if self.gpus is not None and asked else 0
+
+    @property
+    def use(self) -> Use | None:
+        """The GPUs that are there, used, and asked for by gangs that wait; None if not known."""
+        if self.gpus is None:
+            return None
+        asked = sum(row.gpus for row in self.waiting)
+        return Use(self.read_at, self.gpus.all, self.gpus.used, asked)
 
     @property
     def without_events(self) -> str:

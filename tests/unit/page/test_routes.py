@@ -40,6 +40,7 @@ SCREENS = (
 )
 API = {
     "/api/v1/overview": "Overview",
+    "/api/v1/usage": "GpuUsage",
     "/api/v1/gangs": "GangList",
     "/api/v1/gangs?state=running": "GangList",
     "/api/v1/gangs/team/waits": "Explanation",
