@@ -26,11 +26,13 @@ from gang_scheduler.probes import Probes
 from gang_scheduler.report.other_events import LeaderEvents
 from gang_scheduler.second_loop import Beside, Loop
 from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.state.gangs import set_aside
 from gang_scheduler.tasks import never_ending
 from gang_scheduler.telemetry import logs, metrics
 from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.watch import source_choice
 from gang_scheduler.watch.supervisor import WatchDeadError
 from gang_scheduler.watchdog import CUT_SIGNAL, Watchdog
 
@@ -55,7 +57,6 @@ def run(settings: Settings) -> None:
     """
     logs.configure(settings)
     metrics.most_queues(settings.metrics_queues)
-    metrics.BUILD_INFO.labels(__version__, settings.source.value).set(1)
     gc_tuning.collect_rarely()
     connection.import_for_watches()
     try:
@@ -91,7 +92,12 @@ async def main(settings: Settings) -> None:
         leader_events = LeaderEvents(
             KubernetesApi(for_lease), elector.identity, lambda: elector.lease
         )
-        await App(settings, open_connection, elector, leader_events, beside).run()
+        watched_by = await source_choice.choose(settings.source, KubernetesApi(open_connection))
+        metrics.BUILD_INFO.labels(__version__, watched_by.value).set(1)
+        app = App(
+            *(settings, open_connection, elector, leader_events, beside), watched_by=watched_by
+        )
+        await app.run()
     log.info("stopped")
 
 
@@ -118,6 +124,8 @@ class App:
         elector: LeaderElector,
         leader_events: LeaderEvents,
         beside: Beside,
+        *,
+        watched_by: PodSource,
     ) -> None:
         self._settings = settings
         self._beside = beside
@@ -133,6 +141,7 @@ class App:
         self._parts = wiring.build(
             settings,
             open_connection,
+            watched_by=watched_by,
             may_write=self._fence.allows,
             after_start=self._catch_signals,
         )

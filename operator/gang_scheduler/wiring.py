@@ -400,6 +400,7 @@ def build(
     settings: Settings,
     open_connection: Connection,
     *,
+    watched_by: PodSource,
     may_write: Callable[[], bool],
     after_start: Callable[[], None],
 ) -> Parts:
@@ -413,7 +414,7 @@ def build(
     left_out = LeftOutObjects(objects.left_out) if objects is not None else LeftOutObjects()
     recording = build_recorder(shared, objects) if objects is not None else None
     event_handlers = _event_handlers(shared, left_out, objects)
-    source = _source(shared, open_connection, event_handlers, after_start)
+    source = _source(shared, watched_by, open_connection, event_handlers, after_start)
     outcomes = outcome_handler(shared, reports)
     queue_writer = build_queue_writer(shared)
     quota_controllers = _quota_controllers(shared, reports, source)
@@ -457,12 +458,13 @@ def _event_handlers(
 
 def _source(
     shared: Shared,
+    watched_by: PodSource,
     open_connection: Connection,
     event_handlers: EventHandlers,
     after_start: Callable[[], None],
 ) -> Source:
     """Return the source that feeds the cache."""
-    if shared.settings.source is PodSource.REFLECTOR:
+    if watched_by is PodSource.REFLECTOR:
         return Reflector(open_connection, event_handlers)
     # Imported here, since no other code needs Kopf.
     from gang_scheduler.watch.kopf import KopfSource  # noqa: PLC0415

@@ -32,6 +32,17 @@ async def test_nodes_are_listed_without_a_namespace(server: Server) -> None:
     assert PodRef("", name, uid) == found[uid]
 
 
+async def test_objects_are_counted(server: Server) -> None:
+    before = await server.api.count(PODS)
+    for name in ("w-0", "w-1", "w-2"):
+        await pod(server, name)
+
+    assert (3, 0) == (
+        await server.api.count(PODS) - before,
+        await server.api.count(contract_servers.UNUSED),
+    )
+
+
 async def test_a_kind_without_objects_is_an_empty_list(server: Server) -> None:
     assert {} == await server.api.uids(contract_servers.UNUSED)
 
@@ -46,6 +57,7 @@ async def test_a_custom_kind_without_objects_is_an_empty_list(server: Server) ->
 async def test_the_list_of_a_kind_that_is_not_served_is_gone(server: Server) -> None:
     listings = (
         server.api.uids(UNSERVED),
+        server.api.count(UNSERVED),
         server.api.names(UNSERVED, server.namespace, LABEL, "a"),
         server.api.objects(UNSERVED, server.namespace),
     )

@@ -11,6 +11,7 @@ from gang_scheduler import wiring
 from gang_scheduler.api import annotations
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.settings.values import PodSource
 from gang_scheduler.wiring import Parts
 from support import builders, cache_feeding
 from support.flags import settings_of_run
@@ -26,6 +27,7 @@ def built(*flags: str, **replaced: Mock) -> Iterator[tuple[Parts, FakeApi]]:
         yield (
             wiring.build(
                 *(settings_of_run(*flags), cast("Any", None)),
+                watched_by=PodSource.KOPF,
                 may_write=lambda: True,
                 after_start=lambda: None,
             ),

@@ -198,6 +198,14 @@ class KubernetesApi:
             following = page.metadata.continue_ or None
         return found
 
+    async def count(self, gvr: GVR) -> int:
+        """Return how many objects of a kind there are. GONE if it is not served."""
+        path = f"{_path(gvr)}?limit=1"
+        page = _decoded(
+            await self._connection.request("GET", path, accept=METADATA_ONLY), IdentityList
+        )
+        return len(page.items or ()) + page.metadata.remaining_item_count
+
     async def names(self, gvr: GVR, namespace: str, label: str, value: str) -> list[str]:
         """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
         path = f"{_path(gvr, namespace)}?labelSelector={label}={value}"

@@ -101,6 +101,9 @@ class Api(Protocol):
     async def uids(self, resource: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
 
+    async def count(self, resource: GVR) -> int:
+        """Return how many objects of a kind there are. GONE if it is not served."""
+
     async def names(self, resource: GVR, namespace: str, label: str, value: str) -> list[str]:
         """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
 

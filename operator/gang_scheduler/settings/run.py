@@ -23,8 +23,8 @@ from gang_scheduler.settings.values import (
     LogFormat,
     LogLevel,
     OnPartialGang,
-    PodSource,
     Shape,
+    SourceSetting,
 )
 
 MOST_CHECKPOINTS = 64
@@ -179,11 +179,12 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         le=3600,
         description="How long a reason must hold before a waiting pod gets an Event about it.",
     )
-    source: PodSource = Field(
-        default=PodSource.KOPF,
+    source: SourceSetting = Field(
+        default=SourceSetting.AUTO,
         description=(
-            "What watches the cluster: kopf, or reflector, which needs a fraction of the CPU "
-            "and is meant for large clusters."
+            "What watches the cluster: kopf; reflector, which needs a fraction of the CPU; or "
+            "auto, which is kopf in a cluster of fewer than 1,000 nodes and 10,000 pods when the "
+            "process starts, and reflector in a larger one."
         ),
     )
     sweep_seconds: int = Field(

@@ -34,6 +34,14 @@ class PodSource(enum.StrEnum):
     REFLECTOR = "reflector"
 
 
+class SourceSetting(enum.StrEnum):
+    """Which of them is used: one that is named, or the one that suits the size of the cluster."""
+
+    AUTO = "auto"
+    KOPF = PodSource.KOPF
+    REFLECTOR = PodSource.REFLECTOR
+
+
 class HttpClientName(enum.StrEnum):
     """The HTTP client for all requests except watches."""
 

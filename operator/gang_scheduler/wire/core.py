@@ -175,10 +175,11 @@ class Metadata(Labelled, frozen=True):
 
 
 class ListMetadata(Wire, frozen=True):
-    """`metadata` of a page of a list: the version of the list, and where the next page begins."""
+    """`metadata` of a page of a list: its version, where the next page begins, and what is left."""
 
     resource_version: str = ""
     continue_: str = field(default="", name="continue")
+    remaining_item_count: Int64 = 0
 
 
 class MetadataOnly(Wire, frozen=True):

@@ -13,6 +13,7 @@ from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.model.rules import SpareNodes
 from gang_scheduler.report import gang_metrics
 from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import metrics as telemetry_metrics
 from gang_scheduler.watch import synced
@@ -57,10 +58,13 @@ class OperatorProcess:
             patch.object(wiring, "_source", self._source),
         ):
             self.parts = wiring.build(
-                *(SETTINGS, cast("Any", None)), may_write=lambda: True, after_start=lambda: None
+                *(SETTINGS, cast("Any", None)),
+                watched_by=PodSource.KOPF,
+                may_write=lambda: True,
+                after_start=lambda: None,
             )
         telemetry_metrics.most_queues(SETTINGS.metrics_queues)
-        telemetry_metrics.BUILD_INFO.labels(__version__, SETTINGS.source.value).set(1)
+        telemetry_metrics.BUILD_INFO.labels(__version__, PodSource.KOPF.value).set(1)
         telemetry_metrics.LEADER.set(0)
 
     def see(self) -> None:

@@ -54,7 +54,7 @@ def _ceiling(plane: ControlPlane, shape: Shape) -> str:
 
 CONTESTANTS: dict[str, Contestant] = {
     "ceiling": Contestant(_ceiling, live=False),
-    "py-gang-scheduler": Contestant(_ours(), gangs.pod_groups, OURS),
+    "py-gang-scheduler": Contestant(_ours("--source=kopf"), gangs.pod_groups, OURS),
     "py-gang-scheduler, reflector": Contestant(_ours("--source=reflector"), gangs.pod_groups, OURS),
     "kube-scheduler, no gangs": Contestant(_kube_scheduler),
     "kube-scheduler, native gangs": Contestant(_kube_scheduler, gangs.native, native_gangs=True),

@@ -66,8 +66,12 @@ TABLE: Final = """
 TAIL: Final = """
 **`source`.** `kopf` watches through [Kopf](https://github.com/nolar/kopf). `reflector` is a list
 and watch like that of client-go. It takes half of the CPU for each pod, starts in less than half
-of the time, and knows what was deleted during an outage as soon as it watches again. Choose it
-for [large clusters](speed.md#settings-for-a-large-cluster).
+of the time, and knows what was deleted during an outage as soon as it watches again. `auto`
+counts nodes and pods once, at the start of the process: a cluster that has grown beyond 1,000
+nodes or 10,000 pods gets the reflector with the next restart. The line `source_chosen` of the log
+says what was chosen and why, and the metric `pgs_build_info` has it as a label. If the API server
+does not answer for 5 s, it is the reflector. Name `reflector` for a smaller cluster with [100 new
+pods a second](speed.md#settings-for-a-large-cluster), or more.
 
 **`httpClient`.** `builtin` is a small HTTP/1.1 client, part of this project. `aiohttp` sends the
 same requests over [aiohttp](https://docs.aiohttp.org), for about four times the CPU a request

@@ -224,6 +224,11 @@ class FakeApi:
                 for each in found
             }
 
+    async def count(self, gvr: GVR) -> int:
+        """Return how many objects of a kind there are. GONE if it is not served."""
+        async with self._call("count", arguments={"resource": gvr}):
+            return len(self.cluster.all(gvr))
+
     async def names(self, gvr: GVR, namespace: str, label: str, value: str) -> list[str]:
         """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
         async with self._call("names", namespace, arguments={"resource": gvr, label: value}):
