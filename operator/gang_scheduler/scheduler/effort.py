@@ -60,6 +60,8 @@ class Effort:
         self._moment = taken_at * MIX >> 16
         self._turn = _whose_turn(gangs, self._moment)
         self._left: dict[_Search, int] = {}
+        self._done_before: dict[_Search, float] = {}
+        """What all work was when a search began."""
         self._cut_off: set[_Search] = set()
         self._search: _Search = (None, "")
         self.begin(None)
@@ -70,6 +72,7 @@ class Effort:
         if self._search not in self._left:
             share = max((MOST_LOOKS - self.spent) // PART, LEAST)
             self._left[self._search] = share + (RESERVED if self._has_turn(gang) else 0)
+            self._done_before[self._search] = self.done
 
     def count(self, looks: float) -> None:
         """Count work that belongs to no search."""
@@ -114,6 +117,7 @@ class Effort:
         self.spent, self.done = 0, 0
         self._limit = MOST_OF_ALL
         self._left.clear()
+        self._done_before.clear()
         self.begin(*self._search)
 
     def spend(self, looks: int) -> None:
@@ -137,6 +141,13 @@ class Effort:
         """Leave the search LEAST looks or more, to place the pods once the victims are found."""
         self._left[self._search] = max(self._left[self._search], LEAST)
         self._limit = max(self._limit, self.spent + LEAST)
+
+    def may_work_on(self) -> bool:
+        """Return whether the search has done less than all the work of a cycle; if not, cut it."""
+        if self.done - self._done_before[self._search] < MOST_OF_CYCLE:
+            return True
+        self.cut()
+        return False
 
     def cut(self) -> None:
         """Note that the search was cut off."""

@@ -356,11 +356,12 @@ class _Gathering:
 
     def _one_by_one(self, at_least: int) -> Seated | None:
         with self._trial.all_or_nothing() as transaction:
-            seated = replacements.seat(self._unit, self.area, self._seating, self._seat_parts)
-            if len(seated) >= at_least:
+            seated = replacements.seat(
+                self._unit, at_least, self.area, self._seating, self._seat_parts
+            )
+            if seated is not None:
                 transaction.commit()
-                return seated
-        return None
+            return seated
 
     def _unless_sliced(self, members: Sequence[Pod]) -> Seated | None:
         if any(part.sizes[0] > 1 for part in self._unit.parts):

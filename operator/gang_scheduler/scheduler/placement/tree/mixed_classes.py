@@ -18,6 +18,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import interdependent, packing
 from gang_scheduler.scheduler.placement.counting import Floors
+from gang_scheduler.scheduler.placement.tree import capacity
 from gang_scheduler.scheduler.placement.tree.capacity import Capacity
 from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, ClassSeating, Seated
 
@@ -106,10 +107,8 @@ class Packing:
 
     def _seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Seat members that see each other, in the lowest and tightest domain where that works."""
-        rolled = [self.seating.rolled_at_best(class_members, area) for class_members in by_class]
-        offered = np.array(
-            [self.seating.slots_at_best(class_members, area) for class_members in by_class]
-        )
+        offered = np.array([self.seating.slots_at_best(each, area) for each in by_class])
+        rolled = _rolled(by_class, offered, area)
         bounds = Bounds(by_class, area, offered, self.seating)
         for depth, place in self._domains(by_class, rolled, area, bounds):
             seated = self.seating.seat_one_by_one(by_class, area.inside(depth, place))
@@ -119,8 +118,8 @@ class Packing:
 
     def _seat_together(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Pack the classes together in the lowest and tightest domain where that works."""
-        rolled = [self.seating.rolled(class_members, area) for class_members in by_class]
-        offered = np.array([self.seating.slots(class_members, area) for class_members in by_class])
+        offered = np.array([self.seating.slots(each, area) for each in by_class])
+        rolled = _rolled(by_class, offered, area)
         bounds = Bounds(by_class, area, offered, self.seating)
         failed: set[bytes] = set()
         for depth, place in self._domains(by_class, rolled, area, bounds):
@@ -293,6 +292,16 @@ class Packing:
             # A part of a class may be seated: the first in rank.
             seated |= dict(zip(uids, places.tolist(), strict=False))
         return seated
+
+
+def _rolled(
+    by_class: Sequence[ClassMembers], offered: IntArray, area: Area
+) -> list[tuple[Capacity, ...]]:
+    """Return the capacity of every domain for each class, from what the places offer to it."""
+    return [
+        capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
+        for class_members, slots in zip(by_class, offered, strict=True)
+    ]
 
 
 def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:

@@ -54,17 +54,25 @@ def _bound_members_by_domain(bound_members: Sequence[Pod], scope: TopologyScope)
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
-def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: SeatParts) -> Seated:
+def seat(
+    unit: PlacementUnit, at_least: int, area: Area, seating: ClassSeating, seat_parts: SeatParts
+) -> Seated | None:
     """Take room for all members that find a slot next to the bound members.
 
-    `seat_parts` seats slices without a bound member.
+    None if these are fewer than `at_least`, or if looking for them takes the work of a whole cycle;
+    it ends as soon as that is certain. `seat_parts` seats slices without a bound member.
     """
     seated: Seated = {}
     complete = all(gang.complete for gang in unit.gangs)
+    may_lack = len(unit.members) - at_least
     for part in unit.parts:
         numbers = positions.as_first_placed(part, area.tree, complete=complete)
         ranks = _Ranks(part, numbers, area, seating, seat_parts, whole=unit.step > 1)
-        seated |= ranks.seat()
+        for wanted, found in ranks.seat():
+            seated |= found
+            may_lack -= wanted - len(found)
+            if may_lack < 0 or not seating.trial.effort.may_work_on():
+                return None
     return seated
 
 
@@ -94,19 +102,17 @@ class _Ranks:
         self._waits = [not pod.node for pod in self._line]
         self._domains = positions.domains_by_level(area.tree)
 
-    def seat(self) -> Seated:
+    def seat(self) -> Iterator[tuple[int, Seated]]:
         """Seat waiting members in rank order, but slices that lost all their members last.
 
         Such a slice fits into any domain, and must not take slots that members of other slices
-        need.
+        need. Yields how many members were to be seated, and where those are that were.
         """
         stretches = list(self._stretches())
-        seated: Seated = {}
         for lost_whole in (False, True):
             for start, end in stretches:
                 if bool(self._untouched_run(start)) is lost_whole:
-                    seated |= self._seat_stretch(start, end)
-        return seated
+                    yield end - start, self._seat_stretch(start, end)
 
     def _stretches(self) -> Iterator[tuple[int, int]]:
         start = 0
