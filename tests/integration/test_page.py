@@ -2,17 +2,22 @@
 
 import contextlib
 import json
+import subprocess
+import sys
 import time
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import anyio
 import pytest
 
-from gang_scheduler.api.kinds import GVR, LEASES, NAMESPACES, NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import EVENTS, GVR, LEASES, NAMESPACES, NODES, POD_GROUPS, PODS
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
 from gang_scheduler.page.sources import LEAST_SECONDS, OfServer
+from gang_scheduler.report.events import CONTROLLER
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, hold, node
 from support.pages import Browser, opened
@@ -140,3 +145,70 @@ async def test_without_the_api_server_the_last_view_stays_and_says_so() -> None:
 
     assert "the cluster cannot be read" in text
     assert "1 node" in text
+
+
+def address_of(process: "subprocess.Popen[str]") -> str:
+    """Return the address that a page printed."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def shown(address: str, path: str) -> str:
+    """Return a screen of a page that runs as a process."""
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPCookieProcessor(), urllib.request.ProxyHandler({})
+    )
+    with opener.open(address):
+        pass
+    with opener.open(address.partition("/?")[0] + path) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def test_a_page_that_was_killed_knows_what_the_api_server_has_forgotten(
+    served: Embedded, tmp_path: Path
+) -> None:
+    kept = tmp_path / "history"
+    command = [sys.executable, "-m", "gang_scheduler", "page", "--history", str(kept)]
+    told = f"Preempted by team/{'x' * 20}"
+    create(served, EVENTS, event("waits", "Preempted", told))
+    for number in range(2):
+        process = subprocess.Popen(
+            [*command, "--kubeconfig", str(served.kubeconfig)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            text = shown(address_of(process), "/decisions")
+        finally:
+            process.kill()
+            process.communicate()
+        assert told in text, number
+        assert "A restart of the page keeps them" in text
+        for each in cluster.items(served, EVENTS):
+            served.request("DELETE", EVENTS.path("team", each["metadata"]["name"]))
+
+    other = subprocess.run(
+        [*command, "--kubeconfig", str(served.kubeconfig), "-n", "team"],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert 2 == other.returncode
+    assert f"--history: {kept}: it is the history of" in other.stderr
+
+
+def event(name: str, reason: str, note: str) -> Body:
+    """Return an Event of the scheduler about a PodGroup."""
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{name}.1", "namespace": "team"},
+        "eventTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z"),
+        "reportingController": CONTROLLER,
+        "reportingInstance": "test",
+        "action": "Scheduling",
+        "reason": reason,
+        "note": note,
+        "type": "Normal",
+        "regarding": {"kind": "PodGroup", "namespace": "team", "name": name},
+    }

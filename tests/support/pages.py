@@ -10,6 +10,7 @@ from multidict import CIMultiDict
 
 from gang_scheduler.inspection import files
 from gang_scheduler.page.access import HOST, Access
+from gang_scheduler.page.past import Past
 from gang_scheduler.page.routes import application
 from gang_scheduler.page.sources import ClusterSource, OfFiles, Views
 from gang_scheduler.settings.policy import Policy
@@ -49,10 +50,12 @@ def source_of(directory: Path, bodies: Sequence[Body], namespace: str = "") -> O
 
 
 @asynccontextmanager
-async def opened(source: ClusterSource, *, enter: bool = True) -> AsyncIterator[Browser]:
+async def opened(
+    source: ClusterSource, *, enter: bool = True, past: Past | None = None
+) -> AsyncIterator[Browser]:
     """Serve the page of a source; the browser has opened its address, if it shall `enter`."""
     access = Access()
-    server = TestServer(application(Views(source), access, "test"), host=HOST)
+    server = TestServer(application(Views(source, past=past), access, "test"), host=HOST)
     await server.start_server()
     address = access.address(server.port or 0)
     async with TestClient(server) as client:

@@ -29,10 +29,17 @@ def _with_cluster_options(command: Any) -> Any:  # noqa: ANN401 - a decorator.
     metavar="FILE",
     help="Show a replay at any time, on a map: FILE is what `replay --moves FILE` wrote.",
 )
+@click.option(
+    "--history",
+    metavar="FILE",
+    help="Keep 24 hours of decisions, states and GPUs in FILE: a restart of the page does not "
+    "forget them. The cluster is then read each minute also while no browser asks.",
+)
 def page_command(
     *,
     port: int,
     moved: str | None,
+    history: str | None,
     **given: Any,  # noqa: ANN401 - the cluster's options.
 ) -> None:
     """Show the cluster in a browser: what waits, why, and what runs; of all namespaces without -n.
@@ -43,6 +50,6 @@ def page_command(
     from gang_scheduler.cli.answers import page  # noqa: PLC0415 - not for help.
 
     if moved is not None:
-        page.answer_replay(moved, port)
+        page.answer_replay(moved, port, history)
     else:
-        page.answer(Asked(**given), port)
+        page.answer(Asked(**given), port, history)

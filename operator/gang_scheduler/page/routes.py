@@ -1,9 +1,11 @@
 """The addresses of the page: each answers with a screen, or with JSON."""
 
+import asyncio
 import functools
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -22,7 +24,16 @@ from gang_scheduler.inspection.listing.node_view import NodeView
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.page import answers, job_form, node_map, rendering, timeline, usage, view
+from gang_scheduler.page import (
+    answers,
+    job_form,
+    node_map,
+    queries,
+    rendering,
+    timeline,
+    usage,
+    view,
+)
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.answers import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.node_map import NodeMap
@@ -30,17 +41,15 @@ from gang_scheduler.page.sources import Views
 from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
 from gang_scheduler.simulation.objects import UnreadableInput
+from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.submit import verdict
 
 FIRST: Final = 8
 """How many gangs and decisions the first screen has."""
 FEW: Final = 40
 """How many domains and queues the first screen has."""
-LONGEST_QUERY: Final = 300
-"""The longest text to search for, in characters."""
 UNKEPT: Final = frozenset({"/try", "/search"})
 """Addresses whose answers are made for each request."""
-T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[Body]]
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -67,7 +76,7 @@ class Routes:
             "/try": self._try,
             "/search": self._search,
             "/api/v1/overview": self._api(view.overview_document),
-            "/api/v1/usage": self._api(lambda seen: usage.document(self._used(seen), seen.cluster)),
+            "/api/v1/usage": self._api(_usage_document),
             "/api/v1/cluster": self._api(_cluster_document),
             "/api/v1/queues": self._api(lambda seen: _queue_document(seen, seen.queues)),
             "/api/v1/queues/{name}": self._api_queue,
@@ -94,17 +103,22 @@ class Routes:
             except _Unread as error:
                 return self._failed(request, 503, str(error))
             except _Missing as error:
-                return self._failed(request, 404, str(error))
+                return self._failed(request, 404, str(error), error.told)
             except _Several as error:
                 return answers.answer(answers.json_body({"error": str(error)}), request, 300)
             return answers.answer(found, request)
 
         return guarded
 
-    def _failed(self, request: web.Request, status: int, message: str) -> web.Response:
+    def _failed(
+        self, request: web.Request, status: int, message: str, told: Sequence[Told] = ()
+    ) -> web.Response:
         if request.path.startswith("/api/"):
             return answers.answer(answers.json_body({"error": message}), request, status)
-        found = self._screen(request, None, "failed.html", message=message, problem="")
+        now = int(time.time())
+        found = self._screen(
+            request, None, "failed.html", message=message, problem="", told=told, now=now
+        )
         return answers.answer(found, request, status)
 
     async def _seen(self) -> tuple[View, str]:
@@ -150,18 +164,14 @@ class Routes:
             trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
             queues=seen.queues[:FEW],
             map=await self._views.ask(seen.node_map),
-            usage=usage.picture(self._views.usage.points),
+            usage=usage.picture(seen.known.uses),
         )
-
-    def _used(self, seen: View) -> Sequence[usage.Use]:
-        """Return the kept points; of a file, only the one of its reading."""
-        return self._views.usage.points or ([] if seen.use is None else [seen.use])
 
     async def _gangs(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
-        query = _query(request)
-        found = view.selected(seen, _wanted(query))
-        number, pages, part = _page_of(found, query)
+        query = queries.fields_of(request)
+        found = view.selected(seen, queries.wanted(query))
+        number, pages, part = queries.page_of(found, query)
         turn = functools.partial(rendering.with_query, "/gangs", query)
         return self._screen(
             request,
@@ -190,7 +200,9 @@ class Routes:
         namespace, name = _named(request)
         found = await self._views.ask(lambda: seen.explained(name, namespace))
         if found.document is None and not found.several:
-            raise _Missing(_no_gang(namespace, name, found.near))
+            raise _Missing(
+                _no_gang(namespace, name, found.near), view.told_about(seen, namespace, name)
+            )
         row = next((row for row in seen.rows if row.name == f"{namespace}/{name}"), None)
         line = await self._views.ask(lambda: seen.timeline(name, namespace))
         return self._screen(
@@ -222,12 +234,12 @@ class Routes:
 
     async def _nodes(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
-        query = _query(request)
+        query = queries.fields_of(request)
         found = await self._map(seen, query)
         if found is None:
             return self._screen(request, seen, "nodes.html", problem=problem, map=None)
-        chosen = node_map.selected(found, _wanted_nodes(query))
-        number, pages, part = _page_of(chosen, query)
+        chosen = node_map.selected(found, queries.wanted_nodes(query))
+        number, pages, part = queries.page_of(chosen, query)
         turn = functools.partial(rendering.with_query, "/nodes", query)
         domain = query.get("in", "")
         below = node_map.domains_below(found, domain)
@@ -280,8 +292,8 @@ class Routes:
 
     async def _decisions(self, request: web.Request) -> Body:
         seen, problem = await self._seen()
-        query = _query(request)
-        found = view.told_of(seen, _wanted(query))
+        query = queries.fields_of(request)
+        found = view.told_of(seen, queries.wanted(query))
         return self._screen(
             request,
             seen,
@@ -290,7 +302,6 @@ class Routes:
             asked=query,
             told=found[: 4 * PAGE_SIZE],
             found=len(found),
-            since=min((each.first for each in seen.told), default=0),
             choices={
                 "namespace": sorted({each.namespace for each in seen.told}),
                 "reason": sorted({each.reason for each in seen.told}),
@@ -343,7 +354,7 @@ class Routes:
     async def _search(self, request: web.Request) -> Body:
         """Redirect to the gang or queue of this name, or to the gangs that contain the text."""
         seen, _ = await self._seen()
-        text = _query(request).get("q", "")
+        text = queries.fields_of(request).get("q", "")
         raise web.HTTPFound(_found(seen, text))
 
     # Documents.
@@ -357,7 +368,7 @@ class Routes:
 
     async def _api_gangs(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
-        found = view.selected(seen, _wanted(_query(request)))
+        found = view.selected(seen, queries.wanted(queries.fields_of(request)))
         return answers.json_body(gangs.gang_document(found, seen.cluster))
 
     async def _api_gang(self, request: web.Request) -> Body:
@@ -385,7 +396,7 @@ class Routes:
 
     async def _api_nodes(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
-        query = _query(request)
+        query = queries.fields_of(request)
         found = await self._map(seen, query)
         if found is None:
             raise _Missing("nodes: not known with your rights")
@@ -398,7 +409,7 @@ class Routes:
 
     async def _api_decisions(self, request: web.Request) -> Body:
         seen, _ = await self._seen()
-        found = view.told_of(seen, _wanted(_query(request)))
+        found = view.told_of(seen, queries.wanted(queries.fields_of(request)))
         return answers.json_body(view.decision_document(seen, found))
 
 
@@ -411,7 +422,11 @@ class _Several(Exception):  # noqa: N818 - named after the problem.
 
 
 class _Missing(Exception):  # noqa: N818 - named after the problem.
-    """There is nothing of that name."""
+    """There is nothing of that name, but perhaps there was: `told` are decisions about it."""
+
+    def __init__(self, message: str, told: Sequence[Told] = ()) -> None:
+        super().__init__(message)
+        self.told = told
 
 
 def application(views: Views, access: Access, title: str) -> web.Application:
@@ -423,10 +438,18 @@ def application(views: Views, access: Access, title: str) -> web.Application:
 
     async def end(_: web.Application) -> None:
         await streams.close()
+        for each in reading:
+            each.cancel()
 
     async def close(_: web.Application) -> None:
         await views.close()
 
+    reading: list[asyncio.Task[None]] = []
+
+    async def begin(_: web.Application) -> None:
+        reading.append(asyncio.create_task(views.keep_reading()))
+
+    made.on_startup.append(begin)
     made.on_shutdown.append(end)
     made.on_cleanup.append(close)
     return made
@@ -439,47 +462,6 @@ def _document_of(request: web.Request) -> str:
     return "/api/v1/overview" if request.path == "/" else f"/api/v1{request.rel_url}"
 
 
-# The parameters of a request.
-
-
-def _query(request: web.Request) -> dict[str, str]:
-    return {name: value.strip()[:LONGEST_QUERY] for name, value in request.query.items()}
-
-
-def _wanted(query: Mapping[str, str]) -> Wanted:
-    order = query.get("sort", "")
-
-    def words(field: str) -> frozenset[str]:
-        return gangs.words([query.get(field, "")])
-
-    return Wanted(
-        states=words("state"),
-        queues=words("queue"),
-        namespaces=words("namespace"),
-        reasons=words("reason"),
-        kinds=words("kind"),
-        text=query.get("text", ""),
-        order=order if order in ORDERS else "",
-    )
-
-
-def _wanted_nodes(query: Mapping[str, str]) -> node_map.Wanted:
-    state = query.get("state", "")
-    return node_map.Wanted(
-        query.get("in", ""),
-        query.get("gang", ""),
-        state if state in node_map.SELECTED_BY else "",
-        query.get("text", ""),
-    )
-
-
-def _page_of(found: Sequence[T], query: Mapping[str, str]) -> tuple[int, int, Sequence[T]]:
-    """Return the number of the page that is asked for, how many there are, and its items."""
-    pages = max(1, -(-len(found) // PAGE_SIZE))
-    number = min(_number(query.get("page", "")), pages)
-    return number, pages, found[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
-
-
 def _crumbs(domain: str, turn: Callable[..., str]) -> Iterator[tuple[str, str]]:
     """Yield a domain and those above it with their addresses; that of itself is ""."""
     names = domain.split("/") if domain else []
@@ -487,10 +469,6 @@ def _crumbs(domain: str, turn: Callable[..., str]) -> Iterator[tuple[str, str]]:
         shown = "outside of the tree" if text == node_map.OUTSIDE else text
         above = {"in": "/".join(names[:depth]), "page": ""}
         yield shown, "" if depth == len(names) else turn(**above)
-
-
-def _number(text: str) -> int:
-    return max(1, int(text)) if text.isdecimal() and len(text) < 7 else 1
 
 
 def _named(request: web.Request) -> tuple[str, str]:
@@ -565,8 +543,14 @@ def _cluster_document(seen: View) -> dict[str, Any]:
     return domains.document(seen.trees, seen.cluster)
 
 
+def _usage_document(seen: View) -> dict[str, Any]:
+    # Of a file there is one point, that of its reading.
+    points = seen.known.uses or ([] if seen.use is None else [seen.use])
+    return usage.document(points, seen.cluster)
+
+
 def _map_document(seen: View, found: NodeMap, query: Mapping[str, str]) -> Body:
-    chosen = node_map.selected(found, _wanted_nodes(query))
+    chosen = node_map.selected(found, queries.wanted_nodes(query))
     idle = seen.idle_while_waiting
     made = node_map.document(found, chosen, seen.cluster, idle, _gang_address)
     return answers.json_body(made, indent=None)

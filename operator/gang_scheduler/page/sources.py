@@ -1,7 +1,7 @@
 """The sources of the page's clusters, and the one thread that reads them and computes views.
 
 A view is made when a client asks and the last view is old, so nothing is read while no browser
-asks. All clients get the same view.
+asks, unless the history is kept in a file. All clients get the same view.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+import anyio
 import msgspec
 
 from gang_scheduler.api.kinds import LEASES
@@ -27,7 +28,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.snapshots import taking
 from gang_scheduler.page import view
-from gang_scheduler.page.usage import Usage
+from gang_scheduler.page.past import Past
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told
@@ -42,6 +43,8 @@ LARGEST_PART: Final = 0.25
 """At most this part of the time is spent on reading the cluster again."""
 AGES_SECONDS: Final = 10.0
 """A version lasts no longer, because screens show ages."""
+UNASKED_SECONDS: Final = 60.0
+"""How often a page with a history file reads the cluster while no browser asks."""
 EVENTS_SECONDS: Final = 5.0
 """Events are not listed more often than this: a cluster has many."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
@@ -194,10 +197,15 @@ class Seen(NamedTuple):
 class Views:
     """Makes views in its own thread, at most one a second for all clients."""
 
-    def __init__(self, source: ClusterSource, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        source: ClusterSource,
+        clock: Callable[[], float] = time.monotonic,
+        past: Past | None = None,
+    ) -> None:
         self._source = source
         self._clock = clock
-        self.usage = Usage()
+        self._past = past or Past()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="view")
         self._renewing: asyncio.Task[None] | None = None
         self._seen = Seen(None)
@@ -237,6 +245,12 @@ class Views:
             each.result()
         return bool(done)
 
+    async def keep_reading(self) -> None:
+        """Read now and then also while no client asks, if what is remembered is kept in a file."""
+        while self._past.in_file and not self.still:
+            await self.latest()
+            await anyio.sleep(UNASKED_SECONDS)
+
     async def ask(self, question: Callable[[], T]) -> T:
         """Run a question in the thread of the views, and return its answer."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, question)
@@ -250,6 +264,7 @@ class Views:
         if self._renewing is not None:
             await asyncio.wait({self._renewing})
         await self.ask(self._source.close)
+        await self.ask(self._past.close)
         self._thread.shutdown()
 
     def _renewal(self) -> "asyncio.Task[None]":
@@ -267,18 +282,12 @@ class Views:
             problem = str(error)
         except ApiError as error:
             problem = f"the cluster cannot be read: {error.message}"
-        if seen is not None and not problem and not self._source.still:
-            self._note(seen)
         now = self._clock()
         self._seen = Seen(seen, problem, self._version(seen, problem, now))
         if self._source.still:
             self._until = float("inf")
             return
         self._until = now + max(LEAST_SECONDS, (now - began) * (1 / LARGEST_PART - 1))
-
-    def _note(self, seen: View) -> None:
-        if (use := seen.use) is not None:
-            self.usage.add(use)
 
     def _version(self, seen: View | None, problem: str, now: float) -> str:
         """Return the version of a view: a new one if it shows something else, or ages are old."""
@@ -295,4 +304,8 @@ class Views:
         return f"{self._life}.{self._number}"
 
     def _made(self) -> View:
-        return view.of_reading(self._source.read())
+        made = view.of_reading(self._source.read())
+        if self._source.still:
+            return made
+        known = self._past.noted(made.read_at, made.told, made.rows, made.use)
+        return view.remembered(made, known)

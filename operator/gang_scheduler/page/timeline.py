@@ -77,15 +77,24 @@ class Picture(NamedTuple):
     title: str
 
 
-def of_gang(cluster: Cluster, row: Row, events: Sequence[Happened], lacks: str) -> Timeline | None:
-    """Return the timeline of a gang; None if it has no times. Linear in members and Events."""
+def of_gang(
+    cluster: Cluster,
+    row: Row,
+    seen: Sequence[Current],
+    events: Sequence[Happened],
+    lacks: str,
+) -> Timeline | None:
+    """Return the timeline of a gang that was `seen` in some states; None if it has no times.
+
+    Linear in members and Events.
+    """
     info = cluster.cache.gang_queue.infos.get(row.key)
     if info is None or not timeline.is_dated(info):
         return None
     words = ": ".join(filter(None, (row.wait.reason, row.wait.brief)))
     happened = history.all_of(info, events)
     now = Current(cluster.read_at, row.state, words)
-    spans = timeline.spans_of(info, happened, now)
+    spans = timeline.spans_of(info, happened, [*seen, now])
     moments = history.changes(happened)
     return Timeline(row.key, row.state, cluster.read_at, tuple(spans), tuple(moments), lacks)
 

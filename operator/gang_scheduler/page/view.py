@@ -28,6 +28,7 @@ from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import node_map, timeline
 from gang_scheduler.page.node_map import NodeMap
+from gang_scheduler.page.past import NOTHING, Known
 from gang_scheduler.page.timeline import Timeline
 from gang_scheduler.page.usage import Use
 from gang_scheduler.simulation.snapshot_files import Told
@@ -76,8 +77,9 @@ class Wanted(NamedTuple):
 class View:
     """A reading with the answers about it. Only the thread that made it may use its methods.
 
-    `told` are its Events by gang, newest first. `origin` is the last line of every screen, on the
+    `told` are Events by gang, newest first. `origin` is the last line of every screen, on the
     source of the answers. Two views with the same `fingerprint` show the same, except for ages.
+    `known` is what the page remembers of earlier readings.
     """
 
     reading: Reading
@@ -89,6 +91,7 @@ class View:
     trees: tuple[TreeView, ...]
     origin: str = ""
     fingerprint: int = 0
+    known: Known = NOTHING
     _explained: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _maps: dict[str, NodeMap | None] = field(default_factory=dict)
 
@@ -135,6 +138,11 @@ class View:
             return history.MAY_NOT_BE_LISTED
         return history.IN_NO_SNAPSHOT if self.cluster.of_snapshot else ""
 
+    @property
+    def known_since(self) -> int:
+        """Since when decisions are known, in seconds since the epoch; 0 if there are none."""
+        return self.known.since or min((each.first for each in self.told), default=0)
+
     def node_map(self, topology: str = "") -> NodeMap | None:
         """Return the map of nodes by a tree, "" for the first; None if it is not known."""
         if self.cluster.source is Source.WRITTEN:
@@ -159,13 +167,15 @@ class View:
         if row is None:
             return None
         asked = self._question(name, namespace)
-        return timeline.of_gang(self.cluster, row, asked.events, asked.without_events)
+        seen = self.known.states_of(row.key)
+        return timeline.of_gang(self.cluster, row, seen, asked.events, asked.without_events)
 
     def _question(self, name: str, namespace: str) -> Question:
         about = name_lookup.objects_about(self.cluster.cache, name, namespace)
         if about is None or self.reading.told is None:
             return Question(self.cluster, (), 0, self.without_events)
-        oldest_first = sorted(self.reading.told, key=lambda each: (each.first, each.last))
+        told = (*self.reading.told, *self.known.older)
+        oldest_first = sorted(told, key=lambda each: (each.first, each.last))
         return Question(self.cluster, history.of_snapshot(oldest_first, *about))
 
 
@@ -189,6 +199,12 @@ def of_reading(reading: Reading) -> View:
         inspection_cluster.origin_line(cluster),
     )
     return replace(found, fingerprint=_fingerprint(found))
+
+
+def remembered(seen: View, known: Known) -> View:
+    """Return the view with all that the page remembers."""
+    told = known.told if seen.reading.told is not None else ()
+    return replace(seen, told=told, known=known)
 
 
 _OF_ROW: Final = attrgetter(
@@ -281,6 +297,16 @@ def told_of(view: View, wanted: Wanted) -> list[Told]:
     ]
 
 
+def told_about(view: View, namespace: str, name: str) -> list[Told]:
+    """Return the decisions about a gang that is no longer there, newest first."""
+    plain = name.rpartition("/")[2]
+    return [
+        each
+        for each in told_of(view, Wanted())
+        if (each.namespace, each.name) == (namespace, plain)
+    ]
+
+
 def of_queue(view: View, name: str) -> tuple[list[QueueLine], list[Row]]:
     """Return a queue with the queues below it, and their gangs; nothing for an unknown one."""
     lines = queues.below(view.queues, name)
@@ -293,11 +319,16 @@ def of_queue(view: View, name: str) -> tuple[list[QueueLine], list[Row]]:
 
 def decision_document(view: View, found: Sequence[Told]) -> Json:
     """Return Events of the scheduler as a document of kind DecisionList."""
+    since = view.known_since
     return {
         "apiVersion": API_VERSION,
         "kind": "DecisionList",
         **inspection_cluster.origin_document(view.cluster),
         "lacks": view.without_events or None,
+        "knownSince": rfc3339(since) if since else None,
+        "notKnown": [
+            {"from": rfc3339(begins), "until": rfc3339(ends)} for begins, ends in view.known.gaps
+        ],
         "items": [
             {
                 "namespace": each.namespace,

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from gang_scheduler.cli import main
 from support.listed_clusters import asked, gang, node, written
 
 CLUSTER = [node("node-0"), *gang("waits", 2)]
@@ -74,3 +76,16 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 
     assert 2 == result.exit_code
     assert f"--port: {port}: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "of"), [(("-f", "cluster.json"), "-f"), (("--replay", "moves"), "--replay")]
+)
+def test_a_file_has_no_history_to_keep(options: tuple[str, ...], of: str, tmp_path: Path) -> None:
+    kept = tmp_path / "history"
+
+    result = CliRunner().invoke(main, ["page", *options, "--history", str(kept)])
+
+    assert 2 == result.exit_code
+    assert f"--history: {kept}: the data of {of} never changes" in result.stderr
+    assert not kept.exists()

@@ -99,19 +99,25 @@ def test_the_first_points_are_at_the_end_of_an_hour() -> None:
     assert (22, False) == (found.capacity_label, found.top_label)
 
 
+async def uses(views: Views) -> list[Use]:
+    """Return the points of the latest view."""
+    seen = (await views.latest()).view
+    assert seen is not None
+    return [*seen.known.uses]
+
+
 async def test_each_reading_adds_to_the_points_and_a_file_does_not(tmp_path: Path) -> None:
     clock = [0.0]
-    views = Views(Later.of(tmp_path), lambda: clock[0])
-    for _ in range(3):
-        await views.latest()
+    views, still = Views(Later.of(tmp_path), lambda: clock[0]), Views(source_of(tmp_path, CLUSTER))
+    for number in (1, 2, 3):
+        assert number == len(await uses(views))
         clock[0] += MINUTE
-    still = Views(source_of(tmp_path, CLUSTER))
-    await still.latest()
+
+    expected = [Use(NOON + minute * MINUTE, 8, 6, 16) for minute in (1, 2, 3, 4)]
+    assert expected == await uses(views)
+    assert [] == await uses(still)
     await views.close()
     await still.close()
-
-    assert [Use(NOON + minute * MINUTE, 8, 6, 16) for minute in (1, 2, 3)] == [*views.usage.points]
-    assert () == still.usage.points
 
 
 async def test_the_overview_shows_the_line_and_says_it_in_words(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 
 class Current(NamedTuple):
-    """The state of a gang at a time, in words."""
+    """The state of a gang at the time of a reading, and why it waits."""
 
     at: int
     state: str
@@ -51,6 +51,7 @@ class _Mark(NamedTuple):
     only_from: frozenset[str] = frozenset()
 
 
+_ANY: Final[frozenset[str]] = frozenset()
 _ONLY_WAITING: Final = frozenset({WAITING})
 
 
@@ -59,13 +60,15 @@ def is_dated(info: GangInfo) -> bool:
     return all(pod.dated for pod in info.observed.members.values())
 
 
-def spans_of(info: GangInfo, happened: Sequence[Happened], now: Current) -> list[Span]:
-    """Return the states of a gang one after the other, up to now; `happened` is all of it.
+def spans_of(info: GangInfo, happened: Sequence[Happened], seen: Sequence[Current]) -> list[Span]:
+    """Return the states of a gang one after the other, up to the last in which it was `seen`.
 
-    Linear in members and in what happened.
+    `happened` is all of it. Linear in members, in what happened and in what was seen.
     """
+    *earlier, now = seen
     spans: list[Span] = []
-    for mark in sorted(_marks(info, happened), key=lambda each: each.at):
+    marks = [*_marks(info, happened, earlier), *_of_seen(earlier, history.born_at(info))]
+    for mark in sorted(marks, key=lambda each: each.at):
         _add(spans, mark)
     if not spans:
         return [Span(now.state, now.at, None, now.words or UNKNOWN_SINCE)]
@@ -99,20 +102,37 @@ def _gist(words: str) -> str:
     return history.gist_of(Happened(0, f": {words}"))
 
 
-def _marks(info: GangInfo, happened: Sequence[Happened]) -> Iterator[_Mark]:
+def _of_seen(seen: Iterable[Current], born: int) -> Iterator[_Mark]:
+    """Yield the states that readings found, for what no object tells: why it waited, its end.
+
+    Objects tell the beginning of a state more exactly, and readings find it later.
+    """
+    for each in seen:
+        if each.at >= born:
+            only_from = _ONLY_WAITING if each.state == STARTING else _ANY
+            yield _Mark(each.at, each.state, each.words, only_from)
+
+
+def _marks(
+    info: GangInfo, happened: Sequence[Happened], seen: Sequence[Current]
+) -> Iterator[_Mark]:
     pods = [*info.observed.living, *info.attempt.ended()]
     needed = max(info.observed.min_member, 1)
     complete = _quorum(pods, "created_at", needed)
     bound, running = _placed(pods, needed)
     evictions = [each.at for each in _each_time(happened) if _is_eviction(each)]
-    if born := history.born_at(info):
+    born = history.born_at(info)
+    if born:
         # Members that replace evicted or lost ones do not tell when the first ones were there.
         is_first = complete and not any(at < complete for at in (*evictions, bound or complete))
         yield _Mark(born, WAITING, LACKS_MEMBERS if is_first or not complete else "")
         if is_first:
             yield _Mark(complete, WAITING, COMPLETE)
+    watched_since = min((each.at for each in seen if each.at >= born), default=None)
     for each in _each_time(happened):
-        yield from _of_event(each, bound, evictions)
+        # Readings say why it waits, too: both would tell one wait in turns in different words.
+        if watched_since is None or each.at < watched_since or not _is_wait(each):
+            yield from _of_event(each, bound, evictions)
     if bound:
         yield _Mark(bound, STARTING)
     if running:
@@ -130,8 +150,12 @@ def _of_event(each: Happened, bound: int, evictions: Iterable[int]) -> Iterator[
         # When members ran that are gone is not known, but that they were placed is.
         is_gone = any(each.at <= at for at in evictions)
         yield _Mark(each.at, RUNNING if is_gone else STARTING, words, _ONLY_WAITING)
-    elif reason in WAITS:
+    elif _is_wait(each):
         yield _Mark(each.at, WAITING, words, _ONLY_WAITING)
+
+
+def _is_wait(each: Happened) -> bool:
+    return history.reason_of(each) in WAITS
 
 
 def _is_eviction(each: Happened) -> bool:

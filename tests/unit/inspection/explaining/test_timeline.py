@@ -1,5 +1,6 @@
 """The states of a gang one after the other, from its objects and from Events."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,11 +59,15 @@ def timed(pod: dict[str, Any], number: int, bound: int | None, started: int | No
 
 
 def spans(
-    info: GangInfo, *events: Happened, state: str = WAITING, words: str = ""
+    info: GangInfo,
+    *events: Happened,
+    state: str = WAITING,
+    words: str = "",
+    seen: Sequence[Current] = (),
 ) -> list[tuple[str, int, int | None, str]]:
     """Return the spans with times after noon."""
     happened = history.all_of(info, events)
-    found = timeline.spans_of(info, happened, Current(NOON + 1000, state, words))
+    found = timeline.spans_of(info, happened, [*seen, Current(NOON + 1000, state, words)])
     return [
         (each.state, each.begins - NOON, each.ends and each.ends - NOON, each.words)
         for each in found
@@ -189,7 +194,48 @@ def test_spans_follow_each_other_without_gaps() -> None:
     events = [Happened(NOON + 60, "Scheduled: x"), Happened(NOON + 300, PREEMPTED)]
     happened = history.all_of(info := info_of(created=310, bound=400, started=405), events)
 
-    found = timeline.spans_of(info, happened, Current(NOON + 1000, RUNNING))
+    found = timeline.spans_of(info, happened, [Current(NOON + 1000, RUNNING)])
 
     assert [each.begins for each in found[1:]] == [each.ends for each in found[:-1]]
     assert Span(RUNNING, NOON + 406, None, "") == found[-1]
+
+
+def test_readings_say_why_it_waited_in_place_of_events_that_say_it_too() -> None:
+    info = info_of(bound=600, started=610)
+    seen = [
+        Current(NOON + 100, WAITING, "Unschedulable: no room"),
+        Current(NOON + 300, WAITING, "WaitingForQuota: 8 short in blue"),
+        Current(NOON + 615, RUNNING),
+    ]
+    events = [Happened(NOON + at, SHORT) for at in (50, 400)]
+
+    assert [
+        (WAITING, 0, 50, timeline.COMPLETE),
+        (WAITING, 50, 100, "it lacks room"),
+        (WAITING, 100, 300, "Unschedulable: no room"),
+        (WAITING, 300, 600, "WaitingForQuota: 8 short in blue"),
+        (STARTING, 600, 611, ""),
+        (RUNNING, 611, None, ""),
+    ] == spans(info, *events, state=RUNNING, seen=seen)
+
+
+def test_the_end_of_a_gang_is_when_it_was_seen() -> None:
+    seen = [Current(NOON + 80, RUNNING), Current(NOON + 700, FINISHED)]
+
+    assert [(RUNNING, 71, 700, ""), (FINISHED, 700, None, "")] == spans(
+        info_of(bound=60, started=70), state=FINISHED, seen=seen
+    )[-2:]
+
+
+def test_a_reading_that_finds_a_gang_starting_does_not_undo_that_it_runs() -> None:
+    seen = [Current(NOON + 75, STARTING)]
+
+    found = spans(info_of(bound=60, started=70), state=RUNNING, seen=seen)
+
+    assert [WAITING, STARTING, RUNNING] == [state for state, *_ in found]
+
+
+def test_what_was_seen_of_an_earlier_gang_of_that_name_is_left_out() -> None:
+    seen = [Current(NOON - 500, RUNNING), Current(NOON - 400, FINISHED)]
+
+    assert [(WAITING, 0, None, "8 short")] == spans(info_of(), seen=seen, words="8 short")
