@@ -318,17 +318,16 @@ class _Gathering:
 
     def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         """Seat slices whose members differ one after the other, each like a gang of its own."""
-        by_class = self.by_class(parts)
-        for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
-            holds = self._packing.holds_requests(by_class, area, depth)
-            for domain in np.flatnonzero(holds).tolist():
-                if not self._trial.effort.may_go_on():
-                    return None
-                with self._trial.all_or_nothing() as transaction:
-                    seated = self._seat_slices(parts, area.inside(depth, domain))
-                    if seated is not None:
-                        transaction.commit()
-                        return seated
+        unsliced = (1,) * len(area.tree.levels)
+        # What the slices need at least: to be in one domain each is more.
+        alone = self.by_class([replace(part, sizes=unsliced) for part in parts])
+        for depth, domain in self._packing.domains_at_best(alone, area):
+            self._trial.effort.spend(looks(len(self._trial.nodes)))
+            with self._trial.all_or_nothing() as transaction:
+                seated = self._seat_slices(parts, area.inside(depth, domain))
+                if seated is not None:
+                    transaction.commit()
+                    return seated
         return None
 
     def _seat_slices(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:

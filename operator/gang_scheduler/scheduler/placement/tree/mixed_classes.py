@@ -107,14 +107,22 @@ class Packing:
 
     def _seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Seat members that see each other, in the lowest and tightest domain where that works."""
-        offered = np.array([self.seating.slots_at_best(each, area) for each in by_class])
-        rolled = _rolled(by_class, offered, area)
-        bounds = Bounds(by_class, area, offered, self.seating)
-        for depth, place in self._domains(by_class, rolled, area, bounds):
+        for depth, place in self.domains_at_best(by_class, area):
             seated = self.seating.seat_one_by_one(by_class, area.inside(depth, place))
             if seated is not None:
                 return seated
         return None
+
+    def domains_at_best(
+        self, by_class: Sequence[ClassMembers], area: Area
+    ) -> Iterator[tuple[int, int]]:
+        """Yield domains that may hold all members, wherever those go that they depend on.
+
+        They come as depths and places, from the lowest level up, the tightest of a level first.
+        """
+        offered = np.array([self.seating.slots_at_best(each, area) for each in by_class])
+        bounds = Bounds(by_class, area, offered, self.seating)
+        yield from self._domains(by_class, _rolled(by_class, offered, area), area, bounds)
 
     def _seat_together(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Pack the classes together in the lowest and tightest domain where that works."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -11,10 +12,12 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.topology_request import LayerRef, PodSet, TopologyRequest
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.report.words.text import text_of
+from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import gang, group, node, pod, snapshot
+from support.call_counts import calls_of
 from support.plan_reading import nodes_of, reasons
 from support.topology_builders import (
     BLOCK,
@@ -214,6 +217,29 @@ def test_slices_whose_members_differ(size: int) -> None:
 
     placed = numbers(plan)
     assert [1, 1] == [len(set(placed[:size])), len(set(placed[size:]))]
+
+
+def slices_that_differ(racks: int, cpu: int) -> Plan:
+    """Return the plan for slices of a member of 4 CPUs and one of 1, on racks of two nodes."""
+    nodes = topology_builders.nodes(
+        {f"s/b{i:02}": (2 * i, 2 * i + 1) for i in range(racks)}, cpu=cpu
+    )
+    members = [pod(f"a-{i}", cpu=(4, 1)[i % 2]) for i in range(2 * racks)]
+    return plan_for(nodes, must(SPINE, slices=[runs(BLOCK, 2)]), members=members)
+
+
+def test_slices_whose_members_differ_are_tried_only_where_each_member_has_a_slot() -> None:
+    calls = calls_of(lambda: slices_that_differ(20, cpu=3))
+
+    assert 0 == calls["gather._Gathering._seat_slices"]
+
+
+def test_a_search_for_slices_whose_members_differ_ends_with_its_looks() -> None:
+    with patch.multiple(effort, MOST_LOOKS=8, LEAST=4, RESERVED=0, OVERRUN=0):
+        plan = slices_that_differ(20, cpu=6)
+
+    assert "search" in message(plan)
+    assert 40 == len(nodes_of(slices_that_differ(20, cpu=6)))
 
 
 def test_a_replacement_goes_where_its_neighbours_in_rank_are() -> None:
