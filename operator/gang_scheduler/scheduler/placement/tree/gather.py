@@ -318,9 +318,12 @@ class _Gathering:
 
     def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         """Seat slices whose members differ one after the other, each like a gang of its own."""
+        if not self._trial.effort.may_begin():
+            return None
         unsliced = (1,) * len(area.tree.levels)
         # What the slices need at least: to be in one domain each is more.
         alone = self.by_class([replace(part, sizes=unsliced) for part in parts])
+        self._trial.effort.spend(looks(len(self._trial.nodes), len(alone)))
         for depth, domain in self._packing.domains_at_best(alone, area):
             self._trial.effort.spend(looks(len(self._trial.nodes)))
             with self._trial.all_or_nothing() as transaction:
