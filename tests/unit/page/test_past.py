@@ -1,7 +1,6 @@
 """What the page remembers: decisions, states and GPUs of 24 hours, also after a restart."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,15 +13,13 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.page import history_file, past, sources
 from gang_scheduler.page.history_file import HistoryFile
 from gang_scheduler.page.past import EVENTS_SECONDS, KEPT_SECONDS, Known, Past
-from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.timeline import HOUR, MINUTE
 from gang_scheduler.page.usage import Use
-from gang_scheduler.page.view import Reading
 from gang_scheduler.simulation.snapshot_files import Told
 from support.listed_clusters import gang, hold, node
-from support.pages import opened, source_of
+from support.pages import opened
+from support.remembered_clusters import NOON, Remembered
 
-NOON = 1767268800
 KEY = GangKey("PodGroup", "team", "a")
 NODES = [node(f"node-{number}") for number in range(2)]
 
@@ -206,29 +203,9 @@ def test_a_file_that_cannot_be_written_is_said_and_written_later(
     again.close()
 
 
-class Live(OfFiles):
-    """A cluster with Events and a time, which a test changes."""
-
-    still = False
-    events: tuple[Told, ...] = ()
-    at = NOON
-    readings = 0
-
-    def read(self) -> Reading:
-        """Return the cluster at that time."""
-        self.readings += 1
-        return Reading(replace(super().read().cluster, read_at=self.at), told=self.events)
-
-
-def live(directory: Path, *bodies: dict[str, Any]) -> Live:
-    """Return a cluster of these objects."""
-    made = source_of(directory, [*NODES, *bodies])
-    return Live(made.read().cluster, [str(directory / "cluster.json")], made.read().cluster.policy)
-
-
 async def test_the_decisions_say_since_when_they_are_known(tmp_path: Path) -> None:
-    source = live(tmp_path)
-    source.events = (told(note="to node-0"),)
+    source = Remembered(tmp_path, NODES)
+    source.events = [told(note="to node-0")]
     memory = Past(HistoryFile(tmp_path / "history", "here"))
     noted(memory, NOON - 9 * HOUR, told("Drained", NOON - 9 * HOUR))
     async with opened(source, past=memory) as browser:
@@ -245,8 +222,8 @@ async def test_the_decisions_say_since_when_they_are_known(tmp_path: Path) -> No
 
 
 async def test_what_became_of_a_gang_that_is_gone_is_shown_at_its_address(tmp_path: Path) -> None:
-    source = live(tmp_path)
-    source.events = (told("Preempted", note="Preempted by team/b"),)
+    source = Remembered(tmp_path, NODES)
+    source.events = [told("Preempted", note="Preempted by team/b")]
     async with opened(source) as browser:
         found = await browser.get("/gangs/team/podgroup/a")
         other = await browser.get("/gangs/other/a")
@@ -259,7 +236,7 @@ async def test_what_became_of_a_gang_that_is_gone_is_shown_at_its_address(tmp_pa
 async def test_a_timeline_has_the_states_that_were_seen(tmp_path: Path) -> None:
     memory = Past()
     noted(memory, NOON + 60, rows=(row("Waiting", "WaitingForQuota", "8 short in blue"),))
-    source = live(tmp_path, *gang("a", 3))
+    source = Remembered(tmp_path, [*NODES, *gang("a", 3)])
     source.at = NOON + 600
     async with opened(source, past=memory) as browser:
         found = json.loads((await browser.get("/api/v1/timelines/team/a")).text)
@@ -275,7 +252,7 @@ async def test_a_page_with_a_file_reads_while_no_browser_asks(
 ) -> None:
     monkeypatch.setattr(sources, "UNASKED_SECONDS", 0.02)
     monkeypatch.setattr(sources, "LEAST_SECONDS", 0.01)
-    kept, forgetful = live(tmp_path), live(tmp_path)
+    kept, forgetful = Remembered(tmp_path, NODES), Remembered(tmp_path, NODES)
     memory = Past(HistoryFile(tmp_path / "history", "here"))
     async with opened(kept, enter=False, past=memory), opened(forgetful, enter=False):
         with anyio.fail_after(30):
