@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import threading
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +13,13 @@ from typing import Any
 
 import anyio
 import pytest
-from aiohttp import ClientResponse, web
+from aiohttp import ClientResponse, TCPConnector, web
 from aiohttp.test_utils import TestClient, TestServer
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.page import sources, view
-from gang_scheduler.page.sources import OfFiles, Views
+from gang_scheduler.page.sources import OfFiles, Seen, Views
 from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import Reading
 from support.listed_clusters import gang, node
@@ -28,6 +30,8 @@ CLUSTER = [node("node-0"), *gang("waits", 2)]
 MOST = 3
 PATIENCE_SECONDS = 10.0
 LARGEST_MESSAGE = 1000
+LARGEST_BUFFER = 100_000
+MANY = 100
 
 
 class Changing:
@@ -71,11 +75,22 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def client_of(
-    source: Changing | OfFiles, beat_seconds: float = 15.0
+    source: Changing | OfFiles,
+    beat_seconds: float = 15.0,
+    most: int = MOST,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator["TestClient[Any, Any]"]:
     """Serve streams."""
-    views = Views(source)
-    streams, made = Streams(views, MOST, beat_seconds), web.Application()
+    async with client_of_views(Views(source, clock), beat_seconds, most) as client:
+        yield client
+
+
+@asynccontextmanager
+async def client_of_views(
+    views: Any, beat_seconds: float = 15.0, most: int = MOST
+) -> AsyncIterator["TestClient[Any, Any]"]:
+    """Serve streams of views."""
+    streams, made = Streams(views, most, beat_seconds), web.Application()
     made.add_routes([web.get("/events", streams.answer)])
 
     async def end(_: web.Application) -> None:
@@ -83,8 +98,32 @@ async def client_of(
         await views.close()
 
     made.on_shutdown.append(end)
-    async with TestClient(TestServer(made)) as client:
+    connector = TCPConnector(limit=0)
+    async with TestClient(TestServer(made), connector=connector) as client:
         yield client
+
+
+class Hurried:
+    """Views of which each look finds a newer version, as of a cluster that never rests."""
+
+    still = False
+    seconds_left = 0.0
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    @property
+    def last(self) -> Seen:
+        """The last version, with a long text."""
+        return Seen(None, "x" * LARGEST_MESSAGE, str(self.number))
+
+    async def renewed_within(self, _: float | None) -> bool:
+        """Have a newer version."""
+        self.number += 1
+        return True
+
+    async def close(self) -> None:
+        """Do nothing."""
 
 
 async def said(stream: ClientResponse, kind: str = "data: {") -> dict[str, Any]:
@@ -165,6 +204,57 @@ async def test_many_streams_cost_no_more_readings_than_one(tmp_path: Path) -> No
         await asyncio.sleep(10 * sources.LEAST_WAIT_SECONDS)
         assert 1 >= source.readings - before
         source.free.set()
+
+
+async def test_a_hundred_streams_hear_each_version_of_one_reading(tmp_path: Path) -> None:
+    clock, source = [0.0], Changing(tmp_path)
+    async with client_of(source, most=MANY, clock=lambda: clock[0]) as client:
+        streams = [await client.get("/events") for _ in range(MANY)]
+        first = {(await said(each))["version"] for each in streams}
+        assert 1 == source.readings
+        source.change()
+        clock[0] += 2 * sources.LEAST_SECONDS
+        second = {(await said(each))["version"] for each in streams}
+
+    assert (1, 1) == (len(first), len(second))
+    assert first != second
+    assert 2 == source.readings
+
+
+async def test_a_slow_reader_costs_no_memory_and_then_hears_the_newest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    views, transports = Hurried(), []
+    follow = Streams._follow
+
+    async def seen(self: Streams, request: web.Request, response: web.StreamResponse) -> None:
+        transports.append(request.transport)
+        await follow(self, request, response)
+
+    monkeypatch.setattr(Streams, "_follow", seen)
+    async with client_of_views(views) as client:
+        with socket.socket() as reader:
+            # A small window: the kernel keeps little of what is sent.
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.settimeout(0)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(reader, ("127.0.0.1", client.port))
+            await loop.sock_sendall(reader, b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            with anyio.fail_after(PATIENCE_SECONDS):
+                before = -1
+                while before != views.number:
+                    before = views.number
+                    await asyncio.sleep(0.2)
+            (transport,) = transports
+            assert transport is not None
+            assert 0 < transport.get_write_buffer_size() < LARGEST_BUFFER
+            # The stream waits for its reader; meanwhile others move on.
+            views.number += 1_000_000
+            content = b""
+            with anyio.fail_after(PATIENCE_SECONDS):
+                while b"id: 1000" not in content[-200_000:]:
+                    content += await loop.sock_recv(reader, 65536)
+            assert content.count(b"\nid: ") < before + 1000
 
 
 async def test_a_stream_is_not_silent_while_the_cluster_is_read(tmp_path: Path) -> None:
