@@ -33,6 +33,8 @@ MARK: Final = 0.6
 LATE: Final = 3
 """If a Lease was not renewed for this many times its duration, the scheduler counts as down."""
 LONGEST_NODES: Final = 60
+FEW_NODES: Final = 32
+"""The map of so few nodes is lower."""
 EXPLAINED: Final = TextView(width=100, all_domains=False, wide=False)
 
 
@@ -71,6 +73,7 @@ def environment() -> jinja2.Environment:
         sections=text.sections,
         facts=text.facts,
         explained_view=EXPLAINED,
+        few_nodes=FEW_NODES,
         width=WIDTH,
         mark=MARK,
     )

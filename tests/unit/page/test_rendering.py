@@ -1,6 +1,7 @@
 """Bars, words and addresses; and that no file of the page asks another host for anything."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -87,3 +88,14 @@ def test_addresses_hold_any_name() -> None:
     assert "/gangs?text=a%26b" == rendering.with_query(
         "/gangs", {"text": "a&b", "page": "2"}, page=""
     )
+
+
+def test_the_map_of_few_nodes_leaves_room_for_the_rest_of_the_screen() -> None:
+    macro = rendering.environment().get_template("parts.html").module.node_map  # type: ignore[attr-defined]
+
+    def classes(number: int) -> str:
+        shown = SimpleNamespace(names=["node"] * number, unit="GPUs")
+        return str(macro("/api/v1/nodes", shown, None)).partition('class="')[2].partition('"')[0]
+
+    assert "map low" == classes(rendering.FEW_NODES)
+    assert "map" == classes(rendering.FEW_NODES + 1)
