@@ -93,6 +93,7 @@ class Operator:
         plan = self._plan(now)
         taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
         self.failures += len(taken.plan.failures)
+        self._someone_waits = bool(self._unplaced)
         self._decided.unsearched = bool(plan.unsearched)
         for each in plan.reservations:
             for gang in each.gangs:
@@ -111,12 +112,10 @@ class Operator:
             plan = schedule(snapshot, self._profile, to_the_end=True)
             if plan == Plan(plan.placed):
                 return plan
-        plan = schedule(self.cache.with_bound_pods(snapshot), self._profile, to_the_end=True)
-        self._someone_waits = bool(plan.refused or plan.preemptions or plan.untried)
-        return plan
+        return schedule(self.cache.with_bound_pods(snapshot), self._profile, to_the_end=True)
 
     def _all_may_fit(self, snapshot: Snapshot) -> bool:
-        """Return whether all waiting pods are due for a try, and nothing but room can stop them."""
+        """Return whether all waiting pods have just come, and nothing but room can stop them."""
         if self._someone_waits or snapshot.nominated:
             return False
         tried = sum(len(gang.pending) for group in snapshot.groups for gang in group.gangs)
