@@ -1,5 +1,6 @@
 """The pods on the nodes, and whether each may be evicted."""
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -57,13 +58,16 @@ class BoundGang:
     pods: tuple[BoundPod, ...]
     charged: tuple[Charged | None, ...]
     known: RunningGang = UNKNOWN
-    _derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _derived: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, repr=False)
 
-    def derive(self, name: str, compute: Callable[["BoundGang"], T]) -> T:
-        """Return the result of `compute`, computed once."""
-        if name not in self._derived:
-            self._derived[name] = compute(self)
-        derived: T = self._derived[name]
+    def derive(
+        self, name: str, basis: tuple[object, ...], compute: Callable[["BoundGang"], T]
+    ) -> T:
+        """Return the result of `compute`, computed once while the basis has the same objects."""
+        known = self._derived.get(name)
+        if known is None or not all(map(operator.is_, known[0], basis)):
+            known = self._derived[name] = (basis, compute(self))
+        derived: T = known[1]
         return derived
 
 

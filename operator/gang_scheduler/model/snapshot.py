@@ -9,6 +9,7 @@ from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.plan import Reservation
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.model.provisioning import Provisioning
 from gang_scheduler.model.queues import QueueState
@@ -40,7 +41,8 @@ class Snapshot:
     `groups` are the groups to try. `queues` are None if there are none: then nothing is limited,
     and the profile decides the order. `yielded` maps evicted gangs to their preemptors, as far as
     that is remembered, for all gangs. `resting` are gangs that get no reservation for a while,
-    since they held one for long. `provisioning` is None if no nodes can be requested.
+    since they held one for long. `promised` are the reservations of earlier cycles: only a hint of
+    where the next search begins. `provisioning` is None if no nodes can be requested.
     `failed_nodes` are the names of nodes that count as failed. `made_anew` is the work of making
     the snapshot, counted in gangs.
     """
@@ -60,6 +62,7 @@ class Snapshot:
     queues: QueueState | None = None
     yielded: Mapping[GangKey, tuple[YieldedTo, ...]] = field(default_factory=dict)
     resting: frozenset[GangKey] = frozenset()
+    promised: Mapping[GangKey, Reservation] = field(default_factory=dict)
     provisioning: Provisioning | None = None
     failed_nodes: frozenset[str] = frozenset()
     made_anew: float = 0

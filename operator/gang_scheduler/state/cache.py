@@ -309,6 +309,7 @@ class Cache:
             queues=queues,
             yielded=self.evictions.yielded(now),
             resting=self.gang_queue.reservations.resting(now),
+            promised=self.gang_queue.reservations.promised(),
             provisioning=self.provisioning.snapshot(),
             failed_nodes=self.failed_nodes.names,
             made_anew=self.gang_queue.take_made() + self.queue_usage.take_work(),

@@ -49,13 +49,13 @@ def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
 def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
     """Return the room and quota that other gangs release, in the order of their expected ends."""
     clock = Clock(turn.snapshot.taken_at, ANY_TIME)
-    rows = turn.snapshot.nodes.rows
+    nodes = turn.snapshot.nodes
     victims = [each for made in turn.preemptions for each in made.victims]
     own = {gang.key for gang in turn.group.gangs}
     found = (
-        *Running(running, rows, clock).releases(victims),
+        *Running(running, nodes, clock).releases(victims),
         *_of_decided(turn, clock),
-        *_of_nominated(turn.nominated, rows, own),
+        *_of_nominated(turn.nominated, nodes.rows, own),
     )
     others = (each for each in found if each.gang not in own)
     return sorted(others, key=attrgetter("key"))

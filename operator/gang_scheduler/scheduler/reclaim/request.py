@@ -104,7 +104,7 @@ def running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
 
     Found once for as long as the gang stays as it is.
     """
-    return gang.derive("held", _running_in_queue_of)
+    return gang.derive("held", (), _running_in_queue_of)
 
 
 def _running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:

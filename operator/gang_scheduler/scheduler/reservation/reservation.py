@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.plan import Bind, Reservation
@@ -63,6 +63,23 @@ class Release:
         when = self.started_at if self.ends_at is None else self.ends_at
         return self.gang is not None, not known, when, str(self.gang or "")
 
+    @functools.cached_property
+    def others(self) -> tuple[Seat, ...]:
+        """The pods that take more on a node than resources."""
+        return tuple(each for each in self.seats if not _is_plain(each[0]))
+
+    def room(self, nodes: NodeTable) -> tuple[IntArray, IntArray]:
+        """Return the rows of all other pods, and their requests. Computed once for a table."""
+        known: tuple[NodeTable, tuple[IntArray, IntArray]] | None = self.__dict__.get("_room")
+        if known is None or known[0] is not nodes:
+            plain = [each for each in self.seats if _is_plain(each[0])]
+            rows = np.array([row for _, row in plain], dtype=np.int64)
+            vectors = {each: nodes.vector(each.requests) for each, _ in plain}
+            requests = np.array([vectors[each] for each, _ in plain], dtype=np.int64)
+            known = nodes, (rows, requests.reshape(len(rows), len(nodes.resources)))
+            self.__dict__["_room"] = known
+        return known[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -89,9 +106,9 @@ class Clock:
 class Running:
     """The gangs on nodes. What each holds is computed once, and again when it loses pods."""
 
-    def __init__(self, bound_pods: BoundPods, rows: Mapping[str, int], clock: Clock) -> None:
+    def __init__(self, bound_pods: BoundPods, nodes: NodeTable, clock: Clock) -> None:
         self._bound_pods = bound_pods
-        self._rows = rows
+        self._nodes = nodes
         self._clock = clock
         self._victims: set[str] = set()
         self._leaving = [*bound_pods.leaving]
@@ -122,27 +139,30 @@ class Running:
         if gang is None:
             return
         ends_at = self._clock.believed(gang.known.ends_at)
-        # Of very many gangs, hardly any changes from cycle to cycle.
-        last: dict[str, tuple[Mapping[str, int], Release]] = gang.derive("release", lambda _: {})
-        if not self._victims and "" in last:
-            rows, release = last[""]
-            if rows is self._rows and release.ends_at == ends_at:
-                self._by_gang[key] = release
-                return
+        if self._victims:
+            release = self._release(gang, ends_at)
+        else:
+            # Of very many gangs, hardly any changes from cycle to cycle.
+            basis = (self._nodes, ends_at)
+            release = gang.derive("release", basis, lambda gang: self._release(gang, ends_at))
+        if release is not None:
+            self._by_gang[key] = release
+
+    def _release(self, gang: BoundGang, ends_at: int | None) -> Release | None:
+        """Return what the pods of a gang release that are no victims."""
         pods = gang.pods
         some = [each for each in pods if not (each.pod.pinned or each.pod.uid in self._victims)]
-        if some:
-            began = gang.known.started_at or _start(some)
-            seats, charges = _seats(some, self._rows), _charges(some, self._bound_pods)
-            release = self._by_gang[key] = Release(key, ends_at, began, seats, charges)
-            if not self._victims:
-                last[""] = self._rows, release
+        if not some:
+            return None
+        began = gang.known.started_at or _start(some)
+        seats, charges = _seats(some, self._nodes.rows), _charges(some, self._bound_pods)
+        return Release(some[0].gang, ends_at, began, seats, charges)
 
     def _sum_up(self) -> None:
         """Note the room and quota of the pods that are leaving already."""
         if self._leaving:
             now = self._clock.now
-            self._by_gang[None] = of_victims(self._leaving, self._bound_pods, self._rows, now)
+            self._by_gang[None] = of_victims(self._leaving, self._bound_pods, self._nodes.rows, now)
 
 
 def of_victims(
@@ -228,24 +248,19 @@ class Sum:
         return len(self._of)
 
     def _add(self, releases: Iterable[Release], sign: int) -> None:
-        rows: list[int] = []
-        codes: list[int] = []
-        classes: dict[PodClass, int] = {}
+        plain = []
         for each in releases:
+            plain.append(each.room(self._nodes))
             for ref, charge in each.charges:
                 add_up(self.charges, ref, charge, sign)
-            for pod_class, row in each.seats:
-                if _is_plain(pod_class):
-                    rows.append(row)
-                    codes.append(classes.setdefault(pod_class, len(classes)))
-                else:
-                    others = self._others.setdefault((pod_class, each.nominated), Counter())
-                    others[row] += sign
-                    if not others[row]:
-                        del others[row]
-        if rows:
-            requests = np.array([self._nodes.vector(each.requests) for each in classes])
-            np.add.at(self.room, rows, sign * requests[codes])
+            for pod_class, row in each.others:
+                others = self._others.setdefault((pod_class, each.nominated), Counter())
+                others[row] += sign
+                if not others[row]:
+                    del others[row]
+        if plain:
+            rows, requests = (np.concatenate(each) for each in zip(*plain, strict=True))
+            np.add.at(self.room, rows, sign * requests)
 
 
 def _is_plain(pod_class: PodClass) -> bool:
@@ -412,11 +427,18 @@ class Promise:
         self.start = None if self.last is None else self.last.ends_at
         self.after = None if self.last is None else self.last.gang
         self.borrows = future_room.forest.borrows(request.ref, fit.assignment.charge)
-        self._ended = frozenset(each.gang for each in future_room.releases[: future_room.place])
-        self._there = frozenset(each.gang for each in future_room.releases[future_room.place :])
+        self._place = future_room.place
         self._units_of = units_of
         self._profile = profile
         future_room.take(fit)
+
+    @functools.cached_property
+    def _ended(self) -> frozenset[GangKey | None]:
+        return frozenset(each.gang for each in self.future_room.releases[: self._place])
+
+    @functools.cached_property
+    def _there(self) -> frozenset[GangKey | None]:
+        return frozenset(each.gang for each in self.future_room.releases[self._place :])
 
     @property
     def key(self) -> GangKey:

@@ -149,7 +149,7 @@ class Reservations:
         ]
         releases = self._releases()
         ended = before.ended if before is not None else Sum(self._trial.nodes)
-        known = _place_of(releases, before) if before is not None else None
+        known = self._known_place(releases, request, before)
         ended.become(releases[: known or 0])
         future_room = FutureRoom(self._trial, self._ledger.forest, self._profile, releases, ended)
         find = functools.partial(self._fit_at, future_room, request, assignments)
@@ -180,6 +180,18 @@ class Reservations:
         future_room.go_to(place)
         return future_room.find(request, assignments, self._units_of)
 
+    def _known_place(
+        self, releases: Sequence[Release], request: Request, before: Promise | None
+    ) -> int | None:
+        """Return where a start was found last, in this cycle or an earlier one; None if nowhere."""
+        if before is not None:
+            return _place_of(releases, before)
+        promised = self._snapshot.promised.get(request.group.gangs[0].key)
+        if promised is None:
+            return None
+        places = (n for n, each in enumerate(releases, start=1) if each.gang == promised.after)
+        return next(places, None)
+
     def _with_earlier(self, future_room: FutureRoom) -> int:
         """Put the gangs of earlier reservations in their places; return when all of them are."""
         starts = [0]
@@ -203,7 +215,7 @@ class Reservations:
 
     @functools.cached_property
     def _running(self) -> Running:
-        return Running(self._bound_pods, self._trial.nodes.rows, self._clock)
+        return Running(self._bound_pods, self._trial.nodes, self._clock)
 
     def _of_decided(self, rows: Mapping[str, int]) -> Iterator[Release]:
         """Yield the releases of decided groups.
@@ -422,21 +434,20 @@ def _first(
     """Return the first place above `low` with a fit, by bisection, beginning near a `known` one.
 
     Bisection is right because more room never takes a group's place away, except where members
-    depend on pods near them.
+    depend on pods near them. From a known place the steps double, since most starts hardly move.
     """
-    high, fit = last, None
-    if known is not None and low < known < last:
-        fit = find(known)
-        if fit is None:
-            low = known
-        elif known - low == 1 or (earlier := find(known - 1)) is None:
-            return known, fit
-        else:
-            high, fit = known - 1, earlier
-    if fit is None and (fit := find(last)) is None:
+    high = known if known is not None and low < known < last else last
+    is_near, fit, step = high < last, find(high), 1
+    while fit is None and high < last:
+        low, high, step = high, min(high + step, last), 2 * step
+        is_near, fit = False, find(high)
+    if fit is None:
         return None
+    step = 1 if is_near else last
     while high - low > 1:
-        middle = (low + high) // 2
-        found = find(middle)
-        low, high, fit = (low, middle, found) if found else (middle, high, fit)
+        middle = max((low + high) // 2, high - step)
+        if (found := find(middle)) is None:
+            low, step = middle, last
+        else:
+            high, fit, step = middle, found, 2 * step
     return high, fit

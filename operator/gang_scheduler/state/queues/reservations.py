@@ -123,6 +123,10 @@ class Reservations:
     def _after(self, queue: QueueRef) -> int:
         return self.waits.get(queue, self.rules.reservation_after_seconds)
 
+    def promised(self) -> Mapping[GangKey, Reservation]:
+        """Return the present reservation of each gang."""
+        return {key: each.reservation for key, each in self.held.items()}
+
     def standing(self) -> tuple[Reservation, ...]:
         """Return the reservations that are still in force."""
         first = {each.reservation.gangs[0].key: each.reservation for each in self.held.values()}

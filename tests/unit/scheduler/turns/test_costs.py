@@ -26,6 +26,7 @@ NEVER = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.
 RESERVED = "reservations.Reservations._reserve"
 FOUND, WORKED_OUT = "reservation.FutureRoom.find", "reservation.Running._work_out"
 RELEASED = "forest.Forest.release"
+SEATS = "reservation._seats"
 TRIAL = "gather.place"
 ASSIGNMENT_NOW = "by_turns.TurnTaking._assignment_now"
 
@@ -74,6 +75,33 @@ def test_what_gangs_on_nodes_hold_is_worked_out_once_and_of_victims_once_more() 
     calls = cost(reclaiming(20, 64))
 
     assert calls[WORKED_OUT] <= 64 + 20
+
+
+def test_a_promise_of_an_earlier_cycle_is_looked_for_where_it_was() -> None:
+    made = reclaiming(0, 64)
+    (reservation,) = promising(made).reservations
+    again = replace(made, promised={reservation.gangs[0].key: reservation})
+
+    assert cost(made)[FOUND] >= 6
+    # Where it was, and one place before.
+    assert 2 == cost(again)[FOUND]
+
+
+def test_a_promise_of_an_earlier_cycle_changes_no_plan() -> None:
+    made = reclaiming(2, 20)
+    plan = promising(made)
+    (reservation,) = plan.reservations
+    assert made.bound_pods is not None
+
+    for after in (*made.bound_pods.gangs, None):
+        promised = {reservation.gangs[0].key: replace(reservation, after=after)}
+        assert plan == promising(replace(made, promised=promised)), after
+
+
+def test_what_a_gang_holds_is_kept_from_cycle_to_cycle() -> None:
+    made = reclaiming(0, 64)
+
+    assert (64, 0) == (cost(made)[SEATS], cost(made)[SEATS])
 
 
 def test_what_leaves_is_taken_out_of_accounts_by_queue_and_not_by_pod() -> None:
