@@ -149,7 +149,7 @@ class EvictionRecords:
             # A status written by hand may lack the time.
             is_over = bool(each.at) and now - each.at > self._memory_seconds
             if to is not None and not is_over and self._is_as_then(key, to, each.edition):
-                yield replace(each, gang=to)
+                yield each if each.gang == to else replace(each, gang=to)
 
     def _resolved(self, link: YieldedTo) -> GangKey | None:
         """Return the gang of a link; None if it has ended or is unknown."""

@@ -166,6 +166,9 @@ class Preemptor:
     @functools.cached_property
     def floors(self) -> Floors:
         """The least room that the members need, by plain counting."""
+        return self.trial.nodes.derive(("floors", *self.classes.items()), self._floors)
+
+    def _floors(self) -> Floors:
         requests = np.array(
             [self.trial.nodes.vector(pod_class.requests) for pod_class in self.classes]
         )

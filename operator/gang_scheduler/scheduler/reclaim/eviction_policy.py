@@ -212,15 +212,9 @@ def _is_lower(
     return running.priority <= request.priority - least
 
 
-def is_young(
-    accounts: Accounts,
-    theirs: int,
-    met: Meeting | None,
-    running: RunningInQueue,
-    limits: EvictionLimits,
-) -> bool:
-    """Return whether a gang has not reached its own minimum run time, or its queues'."""
-    least = max(running.known.min_runtime, min_runtime(accounts, theirs, met, limits))
+def is_young(running: RunningInQueue, least: int, limits: EvictionLimits) -> bool:
+    """Return whether a gang has not reached its own minimum run time, or its queues' `least`."""
+    least = max(running.known.min_runtime, least)
     return limits.now - running.known.started_at < least
 
 

@@ -10,6 +10,7 @@ of the next class are only added, and so on. So there are finitely many changes.
 the links order the gangs, and every eviction puts a higher gang in the place of lower ones.
 """
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -103,6 +104,19 @@ class _Link(NamedTuple):
     above: GangKey
 
 
+def _add(links: dict[GangKey, dict[GangKey, _Link]], added: _Link) -> None:
+    """Add a link.
+
+    If the two gangs are linked already, the stronger class and the later time count.
+    """
+    of_gang = links.setdefault(added.below, {})
+    known = of_gang.get(added.above)
+    if known is not None:
+        strength, at = max(known.strength, added.strength), max(known.at, added.at)
+        added = added._replace(strength=strength, at=at)
+    of_gang[added.above] = added
+
+
 class Memory:
     """The links of one snapshot, and the links of plans made since then.
 
@@ -110,11 +124,17 @@ class Memory:
     """
 
     def __init__(self, yielded: Mapping[GangKey, Iterable[YieldedTo]]) -> None:
-        self._links: dict[GangKey, dict[GangKey, _Link]] = {}
+        self._yielded = yielded
         self._reached: dict[tuple[frozenset[GangKey], int], frozenset[GangKey]] = {}
-        for below, links in yielded.items():
+
+    @functools.cached_property
+    def _links(self) -> dict[GangKey, dict[GangKey, _Link]]:
+        """The links upwards from each gang: most cycles choose no victims, and need none."""
+        found: dict[GangKey, dict[GangKey, _Link]] = {}
+        for below, links in self._yielded.items():
             for each in links:
-                self._add(below, each.gang, each.eviction_class, each.at)
+                _add(found, _Link(-each.eviction_class.weight, each.at, below, each.gang))
+        return found
 
     def refuses(
         self, preemptors: Collection[GangKey], victims: Mapping[GangKey, EvictionClass]
@@ -151,21 +171,9 @@ class Memory:
         ]
         for victim, eviction_class in victims.items():
             for preemptor in preemptors:
-                self._add(victim, preemptor, eviction_class, at)
+                _add(self._links, _Link(-eviction_class.weight, at, victim, preemptor))
         self._reached.clear()
         return tuple(forgotten)
-
-    def _add(self, below: GangKey, above: GangKey, by: EvictionClass, at: int) -> None:
-        """Add a link.
-
-        If the two gangs are linked already, the stronger class and the later time count.
-        """
-        links = self._links.setdefault(below, {})
-        added = _Link(-by.weight, at, below, above)
-        known = links.get(above, added)
-        links[above] = added._replace(
-            strength=max(known.strength, added.strength), at=max(known.at, at)
-        )
 
     def _above(self, gangs: Iterable[GangKey], weakest: int) -> frozenset[GangKey]:
         """Return all gangs to which these yielded, through links at least as strong."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.queues import NONE, FlavorResource
+from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.reclaim import eviction_policy
@@ -64,6 +64,7 @@ class Reclaim:
         self.short = frozenset(quota.lacking(request.ref, request.charge))
         """The quota that is missing before any eviction."""
         self._permits: dict[int, Permits] = {}
+        self._min_runtimes: dict[int, int] = {}
         self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
         self._alike: dict[Hashable, frozenset[EvictionClass]] = {}
         self._keys: dict[GangKey, frozenset[FlavorResource]] = {}
@@ -96,9 +97,10 @@ class Reclaim:
 
     def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
         """Return the classes by which a gang may have to go in some final state."""
-        if running.key not in self._possible:
-            self._possible[running.key] = self._found_possible(running)
-        return self._possible[running.key]
+        found = self._possible.get(running.key)
+        if found is None:
+            found = self._possible[running.key] = self._found_possible(running)
+        return found
 
     def _found_possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
         row = self._trees.rows.get(running.ref)
@@ -117,13 +119,14 @@ class Reclaim:
 
         Computed once for gangs that are alike.
         """
-        newer = running.known.created_at > self.request.created_at
-        alike = row, running.keys, running.resources, running.priority, running.pod_priority, newer
         if running.known.backfilled is not None:
             return self._allowed(running, given)
-        if alike not in self._alike:
-            self._alike[alike] = self._allowed(running, given)
-        return self._alike[alike]
+        newer = running.known.created_at > self.request.created_at
+        alike = row, running.traits, newer
+        found = self._alike.get(alike)
+        if found is None:
+            found = self._alike[alike] = self._allowed(running, given)
+        return found
 
     def _allowed(self, running: RunningInQueue, given: Permits) -> frozenset[EvictionClass]:
         if not given.classes or not self._uses(running, given):
@@ -190,7 +193,11 @@ class Reclaim:
         return by_quota or not self.resources.isdisjoint(running.resources)
 
     def _is_young(self, row: int, running: RunningInQueue, given: Permits) -> bool:
-        return eviction_policy.is_young(self._accounts, row, given.meeting, running, self.limits)
+        if row not in self._min_runtimes:
+            self._min_runtimes[row] = eviction_policy.min_runtime(
+                self._accounts, row, given.meeting, self.limits
+            )
+        return eviction_policy.is_young(running, self._min_runtimes[row], self.limits)
 
     # The final state.
 
@@ -234,8 +241,13 @@ class Reclaim:
         everything = [Part(each, each.charge) for each in candidates]
         with self._charged():
             best = BestFinalState(self, self._quota, (), everything)
+            # A final state tells gangs apart by queue and possible classes alone.
+            found: dict[tuple[QueueRef, frozenset[EvictionClass]], frozenset[EvictionClass]] = {}
             for each in candidates:
-                self._possible[each.key] = frozenset(best.classes_of(each))
+                kind = each.ref, self.possible(each)
+                if kind not in found:
+                    found[kind] = frozenset(best.classes_of(each))
+                self._possible[each.key] = found[kind]
 
     @contextmanager
     def _charged(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """The reclaim request of a gang to its queue, and the running gangs that may be victims."""
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod
@@ -76,6 +76,11 @@ class RunningInQueue:
         """The keys that its pods are charged for."""
         charges = self.charges.values()
         return frozenset(key for charge in charges for key, amount in charge.items() if amount > 0)
+
+    @functools.cached_property
+    def traits(self) -> tuple[Hashable, ...]:
+        """What decides which rights reach it, besides its queue, its age and how long it runs."""
+        return self.keys, self.resources, self.priority, self.pod_priority
 
     @functools.cached_property
     def charge(self) -> Charge:

@@ -27,6 +27,7 @@ RESERVED = "reservations.Reservations._reserve"
 FOUND, WORKED_OUT = "reservation.FutureRoom.find", "reservation.Running._work_out"
 RELEASED = "forest.Forest.release"
 SEATS = "reservation._seats"
+JUDGED = "final_state.FinalState.classes_of"
 TRIAL = "gather.place"
 ASSIGNMENT_NOW = "by_turns.TurnTaking._assignment_now"
 
@@ -102,6 +103,12 @@ def test_what_a_gang_holds_is_kept_from_cycle_to_cycle() -> None:
     made = reclaiming(0, 64)
 
     assert (64, 0) == (cost(made)[SEATS], cost(made)[SEATS])
+
+
+def test_classes_that_no_final_state_allows_are_ruled_out_by_queue_and_not_by_gang() -> None:
+    few, many = (cost(reclaiming(20, guests)) for guests in (64, 128))
+
+    assert many[JUDGED] <= 1.1 * few[JUDGED]
 
 
 def test_what_leaves_is_taken_out_of_accounts_by_queue_and_not_by_pod() -> None:
