@@ -123,7 +123,10 @@ class Past:
         some = self._told.setdefault(subject, [])
         last = max(each.first, each.last)
         for number, known in enumerate(some):
-            if known.first <= last and each.first <= max(known.first, known.last):
+            covers = known.first <= each.first and last <= known.last
+            if covers and each.times <= known.times:
+                return subject, number, False
+            if known.first <= last and each.first <= known.last:
                 grown = _line(
                     each,
                     first=min(known.first, each.first),
@@ -131,7 +134,7 @@ class Past:
                     times=max(known.times, each.times),
                 )
                 some[number] = grown
-                return subject, number, grown != known
+                return subject, number, True
         some.append(_line(each, each.first, last, each.times))
         return subject, len(some) - 1, True
 
