@@ -136,7 +136,7 @@ class EmptyCluster:
             slots = offer_slots(pod_class, trial, profile)
             return int(slots.clip(max=unit.at_least).sum()) >= unit.at_least
         with trial.all_or_nothing():
-            return isinstance(Quorums(trial, profile).in_any_order(asked), dict)
+            return isinstance(Quorums(trial, profile, explained=False).in_any_order(asked), dict)
 
     @functools.cached_property
     def _trial(self) -> Trial:

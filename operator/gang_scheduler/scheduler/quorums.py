@@ -39,9 +39,10 @@ class Quorums:
     Units without a quorum, which have only surplus, are left out.
     """
 
-    def __init__(self, trial: Trial, profile: Profile) -> None:
+    def __init__(self, trial: Trial, profile: Profile, *, explained: bool = True) -> None:
         self._trial = trial
         self._profile = profile
+        self._explained = explained
 
     def as_nominated(
         self, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
@@ -55,8 +56,7 @@ class Quorums:
         if len(units) == len(asked) == 1 and not (units[0].singly or units[0].elastic):
             # Most gangs: one unit, placed as a whole or not at all.
             unit = units[0]
-            self._trial.effort.begin(unit.gangs[0].key)
-            placed = gather.place(unit, unit.quorum, self._trial, self._profile)
+            placed = self._place(unit, unit.quorum)
             return (unit, placed) if isinstance(placed, Misfit) else {unit: placed}
         if all(unit.singly for unit in asked):
             return self._each_for_itself(asked)
@@ -119,7 +119,9 @@ class Quorums:
 
     def _quorum(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
         """Place the first members in rank, else any members that fit."""
-        outcome = self._place(unit.only(unit.required), at_least)
+        # What any members lack is told instead of what the first ones do.
+        told = unit.mixed or not unit.elastic
+        outcome = self._place(unit.only(unit.required), at_least, explained=told)
         if isinstance(outcome, Misfit) and unit.elastic:
             return self._any_quorum(unit, at_least, outcome)
         return outcome
@@ -136,7 +138,7 @@ class Quorums:
         if len(first) == len(placed.binds):
             return placed
         release(placed, self._trial)
-        quorum = self._place(unit.only(first), len(first))
+        quorum = self._place(unit.only(first), len(first), explained=False)
         if isinstance(quorum, Misfit):
             # The quorum alone does not fit, but packed together with the surplus it does: keep
             # both.
@@ -198,9 +200,12 @@ class Quorums:
         for some in itertools.product(*of_each):
             yield frozenset(uid for uids in some for uid in uids)
 
-    def _place(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
+    def _place(
+        self, unit: PlacementUnit, at_least: int, *, explained: bool = True
+    ) -> Placement | Misfit:
         self._trial.effort.begin(unit.gangs[0].key)
-        return gather.place(unit, at_least, self._trial, self._profile)
+        told = explained and self._explained
+        return gather.place(unit, at_least, self._trial, self._profile, explained=told)
 
 
 def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:

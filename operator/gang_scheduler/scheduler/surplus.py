@@ -83,7 +83,7 @@ class Surplus:
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
         """Place all members at once, if each role then has at least as many with a place."""
         release(quorum, self._trial)
-        anew = self._place(unit, len(quorum.binds))
+        anew = self._place(unit, len(quorum.binds), explained=False)
         if isinstance(anew, Placement):
             if _has_all(anew, quorum, unit):
                 return anew
@@ -101,9 +101,11 @@ class Surplus:
             placed = joined(unit.members, placed, more)
         return placed, None
 
-    def _place(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
+    def _place(
+        self, unit: PlacementUnit, at_least: int, *, explained: bool = True
+    ) -> Placement | Misfit:
         self._trial.effort.begin(unit.gangs[0].key)
-        return gather.place(unit, at_least, self._trial, self._profile)
+        return gather.place(unit, at_least, self._trial, self._profile, explained=explained)
 
 
 def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:

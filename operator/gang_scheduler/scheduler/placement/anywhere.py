@@ -35,11 +35,17 @@ class Placement:
 
 
 def place(
-    members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
+    members: Sequence[Pod],
+    at_least: int,
+    trial: Trial,
+    profile: Profile,
+    *,
+    explained: bool = True,
 ) -> Placement | Misfit:
     """Take room for as many members as fit, if at least `at_least` fit; else change nothing.
 
-    `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
+    `members` are in rank order. Neighbours in rank get neighbouring nodes within their class. A
+    misfit that nobody reads need not be `explained`.
     """
     with trial.all_or_nothing() as attempt:
         shares, unplaced = _assume(members, trial, profile)
@@ -47,7 +53,7 @@ def place(
         if placed >= at_least:
             attempt.commit()
             return Placement(_binds(members, shares, trial), tuple(shares))
-        found = diagnosis.diagnose(unplaced[0], trial, profile)
+        found = diagnosis.diagnose(unplaced[0], trial, profile) if explained else None
     for some in (members[:at_least], members) if at_least < len(members) else (members,):
         arranged = _arranged(some, at_least, trial, profile)
         if arranged is not None:
@@ -56,9 +62,9 @@ def place(
         nodes=len(trial.nodes),
         fits=placed,
         needs=at_least,
-        rejections=found.rejections,
+        rejections=found.rejections if found else (),
         cut_off=trial.effort.cut_off,
-        shortage=found.shortage,
+        shortage=found.shortage if found else None,
     )
 
 

@@ -306,7 +306,7 @@ class Preemptor:
         placements = {}
         with self.trial.all_or_nothing() as transaction:
             for unit in units:
-                outcome = self._place(unit, within)
+                outcome = self._place(unit, within, explained=False)
                 if not isinstance(outcome, Placement):
                     return unit
                 placements[unit] = outcome
@@ -393,9 +393,13 @@ class Preemptor:
         misfits = (each for each in outcomes if isinstance(each, Misfit))
         return next((each.offers for each in misfits if each.offers is not None), None)
 
-    def _place(self, unit: PlacementUnit, within: int | None) -> Placement | Misfit:
+    def _place(
+        self, unit: PlacementUnit, within: int | None, *, explained: bool = True
+    ) -> Placement | Misfit:
         needed = unit.only(unit.required)
-        return gather.place(needed, unit.quorum, self.trial, self.profile, within=within)
+        return gather.place(
+            *(needed, unit.quorum, self.trial, self.profile), within=within, explained=explained
+        )
 
 
 class Nominee(Preemptor):

@@ -373,7 +373,7 @@ class FutureRoom:
             if not self._may_fit(asked):
                 return None
             with trial.all_or_nothing():
-                outcome = Quorums(trial, profile).in_any_order(asked)
+                outcome = Quorums(trial, profile, explained=False).in_any_order(asked)
         finally:
             classes = sum(len(unit.classes) for unit in asked)
             self.looks += trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)

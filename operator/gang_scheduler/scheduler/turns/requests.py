@@ -26,6 +26,7 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.quota import promises
 from gang_scheduler.scheduler.turns import flavors
@@ -143,7 +144,7 @@ class FlavorOption:
             key = pod.pod_class, choice.labels, choice.tolerations
             if key not in confined:
                 confined[key] = flavors.confined(*key)
-            return replace(pod, pod_class=confined[key])
+            return revised(pod, pod_class=confined[key])
 
         if not any(choice.labels or choice.tolerations for choice in self.choices.values()):
             return unit

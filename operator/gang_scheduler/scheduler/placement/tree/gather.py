@@ -219,17 +219,24 @@ Pack = Callable[[Area], Seated]
 
 
 def place(
-    unit: PlacementUnit, at_least: int, trial: Trial, profile: Profile, *, within: int | None = None
+    unit: PlacementUnit,
+    at_least: int,
+    trial: Trial,
+    profile: Profile,
+    *,
+    within: int | None = None,
+    explained: bool = True,
 ) -> Placement | Misfit:
     """Take room for as many members as the request allows, if at least `at_least` fit; else none.
 
     Without a request members may be on any node. Fewer than all members are placed only if not all
     fit in one domain that they must gather in. `within` is that domain, if it must be one in
-    particular.
+    particular. To say why they do not fit takes longer than to find it out: a misfit that nobody
+    reads need not be `explained`.
     """
     scope = unit.scope
     if scope is None:
-        return anywhere.place(unit.members, at_least, trial, profile)
+        return anywhere.place(unit.members, at_least, trial, profile, explained=explained)
     gathering = _Gathering(unit, scope, trial, profile, within)
     with trial.all_or_nothing() as transaction:
         seated = gathering.as_many(at_least) if len(scope.tree.rows) else None
@@ -237,7 +244,9 @@ def place(
             transaction.commit()
             return _placement(unit.members, seated, scope)
     if gathering.may_be_anywhere:
-        return anywhere.place(unit.members, at_least, trial, profile)
+        return anywhere.place(unit.members, at_least, trial, profile, explained=explained)
+    if not explained:
+        return Misfit(len(trial.nodes), 0, at_least, (), cut_off=trial.effort.cut_off)
     with trial.all_or_nothing():
         return explain_offers(
             gathering.by_class(unit.parts), gathering.area, at_least, trial, profile

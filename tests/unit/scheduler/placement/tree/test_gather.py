@@ -366,3 +366,11 @@ def test_surplus_that_comes_later_comes_in_multiples_too() -> None:
 
     assert [] == later(2)
     assert [3, 4] == later(2, 3)
+
+
+def test_of_an_elastic_gang_only_what_is_told_is_explained() -> None:
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
+
+    calls = calls_of(lambda: plan_for(nodes, must(BLOCK), pods=60, min_member=30, cpu=8))
+
+    assert 1 == calls["gather.explain_offers"]
