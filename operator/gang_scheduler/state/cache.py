@@ -322,9 +322,14 @@ class Cache:
         between, and the snapshot is the same without this.
         """
         are_new = self.gang_queue.queues_are_new
+        self._take_in_objects(now)
+        yield from self.gang_queue.hear()
         self._take_in(now)
         keys = self.gang_queue.to_make(every=are_new)
         if keys:
+            while self.queue_usage.settle_part(self.pod_store, now):
+                yield
+                self._take_in(now)
             self.queue_state(now)
             yield
             yield from self.gang_queue.make(keys, now)
@@ -334,13 +339,16 @@ class Cache:
 
     def _take_in(self, now: int) -> None:
         """Take in all that was noted since the last time."""
+        self._take_in_objects(now)
+        self.gang_queue.take_in()
+
+    def _take_in_objects(self, now: int) -> None:
         self.settle_failed_nodes(now)
         self.suspended.settle(now)
         self._note(self.node_store.settle_refusals(now))
         self._note(self.pod_store.enrich_stale())
         self.checkpoints.take_in(now)
         self.gang_queue.matches_came(self.selector_matches.take_helped())
-        self.gang_queue.take_in()
 
     def room(self, now: int) -> Snapshot:
         """Return the nodes with their free and reserved room, and no gang to try."""

@@ -345,19 +345,38 @@ class GangQueue:
         This comes before usage is summed, which counts groups, and before the queue of any gang is
         looked up.
         """
+        self._take_in_queues()
+        for key in [*self._unheard]:
+            self._hear(key)
+        # A running gang is tried without its group, so the group is not found through it.
+        regrouped, self._regrouped = self._regrouped, set()
+        self.to_try |= self.grouping.mates(regrouped)
+
+    def hear(self) -> Iterator[None]:
+        """Do most of `take_in` ahead of it, a gang a step, if there are very many gangs.
+
+        Gangs may come, change and disappear meanwhile.
+        """
+        self._take_in_queues()
+        if len(self._unheard) >= MANY:
+            for key in [*self._unheard]:
+                if key in self._unheard:
+                    self._hear(key)
+                    yield
+
+    def _take_in_queues(self) -> None:
         if self._round != self.queues.round:
             self._round = self.queues.round
             for info in self.infos.values():
                 info.relinked()
-        unheard, self._unheard = self._unheard, set()
-        for key in unheard:
-            with confined("assemble", key) as step:
-                self._regrouped |= self.grouping.listen(key)
-            if step.failed:
-                self._unheard.add(key)
-        # A running gang is tried without its group, so the group is not found through it.
-        regrouped, self._regrouped = self._regrouped, set()
-        self.to_try |= self.grouping.mates(regrouped)
+
+    def _hear(self, key: GangKey) -> None:
+        """Update the group of a gang; after an error the next `take_in` tries again."""
+        self._unheard.discard(key)
+        with confined("assemble", key) as step:
+            self._regrouped |= self.grouping.listen(key)
+        if step.failed:
+            self._unheard.add(key)
 
     @property
     def queues_are_new(self) -> bool:

@@ -7,8 +7,9 @@ changed by then. Without queues nothing is noted.
 """
 
 import heapq
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.bound_pods import Charged
@@ -31,6 +32,8 @@ from gang_scheduler.state.queues.charges import Amounts, ChargedFlavors, Entry, 
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.state.terminating import charged_until
 
+PODS_A_PART: Final = 1_000
+"""How many pods are charged at once ahead of a cycle."""
 PODS_A_GANG: Final = 10
 """The charges of this many pods cost as much time as one gang of a snapshot."""
 MOST_KNOWN: Final = 10_000
@@ -178,11 +181,26 @@ class QueueUsageStore:
         None without queues. The cost grows with the number of changes, and with all pods when
         queues have changed. `now` is in seconds.
         """
+        queue_set = self._take_in(pods, now)
+        if queue_set is None:
+            return None, set()
+        self._charge([*self._dirty], pods)
+        usage, freed = self._tallies.settle()
+        return QueueState(queue_set, usage), freed
+
+    def settle_part(self, pods: Pods, now: int) -> bool:
+        """Do a part of the next `settle` ahead of it; return whether there is another part."""
+        if self._take_in(pods, now) is not None:
+            self._charge([*itertools.islice(self._dirty, PODS_A_PART)], pods)
+        return bool(self._dirty)
+
+    def _take_in(self, pods: Pods, now: int) -> QueueSet | None:
+        """Note which pods are charged anew. Return the queues; None if there are none."""
         self._now = max(now, self._now)
         queue_set = self._names.known.queue_set()
         if queue_set is None:
             self._clear()
-            return None, set()
+            return None
         if self._flavors is None or self._round != self._gangs.queues.round:
             self._begin(queue_set, pods)
         self._take_in_gangs()
@@ -191,17 +209,19 @@ class QueueUsageStore:
             if self._until.get(uid) == until:
                 del self._until[uid]
             self._dirty[uid] = None
-        self._found += len(self._dirty)
-        for uid in self._dirty:
+        return queue_set
+
+    def _charge(self, uids: Sequence[str], pods: Pods) -> None:
+        """Charge these pods anew."""
+        self._found += len(uids)
+        for uid in uids:
+            self._dirty.pop(uid, None)
             self._by_hold.discard(uid)
             counted = pods.counted(uid)
             if counted is None or not counted.node:
                 self._bound.pop(uid, None)
             self._tallies.put(uid, self._entry(counted))
-        self._dirty.clear()
         self._forget_mates()
-        usage, freed = self._tallies.settle()
-        return QueueState(queue_set, usage), freed
 
     def take_work(self) -> float:
         """Return the work since the last call, counted in gangs that could have been made."""

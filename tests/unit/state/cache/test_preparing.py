@@ -6,6 +6,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.gangs import gang_queue
+from gang_scheduler.state.queues import usage
 from support import declared_objects
 from support.in_memory_cluster import InMemoryCluster, group_body
 
@@ -16,6 +17,7 @@ GANGS = 6
 def cluster(monkeypatch: pytest.MonkeyPatch) -> InMemoryCluster:
     """Return a cluster with so many gangs in a queue that they are very many."""
     monkeypatch.setattr(gang_queue, "MANY", GANGS)
+    monkeypatch.setattr(usage, "PODS_A_PART", 1)
     return crowded()
 
 
@@ -52,7 +54,8 @@ def test_the_plan_is_the_same_and_the_snapshot_has_no_work_left(cluster: InMemor
 
     (plan, left), (expected, whole) = planned(cluster), planned(other)
     assert expected == plan
-    assert (GANGS + 1, 0) == (number, left)
+    # Each gang is heard and made, and pods are charged one by one.
+    assert (3 * GANGS, 0) == (number, left)
     assert whole >= GANGS
 
 
@@ -63,9 +66,10 @@ def test_few_gangs_are_left_to_the_snapshot(cluster: InMemoryCluster) -> None:
     assert parts(cluster) == 0
 
 
-def test_a_gang_may_go_between_two_parts(cluster: InMemoryCluster) -> None:
+@pytest.mark.parametrize("after", range(3 * GANGS))
+def test_a_gang_may_go_between_two_parts(cluster: InMemoryCluster, after: int) -> None:
     for number, _ in enumerate(cluster.cache.prepare(cluster.now)):
-        if number == 1:
+        if number == after:
             cluster.gone("g5-0")
             cluster.delete(in_queue("g5"))
 
@@ -77,4 +81,5 @@ def test_where_queues_have_changed_all_groups_are_made_again(cluster: InMemoryCl
     waiting = GANGS - len(cluster.bound())
     cluster.put(declared_objects.queue_body("one", 5))
 
-    assert (3, waiting + 1) == (waiting, parts(cluster))
+    # Every pod is charged anew, and the groups that wait are made.
+    assert (3, GANGS + waiting) == (waiting, parts(cluster))
