@@ -45,7 +45,7 @@ def place(
     """Take room for as many members as fit, if at least `at_least` fit; else change nothing.
 
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class. A
-    misfit that nobody reads need not be `explained`.
+    misfit whose reason is not told need not be `explained`.
     """
     with trial.all_or_nothing() as attempt:
         shares, unplaced = _assume(members, trial, profile)

@@ -231,8 +231,8 @@ def place(
 
     Without a request members may be on any node. Fewer than all members are placed only if not all
     fit in one domain that they must gather in. `within` is that domain, if it must be one in
-    particular. To say why they do not fit takes longer than to find it out: a misfit that nobody
-    reads need not be `explained`.
+    particular. To say why they do not fit takes longer than to find it out: a misfit whose
+    reason is not told need not be `explained`.
     """
     scope = unit.scope
     if scope is None:
