@@ -353,10 +353,7 @@ class GangQueue:
         self.to_try |= self.grouping.mates(regrouped)
 
     def hear(self) -> Iterator[None]:
-        """Do most of `take_in` ahead of it, a gang a step, if there are very many gangs.
-
-        Gangs may come, change and disappear meanwhile.
-        """
+        """Do most of `take_in` ahead of it for very many gangs, which may change between steps."""
         self._take_in_queues()
         if len(self._unheard) >= MANY:
             for key in [*self._unheard]:
