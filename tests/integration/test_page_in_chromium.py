@@ -133,6 +133,8 @@ async def test_a_lost_connection_and_an_unread_cluster_are_said(tmp_path: Path) 
         # The stream is opened again, as by a browser that becomes visible.
         await tab.value("document.dispatchEvent(new Event('visibilitychange')); true")
         await tab.until(f"{stale}.startsWith('Connection lost at')")
+        # The map, too, is asked for in vain, and stays as it was.
+        await tab.value("document.dispatchEvent(new CustomEvent('fresh')); true")
         await tab.online(connected=True)
         await tab.until(f"{stale} === ''")
 

@@ -381,12 +381,22 @@ function click(event) {
 
 // Data.
 
+async function answered(address) {
+  // The page itself says that the connection is lost. Until it is back, the map shows what it knows.
+  try {
+    const answer = await fetch(address);
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}
+
 async function load() {
-  const answer = await fetch(box.dataset.map);
-  if (!answer.ok) return;
+  const read = await answered(box.dataset.map);
+  if (!read) return;
   const before = found && [chosen, pointed].map((number) => found.nodes.names[number]);
   const shape = found && JSON.stringify([found.domains, found.nodes.names]);
-  found = await answer.json();
+  found = read;
   gangsOf = found.nodes.gangs.map((flat) => {
     const pairs = [];
     for (let place = 0; place < flat.length; place += 2) pairs.push([flat[place], flat[place + 1]]);
