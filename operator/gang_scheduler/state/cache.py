@@ -324,7 +324,7 @@ class Cache:
         are_new = self.gang_queue.queues_are_new
         self._take_in_objects(now)
         yield from self.gang_queue.hear()
-        self._take_in(now)
+        self.gang_queue.take_in()
         keys = self.gang_queue.to_make(every=are_new)
         if keys:
             while self.queue_usage.settle_part(self.pod_store, now):

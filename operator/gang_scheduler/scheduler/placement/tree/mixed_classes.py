@@ -159,7 +159,7 @@ class Packing:
                 each.holds(len(class_members), class_members.sizes[depth])
                 for each, class_members in zip(level, by_class, strict=True)
             ]
-            verdicts += self.holds_requests(by_class, area, depth), bounds.holding(depth)
+            verdicts += self._holds_requests(by_class, area, depth), bounds.holding(depth)
             domains = np.flatnonzero(np.array(verdicts).all(axis=0))
             for place in _worth_trying(level, area, depth, domains):
                 if number and not effort.may_go_on():
@@ -167,7 +167,9 @@ class Packing:
                 number += 1
                 yield depth, place
 
-    def holds_requests(self, by_class: Sequence[ClassMembers], area: Area, depth: int) -> BoolArray:
+    def _holds_requests(
+        self, by_class: Sequence[ClassMembers], area: Area, depth: int
+    ) -> BoolArray:
         """Return the domains that have enough of every resource for all classes at once."""
         needed = sum(
             len(class_members) * self.seating.request(class_members) for class_members in by_class
