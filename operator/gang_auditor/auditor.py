@@ -24,18 +24,18 @@ from gang_auditor.objects import Kind, Pod, mapping, name_of
 from gang_auditor.world import Change, World
 
 ON_THE_WAY: Final = 2
-"""A request may be on its way for this many times the skew."""
+"""A request may be on its way for the skew times this number."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The time limits of the auditor, in seconds, and the scheduler that it judges.
+    """The time limits of the auditor, in seconds, and the schedulers that it judges.
 
-    `skew`: the watches of two kinds may be this far apart. A binding that another scheduler makes
-    within it is not held against this one. A request may be on its way for twice as long.
-    `partial`: a gang may be bound in part for so long. `leftover`: a nomination or mark without
-    consequences may stay for so long. `queue_grace`: a Queue counts for so long after it was
-    deleted.
+    `skew`: the watches of two kinds may be this far apart. If another scheduler binds a pod within
+    that time, it is not held against the judged one. A request may be on its way for twice as long.
+    `partial`: a gang may be bound in part for that long. `leftover`: a nomination or mark may stay
+    for that long without consequences. `queue_grace`: a Queue still counts for that long after it
+    was deleted.
     """
 
     scheduler_names: frozenset[str] = frozenset({"py-gang-scheduler"})
@@ -53,7 +53,7 @@ class Limits:
         return pod.scheduler in self.scheduler_names and bool(pod.plan)
 
     def decided(self, since: float) -> float:
-        """Return the earliest cluster state on which a binding made after `since` may rest."""
+        """Return the time of the oldest state that a binding made after `since` may be based on."""
         return since - (1 + ON_THE_WAY) * self.skew
 
     def schedules(self, pod: Pod) -> bool:
@@ -62,25 +62,25 @@ class Limits:
 
 
 class Rule(Protocol):
-    """A rule. It gets every change of a pod and every moment, and reports what is wrong.
+    """A rule. It gets every change of a pod, and the passing of time, and yields violations.
 
-    Changes found by a list come together: the world then has all of them already.
+    Changes that a list shows come together, when the world already contains all of them.
     """
 
     @property
     def name(self) -> str:
-        """Its name in findings."""
+        """The name of the rule in findings."""
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Judge changes of pods, or note them."""
+        """Judge changes of pods, or note them for later."""
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Yield findings on cases that are due by this time."""
+        """Yield findings on cases that must be judged by this time."""
 
 
 @dataclass
 class _Break:
-    """A broken watch, which had missed no event until `since`."""
+    """A broken watch: until `since` it had missed no event."""
 
     since: float
     resumed_at: float | None = None
@@ -110,7 +110,7 @@ class Auditor:
         return found
 
     def tick(self, now: float) -> list[Finding]:
-        """Return findings on cases that are due by this time. Time does not go back."""
+        """Return findings on cases that are due by this time. An earlier time is ignored."""
         self._now = max(self._now, now)
         return [each for rule in self._rules for each in rule.passed(self._now, self.world)]
 
@@ -135,7 +135,7 @@ class Auditor:
         return []
 
     def _since(self, kind: Kind, at: float) -> float:
-        """Return the earliest time at which an event received now may have happened."""
+        """Return the earliest time at which an event that is received now may have happened."""
         broken = self._broken.get(kind)
         if broken is None:
             return at

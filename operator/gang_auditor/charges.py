@@ -22,9 +22,9 @@ class Charge(NamedTuple):
 
 
 class Charges:
-    """The sum of the charges of pods, kept up to date pod by pod.
+    """The sum of the charges of all pods, updated pod by pod.
 
-    A pod that was bound by one of our schedulers is charged until it ends or is deleted: to the
+    A pod that one of our schedulers has bound is charged until it ends or is deleted: to the
     queue that its binding names, else to `none`. A pod that is being deleted no longer counts.
     """
 
@@ -32,7 +32,7 @@ class Charges:
         self.used: dict[Charge, int] = defaultdict(int)
 
     def add(self, pod: Pod, sign: int = 1) -> None:
-        """Charge a pod, or with -1 take it back."""
+        """Add the charges of a pod, or subtract them with -1."""
         for charge, count in charges_of(pod):
             self.used[charge] += sign * count
             if not self.used[charge]:

@@ -49,7 +49,7 @@ class Event(NamedTuple):
 
 
 def passed(at: float) -> Event:
-    """Return the event which says that time has passed."""
+    """Return an event that only says that time has passed."""
     return Event(at, PASSED, {})
 
 
@@ -72,12 +72,12 @@ def of_line(line: bytes) -> Event:
 
 
 def rfc3339(at: float) -> str:
-    """Return a moment with microseconds."""
+    """Return a time, in seconds since the epoch, as RFC 3339 with microseconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def seconds(text: str) -> float:
-    """Return a moment of RFC 3339 in seconds since the epoch. Raises ValueError."""
+    """Return a time in RFC 3339 as seconds since the epoch. Raises ValueError."""
     return datetime.fromisoformat(text).timestamp()
 
 

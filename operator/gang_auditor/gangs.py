@@ -12,9 +12,9 @@ from gang_auditor.objects import Kind, Pod, mapping
 from gang_scheduler.api import annotations as keys
 
 # Gangs of workloads without a PodGroup, as the docs of their kinds define them (docs/kinds). The
-# pods of a LeaderWorkerSet and of a pod group of Kueue say everything. A job of Kubeflow is itself
-# read for the number of replicas of each role that start, unless the job is elastic or a part of
-# it has succeeded.
+# pods of a LeaderWorkerSet and of a pod group of Kueue say everything. Of a Kubeflow job, the
+# auditor also reads the object: it has the number of replicas of each role that start. This number
+# is unknown if the job is elastic, or a part of it has succeeded.
 
 LEADER_WORKER_SET: Final = Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
 KUEUE_GROUP: Final = Kind("kueue.x-k8s.io", "KueuePodGroup")
@@ -23,7 +23,7 @@ KUBEFLOW: Final = tuple(
     for name in ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
 )
 BY_DEFAULT: Final = frozenset({LEADER_WORKER_SET, KUEUE_GROUP, *KUBEFLOW})
-"""Kinds whose pods are gangs by default. A label or setting can change that; bindings tell."""
+"""Kinds whose pods are gangs by default. A label or setting can change that; bindings show it."""
 
 _SET: Final = "leaderworkerset.sigs.k8s.io/"
 _REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
@@ -38,7 +38,7 @@ _REPLICAS: Final = {
 
 
 def named(pod: Pod) -> tuple[Kind, str] | None:
-    """Return kind and name of the gang that a pod's workload makes; None if it makes none."""
+    """Return kind and name of the gang that a pod's workload makes; None if it makes no gang."""
     if pod.labels.get(keys.JOB_GANG_LABEL) == "false":
         return None
     group, index = pod.labels.get(f"{_SET}name"), pod.labels.get(f"{_SET}group-index")
@@ -51,12 +51,12 @@ def named(pod: Pod) -> tuple[Kind, str] | None:
 
 
 def role_of(pod: Pod) -> str:
-    """Return the role of a pod in its gang; "" if it says none."""
+    """Return the role of a pod in its gang; "" if the pod names none."""
     return pod.labels.get(keys.ROLE) or pod.labels.get(_REPLICA_TYPE) or ""
 
 
 def said_by(members: Collection[Pod], kind: Kind) -> int | None:
-    """Return the quorum that the pods of a gang say; None if they say none, or not yet."""
+    """Return the quorum that the pods of a gang declare; None if they declare none, or not yet."""
     key = keys.KUEUE_POD_GROUP_TOTAL if kind == KUEUE_GROUP else f"{_SET}size"
     texts = {each.annotations.get(key) or "" for each in members}
     if kind == LEADER_WORKER_SET and len(members) <= 1:
@@ -94,7 +94,7 @@ ANNOTATED: Final = Kind("", "annotations")
 
 
 class GangName(NamedTuple):
-    """A gang, and the kind of the object that describes it.
+    """The name of a gang, and the kind of the object that describes it.
 
     `part` is the replicatedJob of a JobSet.
     """
@@ -111,15 +111,15 @@ class GangName(NamedTuple):
 
     @property
     def object_key(self) -> str:
-        """`namespace/name` of the object that describes it.
+        """The object that describes the gang, as `namespace/name`.
 
-        All parts of a JobSet share one.
+        All parts of a JobSet have the same object.
         """
         return f"{self.namespace}/{self.name}"
 
     @property
     def key(self) -> str:
-        """`namespace/name`."""
+        """The gang as `namespace/name`."""
         return self.object_key + (f"-{self.part}" if self.part else "")
 
 

@@ -24,7 +24,7 @@ Domain = tuple[str, ...]
 
 
 class Request(NamedTuple):
-    """The layer whose domain must hold all members: its name, or the key of its label."""
+    """The layer in which the gang must gather: the layer's name, or the key of its node label."""
 
     layer: str = ""
     label: str = ""
@@ -79,9 +79,9 @@ def _lowest_must(text: str, world: "World") -> Request | None:
 def domains_of(
     request: Request, node: str, world: "World", begin: float, end: float
 ) -> set[Domain] | None:
-    """Return the domains that a node was in about a time; None if there is no such layer.
+    """Return the domains that a node was in around a time; None if there is no such layer.
 
-    More than one if its labels changed; none if it is outside of the tree.
+    There are several if its labels changed, and none if it is outside of the tree.
     """
     if request.layer == NODE_LAYER or request.label == HOSTNAME:
         return {(node,)}
@@ -97,7 +97,7 @@ def domains_of(
 
 
 def _layers_of(request: Request, world: "World") -> tuple[Sequence[Layer], int | None]:
-    """Return the tree that a request refers to, and the place of its layer in it."""
+    """Return the layers of the tree that a request refers to, and the index of its layer there."""
     trees = [_tree(world), *_kueue_trees(world)]
     if request.layer:
         names = [each.name for each in trees[0]]

@@ -27,10 +27,10 @@ GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu")
 
 @dataclass
 class Account:
-    """A queue for one flavor and resource.
+    """The account of a queue for one flavor and resource.
 
-    `total` is the charge of all its leaves, `used` the part of it that counts against its own
-    quota, and `promised` the sum of the promises below it.
+    `total` is the charge of all leaves below, and `used` the part of it that counts against the
+    queue's own quota. `promised` is the sum of the promises to the queues below.
     """
 
     name: str
@@ -46,22 +46,22 @@ class Account:
 
     @property
     def limit(self) -> float:
-        """The most that the whole subtree may use."""
+        """The most that the queue and all queues below it may use."""
         return self.quota.get("hard", math.inf)
 
     @property
     def soft(self) -> int | None:
-        """The promise in its object; a limit or guarantee may stand in for it."""
+        """The promise in the object of the queue; without one, its limit or guarantee."""
         found = (self.quota.get(each) for each in ("soft", "hard", "guaranteed"))
         return next((each for each in found if each is not None), None)
 
     @property
     def may_borrow(self) -> float:
-        """How far above its nominal quota it may go."""
+        """How far above its nominal quota the queue may go."""
         return math.inf if self.ratio is None else math.floor(self.ratio * self.nominal)
 
     def path(self) -> Iterator["Account"]:
-        """Yield it and all above it."""
+        """Yield the queue and all queues above it."""
         account: Account | None = self
         while account is not None:
             yield account
@@ -71,7 +71,8 @@ class Account:
 class Tree:
     """All queues for one flavor and resource, with their charges.
 
-    `capacity` is what the nodes have; the part promised to no queue is lent to all.
+    `capacity` is the amount that the nodes have. The part that is promised to no queue is lent to
+    all queues.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Tree:
         account.used = own + sum(max(0, e.used - e.guaranteed) for e in account.children)
 
     def over_limit(self, name: str) -> Account | None:
-        """Return the queue or ancestor that exceeds its limit or borrows too much."""
+        """Return the queue, or the queue above it, that exceeds its limit or borrows too much."""
         for each in self.accounts[name].path():
             over = each.used - max(each.nominal + each.may_borrow, each.guaranteed)
             if each.total > each.limit or (each.parent is not None and over > 0):
@@ -125,7 +126,7 @@ class Tree:
         return None
 
     def overlent(self, name: str) -> Account | None:
-        """Return the ancestor of a queue that has lent too much, with the borrowed amount."""
+        """Return the queue above that has lent too much, with the borrowed amount."""
         for each in self.accounts[name].path():
             if each.used <= each.guaranteed and each.parent is not None:
                 # Guaranteed quota needs nothing from the queues above.
@@ -136,15 +137,15 @@ class Tree:
 
 
 def just_went(world: "World", limits: "Limits", known_by: float) -> bool:
-    """Return whether a Queue was deleted so late that it may have counted in a decision.
+    """Return whether a Queue was deleted so late that it may still count in a decision.
 
-    `known_by` is the time of the earliest state that may have led to the decision.
+    `known_by` is the time of the oldest state that the decision may be based on.
     """
     return world.objects(QUEUE).gone_at >= known_by - limits.queue_grace
 
 
 def just_turned(world: "World", limits: "Limits", known_by: float) -> bool:
-    """Return whether a Queue was created or deleted so late that a decision may not have known."""
+    """Return whether a Queue came or went so late that a decision may not have known it."""
     return world.objects(QUEUE).turned_at >= known_by or just_went(world, limits, known_by)
 
 
@@ -197,7 +198,7 @@ def meanings(resource: str) -> Sequence[str]:
 
 
 def charged_by_queue(used: Mapping[Charge, int], key: tuple[str, str]) -> dict[str, int]:
-    """Return the charge of each queue for a flavor and resource."""
+    """Return the amount that each queue is charged for a flavor and resource."""
     flavor, resource = key
     found: dict[str, int] = {}
     for charge, count in used.items():

@@ -21,7 +21,7 @@ from gang_scheduler.api import annotations as keys
 
 
 def group_of(gang: GangName, world: World) -> tuple[GangName, ...]:
-    """Return the gangs that the PodGroup of a gang names as its group, in its namespace; sorted."""
+    """Return the gangs of the group that a gang's PodGroup names, sorted; all in its namespace."""
     found = world.objects(OURS).latest(gang.object_key) if gang.kind == OURS else None
     annotations = mapping(mapping(found or {}, "metadata"), "annotations")
     try:
@@ -34,7 +34,7 @@ def group_of(gang: GangName, world: World) -> tuple[GangName, ...]:
 
 
 def quorums(gang: GangName, world: World, begin: float, end: float) -> set[int]:
-    """Return the quorums that a gang had about a time; none if nothing declares one."""
+    """Return the quorums that a gang had around a time; an empty set if nothing declares one."""
     if gang.kind == ANNOTATED:
         return set(_annotated(world.members(gang))) or _sum_of_roles(gang, world, begin, end)
     if gang.kind in gangs.BY_DEFAULT:
@@ -47,9 +47,9 @@ def quorums(gang: GangName, world: World, begin: float, end: float) -> set[int]:
 
 
 def minima(gang: GangName, world: World, begin: float, end: float) -> Mapping[str, int]:
-    """Return how many of each role must be bound together; {} without roles.
+    """Return how many members of each role must be bound together; {} without roles.
 
-    {} also if that was changed about the time.
+    Also return {} if these numbers changed around that time.
     """
     if gang.kind in gangs.KUBEFLOW:
         found = [gangs.minima_of(gang.kind, each) for each in _objects(gang, world, begin, end)]
@@ -75,7 +75,7 @@ def _of_others(gang: GangName, world: World, begin: float, end: float) -> set[in
 
 
 def _objects(gang: GangName, world: World, begin: float, end: float) -> list[Object]:
-    """Return the versions of the object that describes a gang about a time."""
+    """Return the versions that the object of a gang had around a time."""
     for kind in (OURS, SCHED_PLUGINS) if gang.kind == OURS else (gang.kind,):
         versions = world.objects(kind).between(gang.object_key, begin, end)
         if found := [each for each in versions if each]:

@@ -21,7 +21,7 @@ SINGLE: Final = Kind("", "Pod")
 
 
 class Mark(NamedTuple):
-    """The mark of a victim: the preemptor, and one of its pods; by name or by uid."""
+    """The mark of a victim: its preemptor and a pod of the preemptor, each by name or by uid."""
 
     gang: str
     pod: str
@@ -35,7 +35,7 @@ def is_marked(pod: Pod) -> bool:
 
 
 def mark_of(pod: Pod) -> Mark | None:
-    """Return the gang for which a pod was marked; None if it is no victim of a gang."""
+    """Return the mark of a pod; None if it is no victim of a gang."""
     if not is_marked(pod):
         return None
     found = MESSAGE.match(str(pod.condition(DISRUPTION_TARGET).get("message") or ""))
@@ -48,21 +48,21 @@ def gang_or_pod(pod: Pod) -> GangName:
 
 
 def preemptor_of(mark: Mark, world: "World") -> GangName | None:
-    """Return the gang that a mark names through a pod; None if that pod no longer exists."""
+    """Return the preemptor of a mark, by the pod that it names; None if that pod is gone."""
     for pod in world.named(mark.pod):
         return gang_or_pod(pod)
     return None
 
 
 def members_of(gang: GangName, world: "World") -> list[Pod]:
-    """Return the members of a gang; for a gang of one, the pod."""
+    """Return the members of a gang; for a pod without a gang, the pod."""
     if gang.kind == SINGLE:
         return list(world.named(gang.object_key))
     return list(world.members(gang))
 
 
 def priority_of(gang: GangName, world: "World") -> int | None:
-    """Return the priority of a gang: the lowest of its object and its members."""
+    """Return the priority of a gang: the lowest priority of its object and its members."""
     present = [each.priority for each in members_of(gang, world) if not each.has_ended]
     if gang.kind == NATIVE:
         found = world.objects(NATIVE).latest(gang.object_key)

@@ -1,7 +1,8 @@
 """The cluster as watches have reported it: raw objects, an index of pods, and recent versions.
 
 Events of one kind come in the order in which the API server wrote them; events of two kinds do not.
-So pods are read as they are at an event, and other kinds with all versions of about that time.
+So pods are read as they are at an event. Of other kinds, all versions from around that time are
+read.
 """
 
 from collections import defaultdict, deque
@@ -14,20 +15,20 @@ from gang_auditor.events import DELETED, Event, Object
 from gang_auditor.gangs import GangName
 from gang_auditor.objects import NODES, PODS, Kind, Node, Pod, mapping, name_of
 
-# Cases that are judged later, when the watches of other kinds have caught up.
+# Cases that are judged later, when the watches of other kinds have reported as much.
 
 T = TypeVar("T")
 
 
 class Due(Generic[T]):
-    """Cases in their order, each of which is due `seconds` later."""
+    """A queue of cases, each of which is due `seconds` after it was added."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._cases: deque[tuple[float, T]] = deque()
 
     def add(self, at: float, case: T) -> None:
-        """Add a case that came up at a time."""
+        """Add a case that occurred at a time."""
         self._cases.append((at + self._seconds, case))
 
     def take(self, now: float) -> Iterator[T]:
@@ -36,11 +37,11 @@ class Due(Generic[T]):
             yield self._cases.popleft()[1]
 
 
-# Versions of objects within the last minutes, because watches of two kinds are not in step.
+# Versions of objects from the last minutes, because watches of two kinds are not in step.
 
 
 class Versions(Generic[T]):
-    """The versions of objects by key, each with the second since which it was seen.
+    """The versions of objects by key, each with the time since which it was seen.
 
     A replaced version is kept for `keep_seconds`, and so are versions of a deleted object.
     """
@@ -70,9 +71,9 @@ class Versions(Generic[T]):
         return kept[-1][1] if kept else None
 
     def between(self, key: str, begin: float, end: float) -> list[T | None]:
-        """Return all versions that were the newest at some time between, oldest first.
+        """Return the versions that were the newest one at some time between, oldest first.
 
-        None stands for a time in which the object did not exist.
+        A None stands for a time in which the object did not exist.
         """
         found: list[T | None] = []
         kept = list(self._kept.get(key, ()))
@@ -85,7 +86,7 @@ class Versions(Generic[T]):
         return found
 
     def _forget_before(self, end: float) -> None:
-        """Forget versions replaced before a time, also of objects that have not changed since."""
+        """Forget versions replaced before a time, even of objects that have not changed since."""
         while self._puts and self._puts[0][0] < end:
             _, key = self._puts.popleft()
             kept = self._kept.get(key, deque())
@@ -120,7 +121,7 @@ class Change(NamedTuple):
 
     @property
     def bound(self) -> Pod | None:
-        """The pod if the event has bound it to a node."""
+        """The pod if it had no node before the event, and has one after it."""
         if self.after is None or not self.after.node:
             return None
         return None if self.before is not None and self.before.node else self.after
@@ -134,7 +135,7 @@ class Change(NamedTuple):
 
 
 class World:
-    """All objects.
+    """All objects that watches have reported.
 
     Pods are indexed by uid and by node; other kinds by name, with recent versions.
     """
@@ -155,7 +156,7 @@ class World:
     def take(self, event: Event, since: float) -> list[Change]:
         """Take in an event; return the changes of pods.
 
-        `since` is the time until which no event of its kind was missed.
+        `since` is the time until which no event of the kind was missed.
         """
         kind = Kind.of(event.object)
         if kind == PODS:
@@ -169,7 +170,7 @@ class World:
         return []
 
     def on_node(self, name: str) -> list[Pod]:
-        """Return the pods that hold a node."""
+        """Return the pods that take room on a node."""
         return [each for each in self._on_node.get(name, {}).values() if each.holds_its_node]
 
     def members(self, gang: GangName) -> Collection[Pod]:
@@ -177,7 +178,7 @@ class World:
         return self._members.get(gang, {}).values()
 
     def named(self, name: str) -> list[Pod]:
-        """Return the pod with a name, as `namespace/name`, or with a uid; none if it is gone."""
+        """Return a list with the pod of this `namespace/name` or uid; [] if it is gone."""
         found = self.pods.get(self._uids.get(name, name))
         return [] if found is None else [found]
 
@@ -186,14 +187,14 @@ class World:
         return self._objects[kind]
 
     def everything(self) -> Iterator[Object]:
-        """Return all objects as they are now."""
+        """Return the present versions of all objects."""
         yield from (each.raw for each in self.nodes)
         for kept in list(self._objects.values()):
             yield from kept
         yield from (each.raw for each in self.pods.values())
 
     def known(self, kind: Kind) -> Mapping[str, str]:
-        """Return the uids of all objects of a kind by name."""
+        """Return the uid of each object of a kind, by name."""
         if kind == PODS:
             return {each.key: each.uid for each in self.pods.values()}
         listed = (each.raw for each in self.nodes) if kind == NODES else self.objects(kind)
@@ -241,7 +242,7 @@ class World:
         return change
 
     def _drop(self, pod: Pod) -> None:
-        """Take a version of a pod out of the indices."""
+        """Remove a version of a pod from the indices."""
         _drop_from(self._on_node, pod.node, pod.uid)
         if (gang := gangs.gang_of(pod)) is not None:
             _drop_from(self._members, gang, pod.uid)

@@ -37,12 +37,12 @@ _LAST: Final[dict[Work, str]] = {}
 
 
 def note(work: Work, about: str) -> None:
-    """Record the subject of work of a kind that begins now."""
+    """Record that work of a kind begins now, and its subject."""
     _LAST[work] = about
 
 
 def last(work: Work) -> str:
-    """Return the subject of the work of a kind that began last; "" if it was not recorded."""
+    """Return the subject of the last work of a kind; "" if none was recorded."""
     return _LAST.get(work, "")
 
 

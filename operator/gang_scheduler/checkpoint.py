@@ -10,9 +10,10 @@
 This runs in the containers of a job and is no part of the scheduler. It needs Python 3.9 and its
 standard library alone, not even the rest of this package: the file can be copied beside a script.
 
-A checkpoint is asked for by SIGTERM, with which an eviction begins, or before that by an
-annotation, where the pod has that one in a file of a downward API volume. What was saved is told
-in the termination message of the container, and in annotations of the pod where it has the file.
+An eviction begins with SIGTERM, which asks for a checkpoint. The scheduler may ask earlier, by an
+annotation of the pod, which the script reads from a downward API volume if the pod has one. The
+saved checkpoint is reported in the termination message of the container and, if there is that
+volume, in annotations of the pod.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Evicted(SystemExit):
 
 @dataclass(frozen=True)
 class Resume:
-    """Where a job continues: `step` steps are done and saved at `path`. All empty for a new job.
+    """Where a job continues: `step` steps are done and saved at `path`. Empty for a new job.
 
     A step without a path cannot be resumed from: the job begins again.
     """
@@ -97,7 +98,7 @@ class Checkpoints:
     rank calls it equally often, so an all-reduce will do. A job of one process needs none.
 
     Enter and leave it in the main thread. Inside, SIGTERM requests a checkpoint and does not end
-    the process. Raises ValueError if the environment has a step that is no number.
+    the process. Raises ValueError if the step in the environment is not a number.
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class Checkpoints:
                 raise Evicted
 
     def due(self) -> Due:
-        """Return what all ranks must do now; each of them must call it at the same step."""
+        """Return whether all ranks must save, or save and end; each must ask at the same step."""
         self._request = self._read_request()
         if self._terminating:
             own = Due.SAVE_AND_END

@@ -19,11 +19,11 @@ A store has these names below its URL:
 
     step-000000001200-5f0c.../     the files of one checkpoint, as they were written
     published/                     a manifest of each checkpoint, which is written last
-    parts/, staging/, pruned/      what saves and prunes under way leave to each other
+    parts/, staging/, pruned/      files and marks of saves and prunes that are not finished
 
 Objects have no rename, so each save writes to a name that was never used. Its manifest, one small
-object, makes it a checkpoint. Whatever is killed before that leaves litter, which `prune` removes.
-No decision depends on the clock of a client.
+object, makes it a checkpoint. A save that is killed before that leaves litter, which `prune`
+removes. No decision depends on the clock of a client.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class Store:
     def load(self, which: Which, only: str = "*") -> Iterator[Path]:
         """Provide the directory of a checkpoint, given its path, its step or a result of `latest`.
 
-        Each file is compared with its digest before. From a bucket, the files are fetched into a
+        Each file is first compared with its digest. From a bucket, the files are fetched into a
         temporary directory (TMPDIR sets where), which is removed at the end. `only` is a pattern of
         file names: a rank need not fetch the shards of all others.
 

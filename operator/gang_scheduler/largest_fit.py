@@ -26,7 +26,7 @@ from gang_scheduler.telemetry.family import Values
 
 LEAST_SECONDS: Final = 15.0
 LARGEST_PART: Final = 0.01
-"""At most this part of the time is spent on it, however many nodes there are."""
+"""At most this part of the time is spent on measuring, however many nodes there are."""
 
 
 def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> Mapping[str, int]:

@@ -97,7 +97,7 @@ class Loop:
                 self._changes.cycle.set()
 
     async def _prepare(self) -> None:
-        """Let others work while very many gangs are taken in; the cycle itself has no pauses."""
+        """Prepare a cycle in parts, with pauses for other tasks; the cycle itself has none."""
         paused = time.perf_counter()
         for _ in self._cache.prepare(int(self._clock())):
             if time.perf_counter() - paused > PART_SECONDS:

@@ -1,4 +1,4 @@
-"""Figures of queues: computed now and then for their readers, and checked against a new sum."""
+"""Figures of queues: computed for statuses and metrics, and checked against a sum over pods."""
 
 import asyncio
 import time
@@ -52,7 +52,7 @@ class QueueReports:
         self._round = cache.gang_queue.queues.round
 
     async def run(self) -> None:
-        """Report until cancelled."""
+        """Report on queues until cancelled."""
         while True:
             with anyio.move_on_after(LAST_SECONDS):
                 await self._changes.queues.wait()
@@ -64,7 +64,7 @@ class QueueReports:
             await asyncio.sleep(max(LEAST_SECONDS, seconds / LARGEST_PART))
 
     def report(self) -> None:
-        """Make figures, and hand them over."""
+        """Compute the figures, and pass them to statuses, metrics and positions of gangs."""
         now = self._clock()
         figures = queue_figures.figures_of(self._cache, self._rules, int(now))
         gang_queue = self._cache.gang_queue
@@ -100,7 +100,7 @@ log = Logger()
 
 
 class UsageSweep:
-    """Compares at an interval."""
+    """Compares the charges of queues with a new sum, at an interval."""
 
     def __init__(self, cache: Cache, interval_seconds: float = SWEEP_SECONDS) -> None:
         self._cache = cache

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Beside:
-    """Use as an async context manager: the other loop runs inside."""
+    """A second event loop in its own thread; it runs inside of this async context manager."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -41,7 +41,7 @@ class Beside:
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run an awaitable on the other loop and return its result.
 
-        A cancellation first ends it there.
+        If the caller is cancelled, the awaitable is first ended on that loop.
         """
         tasks: list[asyncio.Task[T]] = []
         loop = asyncio.get_running_loop()

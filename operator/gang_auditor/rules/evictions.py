@@ -37,7 +37,7 @@ UNKNOWN: Final = "?"
 
 
 class Evictions:
-    """Which gangs may be evicted for which other gangs."""
+    """Judges whether a gang may be evicted for another gang."""
 
     name = "evictions"
 
@@ -67,7 +67,7 @@ class Evictions:
 
 
 def _protected(pod: Pod) -> str:
-    """Return why no gang may evict a pod, "" if some gang may."""
+    """Return why no gang may evict a pod, "" if some gang may evict it."""
     states = {
         "though it is a mirror pod": keys.MIRROR_POD in pod.annotations
         and _is_controlled_by(pod, "v1", "Node"),
@@ -95,10 +95,10 @@ def _is_for_one_node(pod: Pod) -> bool:
 def _of_preemptor(
     victim: Pod, mark: victims.Mark, world: World, known_by: float, *, by_queues: bool
 ) -> str:
-    """Return why a gang may not evict a pod, "" if it may or cannot be judged.
+    """Return why a gang may not evict a pod, "" if it may, or if that cannot be judged.
 
-    `known_by` is the time of the earliest state that counts; `by_queues`: the Queues of that time
-    are known.
+    `known_by` is the time of the oldest state that counts. `by_queues`: the Queues of that time are
+    known.
     """
     preemptor, gang = victims.preemptor_of(mark, world), victims.gang_or_pod(victim)
     if preemptor is None or _has_overrun(victim, world):
@@ -125,7 +125,7 @@ def _was_missing(gang: GangName, world: World, since: float) -> bool:
 
 
 def _by_queues(names: tuple[str, str], victim: Pod, mine: int, other: int, world: World) -> str:
-    """Judge by the queues of preemptor and victim, and their priorities."""
+    """Judge an eviction by the queues of preemptor and victim, and by their priorities."""
     specs = queues.specs_of(world)
     own, theirs = names
     policy = mapping(specs.get(own, {}), "preemption")
@@ -162,7 +162,7 @@ def _reclaimed(policy: Mapping[str, Any], mine: int, other: int) -> str:
 def _from_another(
     specs: Mapping[str, Object], names: tuple[str, str], victim: Pod, world: World
 ) -> str:
-    """Return why a queue must not lose anything, "" if it may."""
+    """Return why pods of another queue must not be evicted, "" if they may be."""
     own, theirs = names
     above = _path(specs, own)
     for each in _path(specs, theirs):
@@ -193,10 +193,10 @@ def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World)
 
 
 def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
-    """Yield possible charges of a queue in addition to its bound pods.
+    """Yield charges that a queue may have in addition to the charges of its bound pods.
 
-    These are pods that are leaving, pods bound by others, waiting pods, whose binding may be on the
-    way, and pods that Jobs will have which have just started or wait suspended.
+    They come from pods that are leaving, pods that another program bound, waiting pods, whose
+    binding may be on its way, and pods of Jobs that have just started or wait suspended.
     """
     for pod in world.pods.values():
         is_sure = bool(pod.plan) and not pod.is_deleted
@@ -267,15 +267,15 @@ def _has_overrun(victim: Pod, world: World) -> bool:
 # with a plan.
 
 LONGEST: Final = 10
-"""A plan may take this many times the skew to be written."""
+"""The writes of a plan may take the skew times this number."""
 
 
 @dataclass
 class _Plan:
-    """The victims of a preemptor, and pods that left meanwhile, which the plan may not have known.
+    """The victims of a preemptor, and pods that left meanwhile: the plan may not have known that.
 
-    `members` maps the uids of its members to their nodes when the first victim was marked; "" for a
-    member without a node or nomination.
+    `members` has the node of each of its members, by uid, when the first victim was marked; "" for
+    a member without a node or nomination.
     """
 
     preemptor: str
@@ -287,7 +287,7 @@ class _Plan:
 
 
 class Spared:
-    """Reports victims that would still fit next to the pods for which they were evicted."""
+    """Judges whether victims would still fit next to the pods for which they were evicted."""
 
     name = "spared"
 
@@ -321,7 +321,7 @@ class Spared:
         return _Plan(mark.gang, at, mark, members, left=dict(self._leaving))
 
     def _note_leaving(self, change: Change) -> None:
-        """Keep leaving pods for as long as a plan may not have known that they leave."""
+        """Remember leaving pods for as long as a plan may not have known that they leave."""
         before, after = change.before, change.after
         if before is None or not before.holds_its_node:
             return
@@ -333,7 +333,7 @@ class Spared:
                 plan.left[before.uid] = before
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Put victims back, on paper."""
+        """Calculate for each plan that was carried out whether its victims could have stayed."""
         for pod in self._left.take(now):
             self._leaving.pop(pod.uid, None)
         for plan in list(self._plans.values()):
@@ -368,7 +368,7 @@ class Spared:
         return any(victims.gang_or_pod(e) == gang for each in others for e in each.marked.values())
 
     def _are_as_planned(self, placed: Mapping[str, str], plan: _Plan, world: World) -> bool:
-        """Return whether a preemptor has its planned members, and no room unknown to the plan.
+        """Return whether a preemptor has its planned members, and no room new to the plan.
 
         `placed`: the nodes of its members, by their uids.
         """
@@ -391,7 +391,7 @@ class Spared:
                 yield from each.marked.values()
 
     def _beside(self, plan: _Plan, world: World) -> Mapping[str, Mapping[str, Pod]]:
-        """Return the pods, by node and uid, whose room was not available to a plan.
+        """Return the pods whose room a plan could not use, by node and uid.
 
         They left later, were marked for a later plan, or wait with a nomination.
         """
@@ -450,7 +450,7 @@ def _by_gang(pods: Iterable[Pod]) -> dict[GangName, list[Pod]]:
 
 
 def _is_special(pod: Pod) -> bool:
-    """Return whether a pod's place depends on more than resources."""
+    """Return whether the place of a pod depends on more than resources."""
     affinity = mapping(pod.spec, "affinity")
     near = affinity.get("podAffinity") or affinity.get("podAntiAffinity")
     spread = pod.spec.get("topologySpreadConstraints")

@@ -24,7 +24,7 @@ from gang_scheduler.api import annotations as keys
 
 
 class _Bound(NamedTuple):
-    """A member, its request when it was bound, and the unit whose members must be together."""
+    """A bound member, its request at that time, and the unit whose members must be together."""
 
     pod: Pod
     unit: tuple[object, ...]
@@ -39,7 +39,7 @@ class _Case(NamedTuple):
 
 
 class Gathering:
-    """Domains of gangs that must gather."""
+    """Judges whether gangs that must gather are in one domain."""
 
     name = "gathering"
 
@@ -75,7 +75,7 @@ class Gathering:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Compare the domains of a member and of the members that were bound before it."""
+        """Compare the domain of each member with those of members bound before it."""
         for case in self._due.take(now):
             begin, end = self._limits.decided(case.since), case.at + self._limits.skew
             pod, request = case.bound.pod, case.bound.request
@@ -101,7 +101,7 @@ class Gathering:
 
 
 def _unit(pod: Pod, world: World) -> tuple[object, ...] | None:
-    """Return the unit that is placed together: a group of gangs, a gang, or a podset of it."""
+    """Return the unit of a pod that is placed together: a gang group, a gang or a podset."""
     gang = gangs.gang_of(pod)
     if gang is None:
         return None
@@ -120,7 +120,7 @@ def _unit(pod: Pod, world: World) -> tuple[object, ...] | None:
 
 NON_STRICT = "NonStrict"
 MOST_GONE = 100
-"""At least this many deleted gangs are kept."""
+"""At least this many deleted gangs are remembered."""
 
 
 class _Start(NamedTuple):
@@ -165,7 +165,7 @@ class Groups:
                     yield Finding(start.at, self.name, start.gang.about, message, details)
 
     def _forget_the_gone(self, now: float, world: World) -> None:
-        """Forget gangs that have had no member or object since before the judged starts."""
+        """Forget gangs without a member or an object since before the starts to judge."""
         if len(self._started) > self._most:
             begin, groups = now - self._limits.partial - self._limits.skew, world.objects(OURS)
             self._started = {
@@ -177,7 +177,7 @@ class Groups:
 
 
 def _mates(gang: GangName, world: World) -> Sequence[GangName]:
-    """Return the other gangs of a group: it is enough that one of two gangs names the other."""
+    """Return the other gangs of a group; it is enough if one of two gangs names the other."""
     groups = [set(quorums.group_of(each, world)) for each in _that_name_others(gang, world)]
     found: set[GangName] = {gang}
     while more := set().union(*(each for each in groups if each & found)) - found:
@@ -186,7 +186,7 @@ def _mates(gang: GangName, world: World) -> Sequence[GangName]:
 
 
 def _that_name_others(gang: GangName, world: World) -> Iterator[GangName]:
-    """Yield the gangs of a namespace that name a group."""
+    """Yield the gangs in the namespace of a gang that name a group."""
     for each in world.objects(OURS):
         metadata = mapping(each, "metadata")
         is_near = metadata.get("namespace") == gang.namespace
@@ -195,7 +195,7 @@ def _that_name_others(gang: GangName, world: World) -> Iterator[GangName]:
 
 
 def _could_start(gang: GangName, now: float, world: World) -> bool:
-    """Return whether a gang waits with a quorum of members, and none of them has a node."""
+    """Return whether a gang has a quorum of waiting members, and no member has a node."""
     members = [e for e in world.members(gang) if not e.has_ended and not e.is_deleted]
     waiting = [each for each in members if not each.node and not each.is_gated]
     quorum = min(quorums.quorums(gang, world, now, now), default=None)
@@ -220,7 +220,7 @@ EVERY_SECONDS = 1.0
 
 
 class Leftovers:
-    """Nominations and marks without consequences, and since when."""
+    """Judges nominations and marks that stay without consequences."""
 
     name = "leftovers"
 
@@ -281,7 +281,7 @@ class Leftovers:
                     yield Finding(since, self.name, pod.about, message, details)
 
     def _gangs(self, world: World) -> dict[GangName, list[Pod]]:
-        """Return the nominated pods by gang."""
+        """Return the nominated pods, by gang."""
         found: dict[GangName, list[Pod]] = {}
         for uid in self._nominated:
             pod = world.pods.get(uid)
@@ -291,7 +291,7 @@ class Leftovers:
 
 
 def _is_under_way(members: Sequence[Pod], world: World) -> bool:
-    """Return whether a pod on one of the nodes is still leaving, or saving its work."""
+    """Return whether a pod on a nominated node is still leaving, or saving its work."""
     return any(
         other.is_deleted
         or victims.is_marked(other)
@@ -315,9 +315,9 @@ def _is_under_way(members: Sequence[Pod], world: World) -> bool:
 class _QuorumStart:
     """A gang from its first binding on, until none of its members is bound.
 
-    `bound` are the uids of all members that were bound since, `there` those that hold their node,
-    `seen` all members, and `lost` members that were deleted before they were bound. `roles` are the
-    roles of members that are bound or lost.
+    `bound` are the uids of all members that were bound since then, `there` of members that hold
+    their node now, `seen` of all members, and `lost` of members that were deleted before they were
+    bound. `roles` has the roles of members that are bound or lost.
     """
 
     gang: GangName
@@ -331,7 +331,7 @@ class _QuorumStart:
 
 
 class Quorum:
-    """Gangs that are bound in part."""
+    """Judges gangs that are bound in part."""
 
     name = "quorum"
 
@@ -360,7 +360,7 @@ class Quorum:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge gangs that are bound in part, and gangs that just began."""
+        """Judge gangs that are bound in part, and gangs that have just begun to be bound."""
         while self._gone and self._gone[0][0] < now - self._limits.skew:
             self._gone.popleft()
         for start in self._due.take(now):
@@ -436,15 +436,15 @@ class Quorum:
         return ", ".join(f"{bound[role]} of {n} {role}" for role, n in sorted(found.items()))
 
     def _quorum(self, start: _QuorumStart, end: float, world: World) -> int | None:
-        """Return the smallest quorum that the gang had in that time."""
+        """Return the smallest quorum that a gang had between its start and `end`."""
         begin = start.at - self._limits.skew
         return min(quorums.quorums(start.gang, world, begin, end), default=None)
 
 
 def _says_so(pod: Pod, gang: GangName) -> bool:
-    """Return whether a binding says that the pod is in a gang.
+    """Return whether the binding of a pod says that it is in a gang.
 
-    For kinds that are gangs by default, a setting can change that, so the binding decides.
+    A setting can change which kinds are gangs by default, so for these kinds the binding decides.
     """
     told = pod.annotations.get(keys.PLAN_GANG, "")
     return gang.kind not in gangs.BY_DEFAULT or told == f"{gang.kind.name}/{gang.name}"

@@ -32,7 +32,7 @@ class _Run:
 
 
 class Leader:
-    """Runs that bind."""
+    """Judges which runs of the scheduler bind pods, and whether they hold the Lease."""
 
     name = "leader"
 
@@ -43,7 +43,7 @@ class Leader:
         self._due: Due[tuple[Pod, float, float]] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
-        """Check the run of each binding. Changes found by a list have no order."""
+        """Check the run of each binding, except changes found by a list: these have no order."""
         for change in changes:
             pod = change.bound
             if pod is None or not self._limits.judges(pod):
@@ -63,7 +63,7 @@ class Leader:
                 yield Finding(change.at, self.name, pod.about, message, details)
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Compare the time of a binding with the Lease about that time."""
+        """Compare the time of a binding with the Lease around that time."""
         for pod, moment, at in self._due.take(now):
             begin, end = moment - self._limits.skew, at + self._limits.skew
             leases = [each for each in world.objects(LEASE) if _is_ours(each)]
@@ -82,7 +82,7 @@ class Leader:
 
 
 def _moment(pod: Pod, change: Change) -> float:
-    """Return when a pod was bound: by its condition, or else the earliest possible time."""
+    """Return when a pod was bound, by its condition, else the earliest possible time."""
     scheduled = pod.condition("PodScheduled")
     if scheduled.get("status") != "True":
         return change.since

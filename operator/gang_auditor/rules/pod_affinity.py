@@ -23,7 +23,7 @@ REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class _Binding(NamedTuple):
-    """A binding, and the pods that were on nodes then."""
+    """A binding, and the pods that were on nodes at that time."""
 
     pod: Pod
     at: float
@@ -32,7 +32,7 @@ class _Binding(NamedTuple):
 
 
 class PodAffinity:
-    """Pod affinity and anti-affinity: near which other pods a pod may run."""
+    """Judges near which other pods a pod may run: affinity, anti-affinity and spread."""
 
     name = "pod_affinity"
 
@@ -57,7 +57,7 @@ class PodAffinity:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge pods once the skew has passed."""
+        """Judge bindings once the skew has passed."""
         for binding in self._due.take(now):
             for fault in self._faults(binding, world):
                 details = {"node": binding.pod.node}
@@ -92,7 +92,7 @@ class PodAffinity:
 
 
 def _repelled(pod: Pod, others: Sequence[Pod], nodes: "_Nodes") -> Iterator[str]:
-    """Yield the pods that must not be near, by their rules or the pod's."""
+    """Yield the fault for each pod that must not be near, by its own terms or the bound pod's."""
     for other in others:
         own, theirs = _terms(pod, "podAntiAffinity"), _terms(other, "podAntiAffinity")
         if any(_is_meant(e, pod, other) and nodes.share(e, pod, other) for e in own):
@@ -102,14 +102,14 @@ def _repelled(pod: Pod, others: Sequence[Pod], nodes: "_Nodes") -> Iterator[str]
 
 
 def _missed(pod: Pod, others: Sequence[Pod], nodes: "_Nodes") -> Iterator[str]:
-    """Yield the affinity terms of a pod for which no pod is near."""
+    """Yield the fault for each affinity term of a pod for which no pod is near."""
     for term in _terms(pod, "podAffinity"):
         if not _is_near(term, pod, others, nodes):
             yield f"without the pods that its affinity for {term.get('topologyKey')} asks for"
 
 
 class _Nodes:
-    """The nodes as they are now. Nodes that came or went about the time in question are marked."""
+    """The nodes as they are now. Nodes that came or went from `begin` to `end` are not steady."""
 
     def __init__(self, world: World, begin: float, end: float) -> None:
         self._nodes = {each.name: each for each in world.nodes}
@@ -120,16 +120,16 @@ class _Nodes:
         return name in self._nodes
 
     def steady(self) -> Iterator[Node]:
-        """Yield the nodes that were present all the time."""
+        """Yield the nodes that existed all the time."""
         return (self._nodes[name] for name in self._steady)
 
     def value(self, name: str, key: object) -> str | None:
-        """Return the value of a label of a node."""
+        """Return the value of a label of a node; None without it."""
         found = self._nodes.get(name)
         return found.labels.get(str(key)) if found is not None else None
 
     def share(self, term: Object, one: Pod, other: Pod) -> bool:
-        """Return whether two pods are in one domain of a term."""
+        """Return whether two pods are in the same domain by the topologyKey of a term."""
         key = term.get("topologyKey")
         value = self.value(one.node, key)
         return value is not None and value == self.value(other.node, key)
@@ -145,7 +145,7 @@ def _has_keys(term: Object) -> bool:
 
 
 def _is_meant(term: Object, owner: Pod, other: Pod) -> bool:
-    """Return whether a term of one pod selects another pod."""
+    """Return whether a term of the pod `owner` selects another pod."""
     if term.get("namespaceSelector") is None:
         namespaces = term.get("namespaces") or [owner.namespace]
         if other.namespace not in namespaces:
@@ -180,7 +180,7 @@ def _spread(pod: Pod) -> Sequence[Object]:
 def _over(
     constraint: Object, pod: Pod, moments: Sequence[Sequence[Pod]], nodes: _Nodes
 ) -> str | None:
-    """Return by how much a spread is exceeded, with the fewest pods here and the most elsewhere."""
+    """Return the fault if a spread is exceeded: the fewest pods here, and the most elsewhere."""
     key, selector = str(constraint.get("topologyKey")), mapping(constraint, "labelSelector")
     if not objects.selects(selector, pod.labels):
         return None
@@ -196,7 +196,7 @@ def _over(
 
 
 def _domains(key: str, pod: Pod, nodes: _Nodes) -> set[str]:
-    """Return the domains that count: only domains with a node that takes the pod."""
+    """Return the domains that count for a spread: domains with a node that takes the pod."""
     keys = [str(each.get("topologyKey")) for each in _spread(pod)]
     return {
         each.labels[key]

@@ -29,7 +29,7 @@ from gang_scheduler.api import annotations as keys
 
 
 class _Case(NamedTuple):
-    """A binding that put a queue over its quota, as far as was known when it was made."""
+    """A binding that put a queue over its quota, as far as that was known when it was made."""
 
     pod: Pod
     at: float
@@ -48,7 +48,7 @@ class _Quota(abc.ABC):
         self._due: Due[_Case] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Note bindings that seem too much."""
+        """Note bindings that seem to exceed a quota."""
         bindings = [each for each in changes if each.bound and self._limits.judges(each.bound)]
         specs = queues.specs_of(world) if bindings else {}
         for change in bindings if specs else ():
@@ -68,7 +68,7 @@ class _Quota(abc.ABC):
                 self._due.add(at, _Case(pod, at, queue, key, world.charges.copy()))
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge again, by the present queues and nodes."""
+        """Judge these bindings again, by the present queues and nodes."""
         for case in self._due.take(now):
             specs = queues.specs_of(world)
             if case.queue not in specs and case.queue != NO_QUEUE:
@@ -89,15 +89,15 @@ class _Quota(abc.ABC):
 
     @abc.abstractmethod
     def _wrong(self, tree: Tree, queue: str) -> Account | None:
-        """Return the queue or ancestor that has too much, if any."""
+        """Return the queue, or the queue above it, that has too much; None if there is none."""
 
     @abc.abstractmethod
     def _words(self, case: _Case, account: Account) -> str:
-        """Return the fault of a binding."""
+        """Return the message about the fault of a binding."""
 
 
 class Limit(_Quota):
-    """No queue exceeds its limit."""
+    """Judges whether a queue exceeds its limit."""
 
     name = "limit"
 
@@ -114,7 +114,7 @@ class Limit(_Quota):
 
 
 class Guarantee(_Quota):
-    """No queue takes quota that is guaranteed to another one."""
+    """Judges whether a queue takes quota that is guaranteed to another queue."""
 
     name = "guarantee"
 
@@ -131,7 +131,7 @@ class Guarantee(_Quota):
 
 
 def _asked(pod: Pod, specs: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """Yield the charges of a pod for which queues have quota."""
+    """Yield the flavors and resources of a pod for which some queue has quota."""
     flavors = flavors_of(pod)
     for flavor, resource in sorted(queues.governed(specs)):
         asked = [each for each in queues.meanings(resource) if pod.requests.get(each)]

@@ -25,7 +25,7 @@ from gang_auditor.world import Change, Due, World
 
 LEASES: Final = Kind("coordination.k8s.io", "Lease")
 Simulate = Callable[[Sequence[Object]], Mapping[str, Any]]
-"""Decides on objects; returns a Simulation."""
+"""A function that decides on objects and returns the JSON of `simulate`."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class _Plan:
 
 
 class Simulated:
-    """Compares victims with the victims of a simulation."""
+    """Compares the victims of a preemption with the victims of a simulation."""
 
     name = "simulated"
 
@@ -62,7 +62,7 @@ class Simulated:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:  # noqa: ARG002 - a rule's.
-        """Compare with a simulation."""
+        """Compare the victims of each plan with a simulation."""
         for plan in self._due.take(now):
             del self._plans[plan.preemptor]
             decided = self._simulate(plan.objects)
@@ -81,7 +81,7 @@ def _of(decided: Mapping[str, Any], name: str) -> Sequence[Object]:
 
 
 def _without(mark: victims.Mark, world: World) -> list[Object]:
-    """Return all objects, without the writes of the plan that made a mark."""
+    """Return all objects as they were before the plan that made a mark wrote anything."""
     preemptor = victims.preemptor_of(mark, world)
     members = victims.members_of(preemptor, world) if preemptor is not None else []
     uids = {each.uid for each in members}

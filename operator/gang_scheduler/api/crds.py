@@ -64,7 +64,7 @@ def structural(model: type[BaseModel]) -> Schema:
 
 
 def _structural(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Return one value's schema, with all schemas inside it, and references resolved."""
+    """Return the schema of one value and of all values inside it, with references resolved."""
     schema = _without_null(_resolved(schema, definitions), definitions)
     result: Schema = {}
     for keyword, value in sorted(schema.items()):
@@ -201,7 +201,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Definition:
-    """The parts of a CRD in addition to the schema. `rules` are for whole objects."""
+    """The parts of a CRD in addition to the schema. `rules` are CEL rules for whole objects."""
 
     model: type[CustomResource]
     scope: str

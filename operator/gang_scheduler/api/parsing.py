@@ -20,12 +20,12 @@ U = TypeVar("U")
 
 LONGEST_SHOWN_VALUE: Final = 100
 LONGEST_MESSAGE: Final = 8192
-"""A condition may have 32 KiB, and is written again with each change."""
+"""In characters. A condition may have 32 KiB, but it is written again with each change."""
 MOST_FAULTS: Final = 8
 LONGEST_FIELD: Final = 400
 """A key of an annotation has up to 317 characters."""
 LONGEST_PROBLEM: Final = 2000
-"""A problem may name what other fields of the object say, or all effects of taints."""
+"""A problem may quote other fields of the object, or list all effects of taints."""
 
 INSTEAD: Final = ", not {}"
 """Shows the value after a problem that says which values are valid: `must be at least 1, not 0`."""
@@ -79,7 +79,7 @@ class InvalidField(ValueError):  # noqa: N818 - named after the problem, like th
         problem = shortened(printable(self.problem[: 2 * LONGEST_PROBLEM]), LONGEST_PROBLEM)
         if self.value is None:
             return f"{field} {problem}"
-        # A character is written as at least one, so the end of a long text is never shown.
+        # JSON needs at least one character for each, so the part cut off here is never shown.
         value = self.value[: 2 * LONGEST_SHOWN_VALUE] if isinstance(self.value, str) else self.value
         shown = json.dumps(value, default=str, ensure_ascii=False)[: 2 * LONGEST_SHOWN_VALUE]
         found = self.value_as.replace("{}", shortened(printable(shown)))
@@ -95,7 +95,7 @@ class InvalidFields(InvalidField):
         self.faults = tuple(faults)
 
     def __str__(self) -> str:
-        """Return a sentence for each fault, of the first few."""
+        """Return a sentence for each of the first few faults."""
         more = len(self.faults) - MOST_FAULTS
         told = "; ".join(map(str, self.faults[:MOST_FAULTS]))
         return f"{told}; and {more} more" if more > 0 else told
@@ -192,7 +192,7 @@ def without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def invalid_field(error: ErrorDetails) -> InvalidField:
-    """Return an error of pydantic in our words."""
+    """Return an error of pydantic as an InvalidField, with a problem from PROBLEMS."""
     words = PROBLEMS.get(error["type"], error["msg"])
     problem = words.format_map(error.get("ctx", {})) if error["type"] in PROBLEMS else words
     value = None if error["type"] in NOT_SHOWN else error["input"]
@@ -201,7 +201,7 @@ def invalid_field(error: ErrorDetails) -> InvalidField:
 
 
 def path_of(location: Iterable[int | str]) -> str:
-    """Return the way to a field as the API server writes it: `spec.minResources[a.b/gpu]`."""
+    """Return the path of a field as the API server writes it: `spec.minResources[a.b/gpu]`."""
     path = ""
     for step in location:
         if step == "[key]":

@@ -22,20 +22,20 @@ DRAINING = pod_decode.OUR_DRAIN
 class Naming:
     """The names of preemptors and victims in messages.
 
-    `hides_foreign`: in other namespaces than their own, only the uid is shown.
+    `hides_foreign`: a message in another namespace shows only the uid.
     """
 
     hides_foreign: bool = False
 
     def preemptor(self, preemption: Preemption, namespace: str) -> str:
-        """Return the gang of a preemption, as a namespace may know it; or the drained queue."""
+        """Return the preemptor as a namespace may know it, or the drained queue."""
         if not preemption.gangs:
             return f"queue {preemption.drained}"
         gang = preemption.gangs[0]
         return self._named(gang.key.namespace, namespace, str(gang.key), gang.uid)
 
     def pod(self, pod: Pod, namespace: str) -> str:
-        """Return a pod as a namespace may know it."""
+        """Return the name of a pod, or its uid in a namespace that may not know the name."""
         return self._named(pod.namespace, namespace, pod.key, pod.uid)
 
     def gang(self, key: GangKey, uid: str, namespace: str) -> str:
@@ -47,7 +47,7 @@ class Naming:
 
 
 def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Body:
-    """Return the condition of a victim of this namespace. `now` is in seconds."""
+    """Return the condition of a victim in this namespace. `now` is in seconds."""
     if preemption.to_start_anew:
         return {
             "type": TYPE,

@@ -43,8 +43,8 @@ from gang_scheduler.telemetry.logger import Logger
 class Stages:
     """Makes the steps of each stage from the objects in the cache, and from earlier writes.
 
-    A write that is already on an object is not repeated: after a crash, or in a later run of the
-    same pods, only missing ones are made.
+    A write that is already on an object is not repeated: after a crash, or in a later run for the
+    same pods, only missing writes are made.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Stages:
             yield Step("clear", pod, clear, optional=True)
 
     def dry_runs(self, current: PreemptionRun) -> Iterator[Step]:
-        """Return the steps that ask whether budgets allow the evictions; none without budgets."""
+        """Return dry runs of the evictions; none if PodDisruptionBudgets do not count."""
         ask = functools.partial(self._api.evict, dry_run=True)
         victims = self.victims(current) if self._use_eviction_api else ()
         return (Step("try_to_evict", pod, ask, UNSURE) for pod in victims)
@@ -131,7 +131,7 @@ class Stages:
         victims = tuple(self.victims(current))
         if victims:
             self._outcomes.put(EvictionBegun(current.preemption, len(victims)))
-        # All that go without being deleted.
+        # Uids of victims that end with their suspended or smaller workload, without a deletion.
         along: set[str] = set()
         for step in self._whole_workloads.suspensions(victims, current.evicted):
             along |= {step.pod.uid, *step.along}
@@ -224,7 +224,7 @@ log = Logger()
 
 
 async def write_nothing(_: Collection[GangKey]) -> None:
-    """Return at once, for evictions that only this process remembers."""
+    """Do nothing: only this process remembers to which gang an evicted gang yields."""
 
 
 class Evictor:
@@ -315,7 +315,7 @@ class Evictor:
                 self._stop(each)
 
     def settle_leftovers(self, plan: Plan) -> None:
-        """Withdraw the marks and requests of an earlier process that no plan of this one needs.
+        """Withdraw marks and requests to save from an earlier process that no plan needs.
 
         Called after every cycle.
         """
@@ -368,7 +368,7 @@ class Evictor:
         current.stopped.set()
 
     async def _carry_out(self, current: PreemptionRun) -> None:
-        """Write the stages in order; take everything back if one of them fails."""
+        """Write the stages in order; if a stage fails, take the writes of all stages back."""
         if not await self._wrote(
             current, self._stages.nominations, self._stages.clearings, self._stages.dry_runs
         ):
@@ -468,7 +468,7 @@ class Evictor:
         return [uid for uid in current.nodes if self._by_member.get(uid) is current]
 
     def _is_over(self, current: PreemptionRun) -> bool:
-        """Return whether all is written and every victim gone; such a run is forgotten."""
+        """Return whether all steps are written and every victim is gone; forget such a run."""
         if not current.sent:
             return False
         if not current.void and any(map(self._uses_room, current.victims)):

@@ -32,7 +32,7 @@ log = Logger()
 
 
 class DegradedEvictions:
-    """Hands gangs to the evictor that have lacked room for as long as their schedule timeout."""
+    """Hands the evictor gangs that have lacked room for as long as their schedule timeout."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ DRAIN_SECONDS: Final = 2.0
 
 
 class Drainer:
-    """Looks for gangs in drained queues."""
+    """Evicts the gangs that run in drained queues."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Drainer:
         await every(DRAIN_SECONDS, self.look, "drain", "queues", when=self._writes.allowed)
 
     def look(self) -> None:
-        """Begin to evict all gangs that must go and for which no earlier call has begun."""
+        """Begin to evict the gangs of drained queues, except gangs whose eviction has begun."""
         now = int(self._clock())
         self._evictor.drain_only(draining.queues_of(self._cache, now))
         # A list, since an eviction changes what `drained` iterates over.

@@ -17,7 +17,7 @@ from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.telemetry.logger import Logger
 
 ANOTHER_LIFE = 422
-"""The status that refuses a patch with the uid of an earlier pod: a uid cannot be changed."""
+"""The status of a patch with the uid of an earlier pod: no patch can change a uid."""
 
 log = Logger()
 
@@ -26,9 +26,10 @@ log = Logger()
 class Step:
     """One write of a stage.
 
-    It is repeated after `passing` answers. `begun` gets the uid before the first request, and the
-    uids of pods that go `along`. A `final` step is finished once it has begun, even if the run is
-    stopped. `needs_pod`: the run fails if the pod is gone. An `optional` step may fail.
+    An answer of a kind in `passing` lets the write be repeated. Before the first request, `begun`
+    gets the uid of the pod, and of the pods that the same write ends (`along`). A `final` step is
+    finished once it has begun, even if the run is stopped. `needs_pod`: the run fails if the pod is
+    gone. An `optional` step may fail.
     """
 
     what: str

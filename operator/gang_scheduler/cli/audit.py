@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class OfJudging(Grouped):
-    """Says how it is judged."""
+    """An option on how the scheduler is judged."""
 
     heading = "Judging"
 
@@ -104,7 +104,7 @@ def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
     help="With -f: compare the victims of each preemption with a simulation of its moment.",
 )
 def audit_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
-    """Judge what the scheduler does, by rules of its own. It only reads.
+    """Judge the decisions of the scheduler by rules of its own. It only reads.
 
     A line of JSON on stdout for each finding: when, which rule, about which object, and why.
     """

@@ -16,7 +16,7 @@ MOST_SECONDS: Final = 1.0
 """How long the cluster may take to answer. After that no name is offered."""
 MOST_NAMES: Final = 500
 NO_FILES, FILES = 4, 0
-"""Instructions to kubectl in addition to the offers, by Cobra's numbers."""
+"""Numbers that follow the offers, as Cobra defines them: whether kubectl may also offer files."""
 SHELLS: Final = ("bash", "zsh", "fish")
 
 Ask = Callable[["Server", str], Awaitable[Iterable[str]]]

@@ -52,7 +52,7 @@ def meant(name: str, known: Sequence[str]) -> str:
 
 
 def refuse(lines: Iterable[str], status: Exit = Exit.BAD_INPUT) -> NoReturn:
-    """End the process, with a line a problem on stderr."""
+    """End the process, with one line on stderr for each problem."""
     for line in lines:
         click.echo(line, err=True)
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""Help texts: options in groups, an example, and exit statuses; and commands loaded when needed."""
+"""Help texts (options in groups, examples, exit statuses), and commands that are loaded late."""
 
 import importlib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ READS: Final = (
 
 
 def statuses(own: Mapping[Exit, str]) -> Mapping[Exit, str]:
-    """Return the exit statuses of a command that reads a cluster, with its own meanings."""
+    """Return the exit statuses of a command that reads a cluster; `own` has meanings of its own."""
     found = {**dict.fromkeys(READS, ""), **own}
     return {each: found[each] or MEANINGS[each] for each in sorted(found)}
 
@@ -30,19 +30,19 @@ class Grouped(click.Option):
 
 
 class OfCluster(Grouped):
-    """Selects the cluster, files and settings to read."""
+    """An option that selects the cluster, files and settings to read."""
 
     heading = "Which cluster"
 
 
 class OfOutput(Grouped):
-    """Says how it is printed."""
+    """An option that says how the answer is printed."""
 
     heading = "Output"
 
 
 class OfSettings(Grouped):
-    """Gives a setting."""
+    """An option that sets a setting."""
 
     heading = "Settings"
 
@@ -87,7 +87,7 @@ class HelpfulCommand(click.Command):
 
 
 class Lazy(NamedTuple):
-    """The module and name of a command, and its one-line help."""
+    """Where a command is: its module and its name there, and its one-line help."""
 
     module: str
     name: str
@@ -95,7 +95,7 @@ class Lazy(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """Commands that are imported when they are called, or asked for their own help."""
+    """A group whose commands are imported only when they are called, or asked for their help."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, self.lazy[name].short_help) for name in sorted(self.lazy)])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer the commands without importing any, else options."""
+        """Offer the commands, without importing any; else the options."""
         found = [
             CompletionItem(name, help=each.short_help)
             for name, each in sorted(self.lazy.items())

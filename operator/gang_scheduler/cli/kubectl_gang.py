@@ -18,11 +18,11 @@ NAME = "kubectl gang"
 )
 @click.version_option(gang_scheduler.__version__, prog_name=NAME)
 def group() -> None:
-    """Gangs of pods on Kubernetes: what waits and why, what is where, and what would happen."""
+    """Gangs of pods on Kubernetes: which wait and why, where others run, what would happen."""
 
 
 def plugin() -> None:
-    """Be the plugin: kubectl starts it for `kubectl gang`."""
+    """Run as the plugin that kubectl starts for `kubectl gang`."""
     group(prog_name=NAME)
 
 

@@ -14,22 +14,22 @@ AFTER_DASHES = "words after --"
 
 
 class OfJob(Grouped):
-    """The part of the job that an option belongs to: what it runs, and where."""
+    """An option on what the job runs, and with which resources."""
 
     heading = "The job"
 
 
 class OfTurn(Grouped):
-    """Options for when the job has its turn."""
+    """An option on when and where the job is scheduled."""
 
     heading = "Scheduling"
 
 
 class SubmitCommand(HelpfulCommand):
-    """Keeps the words after `--`: they are a command, or the arguments of a script."""
+    """A command that keeps the words after `--`: a command, or the arguments of a script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words before `--`."""
+        """Parse the words before `--`, and keep the others."""
         if "--" in args:
             place = args.index("--")
             ctx.meta[AFTER_DASHES] = args[place + 1 :]

@@ -14,7 +14,7 @@ IN_PATHS = "/?&=%:@!$'()*+,;~"
 
 @dataclass(frozen=True)
 class Proxy:
-    """The address of a proxy. `authorization` is sent to it as our identity; "" for none."""
+    """The address of a proxy. `authorization` is a header that the proxy gets; "" for none."""
 
     host: str
     port: int
@@ -71,7 +71,7 @@ class Address:
         return self.path + urllib.parse.quote(path, safe=IN_PATHS)
 
     def url(self, path: str) -> str:
-        """Return the URL: the server, then the path."""
+        """Return the URL of a path on the server."""
         return f"{'https' if self.tls else 'http'}://{self.name}{self.target(path)}"
 
 

@@ -108,7 +108,7 @@ class AiohttpClient:
 
 
 def _words(error: aiohttp.ClientError) -> str:
-    """Return the error in as few words as `http1` does."""
+    """Return the error in words, as short as the words of `http1`."""
     match error:
         case aiohttp.ClientHttpProxyError():
             return f"the proxy makes no way: it answers {error.status} {error.message}"
@@ -128,7 +128,7 @@ async def _whole(answer: aiohttp.ClientResponse) -> Answer:
 async def _once(
     request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request, and make sure that the session does not repeat it on its own."""
+    """Send a request, and make sure that the session does not repeat it by itself."""
     try:
         return await send(request)
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -138,7 +138,7 @@ async def _once(
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Keeps no connection on which bytes arrived that belong to no request."""
+    """Drops idle connections on which bytes have arrived: they would count as the next answer."""
 
     async def connect(
         self,

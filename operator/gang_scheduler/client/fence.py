@@ -32,17 +32,17 @@ class Leadership(Protocol):
 
 
 def boot_time() -> float:
-    """Return a time in seconds that never steps and advances while the machine is suspended."""
+    """Return a time in seconds that never jumps, and advances while the machine is suspended."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
 class Fence:
-    """Guards all writes of a process.
+    """Guards all writes of a process: it allows a write only while no other process can lead.
 
-    It is open without an election, and until it is closed. It is used from the one event loop that
-    writes.
+    Without an election it allows all writes until it is closed. It is used from the one event loop
+    that writes.
     """
 
     def __init__(self, leadership: Leadership | None = None) -> None:
@@ -66,7 +66,7 @@ class Fence:
         return leads and seconds <= self._leadership.seconds_left()
 
     def within(self, seconds: float) -> float:
-        """Return how much of its time limit a write may use; if 0 or less, it must not begin."""
+        """Return how many of these seconds a write may take; if 0 or less, it must not begin."""
         if self._leadership is None:
             return seconds
         return min(seconds, self._leadership.seconds_left() * SHARE)
@@ -97,7 +97,7 @@ class Fence:
     async def quiet(self) -> None:
         """Return once no write that was sent can take effect any more.
 
-        Close the fence before.
+        Close the fence first.
         """
         await self._none_under_way.wait()
         await asyncio.sleep(max(0.0, self._open_until - _now()))

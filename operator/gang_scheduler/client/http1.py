@@ -42,7 +42,7 @@ class AnswerReader:
         self._parts: list[bytes] = []
 
     def feed(self, received: bytes) -> Answer | None:
-        """Take in the next bytes, and return the answer that they complete, if they do.
+        """Take in the next bytes; return the answer if they complete one, else None.
 
         Raises BrokenError if the bytes are not HTTP.
         """
@@ -61,7 +61,7 @@ class AnswerReader:
         return self._whole(lasts=False) if self._is_open_ended else None
 
     def on_message_begin(self) -> None:
-        """Start over. A second answer to one request is an error."""
+        """Start a new answer. If the last one was not fetched, the server sent two: an error."""
         self._has_surplus = self._answer is not None
         self._reason = b""
         self._headers = {}
@@ -76,7 +76,7 @@ class AnswerReader:
         self._headers[name.lower()] = value
 
     def on_headers_complete(self) -> None:
-        """Find out how the body will end."""
+        """Note whether the end of the connection is the end of the body."""
         self._is_open_ended = self._headers.keys().isdisjoint(FRAMED)
 
     def on_body(self, part: bytes) -> None:
@@ -147,11 +147,11 @@ class Channel(asyncio.Protocol):
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the transport, by which requests are sent."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Hand the answer over when it is complete."""
+        """Pass the answer to the waiting request once it is complete."""
         waiter = self._pending()
         if waiter is None:  # Not an answer: a server may say that it closes an idle connection.
             self.abort()
@@ -261,9 +261,10 @@ async def _connected(host: str, port: int) -> socket.socket:
 
 
 class Client:
-    """Asks over at most `limit` connections at once; a later request waits in line.
+    """Sends requests over at most `limit` connections at once; later requests wait in line.
 
-    Of the idle connections the freshest is taken: the others can be closed when they get old.
+    A request gets the idle connection that was used last, so that the others can be closed when
+    they get old.
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str], limit: int) -> None:
@@ -344,7 +345,7 @@ class Client:
             channel = await dial(self._address)
         self._open.add(channel)
         channel.ended.add_done_callback(lambda _: self._open.discard(channel))
-        if self._is_closed:  # While it was made.
+        if self._is_closed:  # Closed while the connection was made.
             channel.abort()
         return channel
 

@@ -19,7 +19,7 @@ _OPEN_ID: Final = f"{_LIBRARY}.config.openid"
 
 @contextmanager
 def _without_models() -> Iterator[None]:
-    """Within the block, make the library's packages import modules only when they are named."""
+    """Within the block, let the library import only the modules that are named."""
     spec = importlib.util.find_spec(_LIBRARY)
     if _LIBRARY in sys.modules or spec is None or not spec.submodule_search_locations:
         yield

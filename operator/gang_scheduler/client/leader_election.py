@@ -23,9 +23,9 @@ from gang_scheduler.client.port import Api, Body
 
 NEVER = float("-inf")
 SHORTEST_PAUSE = 0.2
-"""The pause between two attempts, relative to the period.
+"""The pause between the beginnings of two attempts, relative to the period.
 
-It does not depend on the first one's duration.
+It does not get shorter because the first attempt took long.
 """
 LATE_SECONDS = 2.0
 """An API server that resumes after a stop has soon read all requests that were sent before."""
@@ -39,7 +39,7 @@ class Sign(enum.StrEnum):
 
 
 class Predecessor(NamedTuple):
-    """The leader before this one, and when it was last known to lead, in the elector's time."""
+    """The leader before this one, and when it was last known to lead, in the elector's clock."""
 
     identity: str
     ended: Sign
@@ -100,8 +100,8 @@ class LeaderElector:
         self._lease_seconds = lease_seconds
         self._renew_deadline = renew_deadline
         self._retry_seconds = retry_seconds
-        # Waiting for a slow answer is better than none, and after a lost request there is time for
-        # another.
+        # Waiting for a slow answer is better than no answer. After a lost request there is time for
+        # another one.
         self._request_seconds = (renew_deadline - retry_seconds) / 2
         self._clock = clock or _loop_time
         self._wall_clock = wall_clock
@@ -170,7 +170,7 @@ class LeaderElector:
         self.released = self._written is not None
 
     async def _release_anew(self) -> None:
-        """Read the Lease, and release it if it is ours."""
+        """Read the Lease again, and release it if it is ours."""
         lease = await self._read()
         if lease is not None and _holder(lease) == self.identity:
             self._written = await self._write(lease, holder="", seconds=1)

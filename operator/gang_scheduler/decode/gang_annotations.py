@@ -26,7 +26,7 @@ _NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
 
 @dataclass(frozen=True, slots=True)
 class GangOptions:
-    """The options of a gang; every option has a default. `groups` are the gangs that it names.
+    """The options of a gang, each with a default. `groups` are the gangs of its group.
 
     `force_delete_seconds` is how long a pod must be stuck before it may be deleted by force; None:
     never.
@@ -76,7 +76,7 @@ _OPTIONS: Final = {
     annotations.GANG_TOTAL_NUMBER: "total",
     annotations.MIN_RUNTIME: "min_runtime_seconds",
 }
-"""The option that each annotation says."""
+"""The option that each annotation sets."""
 _KEYS: Final = frozenset({*_OPTIONS, annotations.FORCE_DELETE_STUCK_PODS})
 _OF_MEMBERS: Final = frozenset({*_OPTIONS, annotations.ELASTIC})
 

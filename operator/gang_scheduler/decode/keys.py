@@ -117,7 +117,7 @@ OPTIONS_BELONG: Final = {
     refs.JOB.name: ON_A_POD_GROUP,
     refs.JOB_SET.name: ON_A_POD_GROUP,
 }
-"""Where options belong that are wrongly on pods, by the source of the gang."""
+"""What a message asks for if options are wrongly on pods, by the source of their gang."""
 _OF_POD_GROUPS: Final = frozenset({"podgroup", "podgroupname", "group", "groupname"})
 """Names that users may give to the label of a PodGroup, without dashes."""
 _OF_GANGS: Final = frozenset({"gang", "gangname"})
@@ -197,7 +197,7 @@ def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[
 
 
 def has_odd_labels(present: Collection[str]) -> bool:
-    """Return whether a label resembles a known key of another prefix than ours."""
+    """Return whether a label resembles a known key whose prefix is not ours."""
     found = _like_ones_that_are_read(present, LABELS)
     return len(found) > MOST_LOOKED_AT or any(
         key in _ONLY_ANNOTATIONS or meant_by(key) or _podset_meant_by(key) for key in found
@@ -205,7 +205,7 @@ def has_odd_labels(present: Collection[str]) -> bool:
 
 
 def has_odd_annotations(present: Collection[str]) -> bool:
-    """Return the same of annotations."""
+    """Return whether an annotation resembles a known key whose prefix is not ours."""
     found = _like_ones_that_are_read(present, ANNOTATIONS)
     return len(found) > MOST_LOOKED_AT or any(key in _ONLY_LABELS or meant_by(key) for key in found)
 
@@ -246,7 +246,7 @@ def meant_by(key: str) -> str:
 
 
 def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield the labels and annotations that name a gang, but not as a PodGroup."""
+    """Yield the faults of labels and annotations with POD_GROUP_PREFIX that are not read."""
     of_labels = (each for each in labels if each not in POD_GROUP_LABELS)
     for where, keys in ((label_field, of_labels), (field, present)):
         found = sorted(each for each in keys if each.startswith(POD_GROUP_PREFIX))
@@ -307,9 +307,9 @@ def _instead(key: str) -> str:
 
 
 def _of_like_prefix(key: str) -> str:
-    """Return the key that is read for a gang's name under a prefix of the same product; or "".
+    """Return the known key that a key under a similar prefix seems to mean; "" for none.
 
-    Keys of other products under these prefixes have other names.
+    Other products have keys under these prefixes, too, but by other names.
     """
     prefix, _, name = key.lower().rpartition("/")
     plain = _plain(name)
@@ -327,7 +327,7 @@ def _is_of_gang(prefix: str, plain: str) -> bool:
 
 
 def _of_kubernetes(prefix: str, plain: str) -> str:
-    """Return the faults for prefixes that end like Kubernetes' own."""
+    """Return the key that is meant if the prefix ends like Kubernetes' own; "" for none."""
     if prefix == "scheduling.k8s.io" and plain == "groupname":
         return VOLCANO_GROUP
     if prefix.startswith("scheduling.") and prefix.endswith("k8s.io") and plain in _OF_POD_GROUPS:

@@ -21,11 +21,11 @@ FREE: Final = "."
 A_ROW: Final = 4
 
 Nodes = Mapping[str, Sequence[str]]
-"""The gangs on each node, one entry a GPU."""
+"""The gang that uses each GPU, by node: as many entries as there are GPUs in use."""
 
 
 class Screen:
-    """One console."""
+    """The output of the demo on one console."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
@@ -81,7 +81,7 @@ class Screen:
             teller.join()
 
     def nodes(self, nodes: Nodes) -> None:
-        """Draw the nodes: a letter of its gang for each GPU in use, and the key to the letters."""
+        """Draw the nodes, with a letter of its gang for each GPU in use, and a key."""
         names = sorted(nodes)
         for first in range(0, len(names), A_ROW):
             line = Text("  ")
@@ -101,7 +101,7 @@ class Screen:
         self._console.print(legend)
 
     def _letter(self, gang: str) -> tuple[str, str]:
-        """Return the letter of a gang, which no other gang has, and its colour."""
+        """Return a letter for a gang, different from those of other gangs, and its colour."""
         if gang not in self._letters:
             wanted = (*gang.upper(), *"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
             free = (each for each in wanted if each.isalpha() and each not in self._taken())

@@ -23,7 +23,7 @@ RED = Gang("red-train", 8, queue="red")
 
 
 class Story:
-    """The story, told on one screen. `tell` runs all of it."""
+    """The story of the demo, told on one screen. `tell` runs all scenes."""
 
     def __init__(self, where: Cluster, screen: Screen) -> None:
         self._where = where
@@ -33,7 +33,7 @@ class Story:
     def prepare(self, *, guarded: bool) -> None:
         """Install the CRDs, and create the nodes.
 
-        In a cluster with other pods, the nodes are guarded by a taint.
+        With `guarded`, the nodes have a taint: for a cluster with other pods.
         """
         for each in world.definitions():
             if not self._is_there(each):
@@ -161,7 +161,7 @@ class Story:
         return all(self._bound(each) in (0, each.pods) for each in gangs)
 
     def _why(self, gang: Gang) -> str:
-        """Return why a gang does not fit, "" until its status says so."""
+        """Return why a gang does not fit; "" until its status says so."""
         for each in self._items(POD_GROUPS, world.NAMESPACE):
             if each["metadata"]["name"] == gang.name:
                 conditions = each.get("status", {}).get("conditions", ())
@@ -170,7 +170,7 @@ class Story:
         return ""
 
     def _nodes(self) -> dict[str, list[str]]:
-        """Return the gang of each GPU, by node."""
+        """Return the gangs that use the GPUs of each node, with one entry per GPU."""
         ours = (each for each in self._items(NODES) if world.MARK in each["metadata"]["labels"])
         nodes: dict[str, list[str]] = {each["metadata"]["name"]: [] for each in ours}
         for pod in self._pods():

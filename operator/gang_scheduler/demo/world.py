@@ -32,7 +32,7 @@ Body = dict[str, Any]
 
 
 class Gang(NamedTuple):
-    """A gang of the story: this many pods with this many GPUs each."""
+    """A gang of the story: `pods` members with `gpus` GPUs each."""
 
     name: str
     pods: int
@@ -47,14 +47,14 @@ class Gang(NamedTuple):
 
 
 class Object(NamedTuple):
-    """An object, and the kind by which it is created and deleted."""
+    """An object, and the API resource by which it is created and deleted."""
 
     gvr: GVR
     body: Body
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the object."""
         return str(self.body["metadata"]["name"])
 
 

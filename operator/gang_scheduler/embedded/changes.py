@@ -15,7 +15,7 @@ from gang_scheduler.embedded.refusals import Refused
 from gang_scheduler.embedded.selection import Selection
 
 REMEMBERED: Final = 20_000
-"""At least this many changes of a kind are kept for watches that begin again."""
+"""At least this many changes of a kind are kept for watches that resume."""
 BOOKMARK_SECONDS: Final = 60.0
 INITIAL_END: Final = "k8s.io/initial-events-end"
 
@@ -23,7 +23,7 @@ INITIAL_END: Final = "k8s.io/initial-events-end"
 class Form(NamedTuple):
     """The version and encoding in which a client gets objects.
 
-    Forms with equal names produce equal lines.
+    Forms of the same name make the same lines.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Form(NamedTuple):
 
 @dataclass(slots=True)
 class Changed:
-    """A change of one object. `before` is None for a new one."""
+    """A change of one object. `before` is its earlier state, None for a new object."""
 
     version: int
     verb: Verb
@@ -42,7 +42,7 @@ class Changed:
 
 
 class _OfKind:
-    """The changes of one kind. `first` is the number of the oldest kept one."""
+    """The changes of one kind; `first` is the number of the oldest change that is kept."""
 
     def __init__(self, floor: int) -> None:
         self.changes: list[Changed] = []
@@ -78,7 +78,7 @@ class _OfKind:
             each.set()
 
     def after(self, version: int) -> int:
-        """Return the number of the first change after a version."""
+        """Return the number of the first change after a resourceVersion."""
         low, high = 0, len(self.changes)
         while low < high:
             middle = (low + high) // 2
@@ -115,7 +115,7 @@ class Changes:
     async def watch(
         self, gvr: GVR, selection: Selection, form: Form, version: int, *, bookmarks: bool
     ) -> AsyncIterator[bytes]:
-        """Yield the changes after a version as lines, all available ones at once."""
+        """Yield the changes after a version as lines; one item has all lines that are available."""
         kind = self._of(gvr)
         if version < kind.floor:
             yield _line("ERROR", too_old(version, kind.floor).body)
@@ -138,7 +138,7 @@ class Changes:
             kind.waiting.discard(woken)
 
     def bookmark(self, form: Form, **annotations: str) -> bytes:
-        """Return a bookmark: it only says up to which version all changes were sent."""
+        """Return a bookmark: an event that only says up to which version all changes were sent."""
         told = {"annotations": annotations} if annotations else {}
         metadata = {"resourceVersion": str(self._cluster.version), **told}
         return _line("BOOKMARK", form.show({"metadata": metadata}))
@@ -163,7 +163,7 @@ def too_old(version: int, floor: int) -> Refused:
 
 
 def _told(changed: Changed, selection: Selection, form: Form) -> bytes:
-    """Return the line of a change for a watch with selectors; b"" if they select neither state."""
+    """Return the line of a change for a watch; b"" if its selectors match neither state."""
     if selection.is_all:
         namespace = changed.document["metadata"].get("namespace")
         if selection.namespace and namespace != selection.namespace:
@@ -185,7 +185,7 @@ def _line(verb: str, document: Any) -> bytes:  # noqa: ANN401 - any JSON.
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Return whether an event comes within the time limit."""
+    """Return whether an event is set within the time limit."""
     with anyio.move_on_after(seconds):
         await event.wait()
     return event.is_set()

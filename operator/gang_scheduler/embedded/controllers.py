@@ -1,6 +1,6 @@
-"""Plays the controllers of Kubernetes and the kubelets: each reacts to a change.
+"""Stands in for the controllers of Kubernetes and the kubelets. Each reacts to changes.
 
-Jobs get their pods and counts, objects are deleted with their owners and namespaces, budgets count,
+Jobs get pods and counts. Objects are deleted with their owners and namespaces. Budgets count,
 claims and volumes are bound, and pods with a node run. No container is started anywhere.
 """
 
@@ -34,7 +34,7 @@ from gang_scheduler.workloads import jobs
 from gang_scheduler.workloads.controllers import has_ended, is_active, is_deleting, is_ready, phase
 
 Key = tuple[GVR, str, str]
-"""An object by kind, namespace and name."""
+"""The key of an object: kind, namespace and name."""
 RUNNING: Final = ("Initialized", "Ready", "ContainersReady")
 WITHOUT_OWNER: Final = Deletion(propagation="Background")
 SETTLED: Final = "pv.kubernetes.io/bind-completed"
@@ -75,7 +75,7 @@ class Controllers:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """End."""
+        """Stop working."""
         if self._task:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -222,7 +222,7 @@ class Controllers:
                     self._delete(key)
 
     def _create_pod(self, job: Document, made: Mapping[str, Any]) -> Document:
-        """Create a pod that `simulate` would make, under an unused name."""
+        """Create a pod of a Job as `simulate` would, under an unused name."""
         metadata, spec = dict(made["metadata"]), dict(made["spec"])
         index = metadata.get("annotations", {}).get(jobs.INDEX)
         prefix = job["metadata"]["name"] if index is None else metadata["name"]
@@ -240,7 +240,7 @@ class Controllers:
     # Namespaces.
 
     def _namespace(self, name: str) -> None:
-        """Empty a namespace that is being deleted, and remove it at the end."""
+        """Delete the objects of a namespace that is being deleted, and in the end the namespace."""
         found = self._cluster.documents(NAMESPACES)["", name]
         if not is_deleting(found):
             return
@@ -287,7 +287,7 @@ class Controllers:
     # Volumes.
 
     def _volume(self, name: str) -> None:
-        """Mark a volume as available, or bind the claim for which it is reserved."""
+        """Mark a volume as available, or bind it to the claim that it is reserved for."""
         volume = self._cluster.documents(PERSISTENT_VOLUMES)["", name]
         reserved = volume["spec"].get("claimRef")
         if not reserved:
@@ -305,7 +305,7 @@ class Controllers:
             self._bind_claim(volume, claim)
 
     def _claim(self, namespace: str, name: str) -> None:
-        """Bind a claim to the volume that it names, or to any volume of its class."""
+        """Bind a claim to the volume that it names, or to a free volume of its class."""
         claim = self._cluster.documents(PERSISTENT_VOLUME_CLAIMS)[namespace, name]
         if claim.get("status", {}).get("phase") == "Bound":
             return
@@ -377,7 +377,7 @@ def _run(pod: Document) -> None:
 
 
 def _counted(job: Document, present: Iterable[Mapping[str, Any]]) -> Document:
-    """Return the status of a Job with these pods."""
+    """Return the status of a Job that has these pods."""
     pods = list(present)
     phases = [*map(phase, pods)]
     spec, before = job["spec"], job.get("status", {})

@@ -8,9 +8,9 @@ from gang_scheduler.api.kinds import PODS
 from gang_scheduler.embedded.kinds import STATUS_VERBS, VERBS, Kinds, Served
 
 KUBERNETES: Final = ("1", "37", "1")
-"""The version of Kubernetes that it imitates."""
+"""The version of Kubernetes that this server imitates: major, minor, patch."""
 OF_PODS: Final = {"binding": ("v1", "Binding"), "eviction": ("policy/v1", "Eviction")}
-"""Subresources of pods, with the objects that are sent to them."""
+"""The subresources of pods, with API version and kind of the objects that clients send to them."""
 Json = dict[str, Any]
 
 
@@ -31,7 +31,7 @@ def server_version() -> Json:
 
 
 def found(kinds: Kinds, path: tuple[str, ...]) -> Json | None:
-    """Return the answer for a path that names no object; None if it is unknown."""
+    """Return the answer for a path that names no object; None if the path is unknown."""
     if path[:1] == ("openapi",):
         return _openapi(kinds, path[1:])
     if path == ("version",):
@@ -114,7 +114,7 @@ def _place(group: str, version: str) -> str:
 
 
 def _openapi(kinds: Kinds, path: tuple[str, ...]) -> Json | None:
-    """Return as much of an OpenAPI description as kubectl needs: that fields are validated here."""
+    """Return as much of OpenAPI as kubectl needs: it says that the server checks fields."""
     if path == ("v3",):
         urls = (_place(group, version) for group, version in _group_versions(kinds))
         return {"paths": {each: {"serverRelativeURL": f"/openapi/v3/{each}"} for each in urls}}

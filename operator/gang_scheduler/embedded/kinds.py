@@ -28,9 +28,9 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A kind in one version. Objects are stored in the version `stored`, whichever is requested.
+    """A kind in one version. Its objects are stored in the version `stored`, if that is set.
 
-    `schema` comes from a CRD; `fields` are the fields by which its objects can be selected.
+    `schema` comes from a CRD. `fields` are the fields that field selectors may name.
     """
 
     gvr: GVR
@@ -54,7 +54,7 @@ class Served:
 
     @property
     def list_name(self) -> str:
-        """The kind of its lists."""
+        """The kind of a list of its objects."""
         return self.list_kind or f"{self.kind}List"
 
     @property
@@ -130,7 +130,7 @@ BUILT_IN: Final = (
 
 
 class Kinds:
-    """The kinds that are served now, including kinds of CRDs."""
+    """The kinds that are served now, including the kinds of CRDs."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
@@ -142,11 +142,11 @@ class Kinds:
             cluster.serve(each.key)
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
-        """Return a kind, None if it is not served."""
+        """Return a kind by group, version and plural; None if it is not served."""
         return self._served.get(GVR(group, version, plural))
 
     def by_name(self, api_version: str, kind: str) -> Served | None:
-        """Return a kind as manifests name it, None if it is not served."""
+        """Return a kind by apiVersion and kind, as manifests name it; None if it is not served."""
         found = (
             each
             for each in self._served.values()
@@ -167,7 +167,7 @@ class Kinds:
         return {group: sorted(versions, key=_age) for group, versions in found.items()}
 
     def define(self, crd: Document) -> None:
-        """Serve the kinds of a CRD, in place of an earlier version of that CRD."""
+        """Serve the kinds of a CRD; they replace the kinds of an earlier version of the CRD."""
         versions = [each for each in crd["spec"]["versions"] if each.get("served")]
         stored = next(each["name"] for each in crd["spec"]["versions"] if each.get("storage"))
         names, group = crd["spec"]["names"], crd["spec"]["group"]

@@ -42,7 +42,7 @@ class Deletion:
 
 @dataclass(slots=True)
 class Written:
-    """An object after a write, and its fields that no schema has."""
+    """An object after a write, and the fields in the request that its schema does not have."""
 
     document: Document
     unknown: Sequence[str] = ()
@@ -50,14 +50,14 @@ class Written:
 
 
 class Objects:
-    """The objects of a cluster, as the requests of clients change them. All may raise Refused."""
+    """The objects of a cluster, and the requests that change them. All may raise Refused."""
 
     def __init__(self, cluster: FakeCluster, served: Kinds) -> None:
         self.cluster = cluster
         self.kinds = served
 
     def get(self, served: Served, namespace: str, name: str) -> Document:
-        """Return an object as it is stored, not to be changed."""
+        """Return an object as it is stored; do not change it."""
         found = self.cluster.documents(served.key).get((namespace, name))
         if found is None:
             raise not_found(served.resource, name)
@@ -144,7 +144,7 @@ class Objects:
         return found
 
     def delete(self, served: Served, namespace: str, name: str, asked: Deletion) -> Document:
-        """Delete an object, and return it: as it was, or as it remains until it is gone."""
+        """Delete an object; return its last state, or the state in which it still exists."""
         old = self.get(served, namespace, name)
         metadata = old["metadata"]
         if asked.uid and asked.uid != metadata["uid"]:
@@ -209,7 +209,7 @@ class Objects:
         *,
         version: str | None,
     ) -> Written:
-        """Store an object in place of another version, if that is allowed."""
+        """Store the new state of an object, if the request may change it so."""
         name, known = old["metadata"]["name"], old["metadata"]
         if version and version != known["resourceVersion"]:
             raise changed(served.resource, name)
@@ -257,13 +257,13 @@ class Objects:
         self.cluster.remove(served.key, metadata.get("namespace", ""), metadata["name"])
 
     def _defined(self, crd: Document) -> Document:
-        """Serve the kinds of a CRD, and return the CRD with the conditions for that."""
+        """Serve the kinds of a CRD, and return the CRD with conditions that say so."""
         crd = preparing.established(crd)
         self.kinds.define(crd)
         return crd
 
     def _orphan(self, uid: str) -> None:
-        """Remove an owner from all objects that it owns."""
+        """Remove an owner from the metadata of all objects that it owns."""
         for served in self.kinds.all():
             for (namespace, name), each in list(self.cluster.documents(served.key).items()):
                 owners = each["metadata"].get("ownerReferences", ())

@@ -1,4 +1,6 @@
-"""How a patch changes an object: strategic merge and JSON patches (merge patches are the fake's).
+"""Applies patches to objects: strategic merge patches and JSON patches.
+
+Merge patches are in `client.fake`.
 
 https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch
 """
@@ -35,9 +37,9 @@ MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "hostAliases": ("ip",),
     "secrets": ("name",),
 }
-"""The fields that identify elements of a list, by the list's name; other lists are replaced."""
+"""The fields that identify the items of a list, by the list's name. Other lists are replaced."""
 SETS: Final = frozenset({"finalizers"})
-"""Lists of words, to which a strategic patch adds elements."""
+"""Lists of words, to which a strategic patch adds items."""
 
 
 def patched(document: Document, kind: str, patch: Any, *, is_custom: bool) -> Document:  # noqa: ANN401 - whatever JSON was sent.
@@ -68,8 +70,7 @@ def _strategic(into: object, patch: Any) -> Any:  # noqa: ANN401
     merged = dict(into) if isinstance(into, Mapping) else {}
     for key, value in patch.items():
         if key.startswith("$"):
-            # Orders of elements, and fields to keep: kubectl apply sends these in addition to its
-            # changes.
+            # kubectl apply also sends orders of items, and fields to keep.
             _apply_directive(merged, key, value)
         elif value is None or (isinstance(value, Mapping) and value.get(DIRECTIVE) == "delete"):
             merged.pop(key, None)
@@ -117,9 +118,9 @@ def _list(name: str, into: object, patch: Sequence[Any]) -> list[Any]:
 def _in_order(
     merged: list[Any], patch: Sequence[Any], before: Sequence[Any], keys: Sequence[str]
 ) -> list[Any]:
-    """Return elements in the order of an API server: elements of the patch first.
+    """Return items in the order of an API server: the items of the patch first.
 
-    Elements that were there before keep their order.
+    Items that were there before keep their order.
     """
 
     def key_of(element: Any) -> Any:  # noqa: ANN401

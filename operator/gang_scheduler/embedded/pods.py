@@ -77,7 +77,7 @@ def _container(given: Mapping[str, Any]) -> Document:
 
 
 def _with_requests(container: Document) -> Document:
-    """Return a container with its limits as requests, if it sets no other requests."""
+    """Return a container in which a limit without a request is also the request."""
     resources = container["resources"]
     if "limits" not in resources:
         return container
@@ -101,10 +101,7 @@ def _quality(spec: Mapping[str, Any]) -> str:
 
 
 def admitted(cluster: FakeCluster, pod: Document) -> Document:
-    """Return a pod with the priority and the tolerations added on admission.
-
-    Raises Refused.
-    """
+    """Return a pod with the priority and tolerations that admission adds. Raises Refused."""
     name, spec = pod["metadata"]["name"], dict(pod["spec"])
     named = spec.get("priorityClassName", "")
     classes = {key[1]: found for key, found in cluster.documents(PRIORITY_CLASSES).items()}
@@ -127,7 +124,7 @@ def admitted(cluster: FakeCluster, pod: Document) -> Document:
 
 
 def _tolerations(given: list[Document]) -> list[Document]:
-    """Return tolerations with those for nodes that have been lost for five minutes."""
+    """Return tolerations; a node may be lost for five minutes, unless they say otherwise."""
     same = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     own = {each.get("key") for each in given if each.get("effect", "NoExecute") == "NoExecute"}
     if None in own:
@@ -166,7 +163,7 @@ def _kept(spec: Document, free: set[str]) -> Document:
 
 
 def bind(pod: Document, binding: Document) -> None:
-    """Bind a pod in place, as a Binding says. Raises Refused and ApiError."""
+    """Bind a pod as a Binding says, changing `pod` itself. Raises Refused and ApiError."""
     metadata, target = binding.get("metadata", {}), binding.get("target", {})
     name = pod["metadata"]["name"]
     if target.get("kind", "Node") not in ("", "Node"):
@@ -187,7 +184,7 @@ def bind(pod: Document, binding: Document) -> None:
 
 
 def grace_of(pod: Document, asked: int | None) -> int:
-    """Return the grace period of a pod: 0 if no kubelet would end it."""
+    """Return the grace period of a pod in seconds: 0 if no kubelet would end it."""
     if not pod["spec"].get("nodeName") or pod.get("status", {}).get("phase") in ENDED:
         return 0
     own = pod["spec"].get("terminationGracePeriodSeconds", GRACE_SECONDS)
@@ -195,9 +192,9 @@ def grace_of(pod: Document, asked: int | None) -> int:
 
 
 def leave(pod: Document, grace: int) -> bool:
-    """Let a pod terminate, in place; return whether anything changed.
+    """Let a pod terminate, by changing it; return whether anything changed.
 
-    A grace period that was set before can only be shortened.
+    A later request can only shorten the grace period.
     """
     metadata = pod["metadata"]
     known = metadata.get("deletionGracePeriodSeconds")

@@ -43,7 +43,7 @@ MOST_INDEXED: Final = 2**31 - 1
 
 
 def prepared(served: Served, document: Document, strictness: str) -> tuple[Document, Sequence[str]]:
-    """Return a checked object with defaults, and its fields that no schema has.
+    """Return a checked object with defaults, and the fields that its schema does not have.
 
     Raises Refused.
     """
@@ -62,12 +62,12 @@ def prepared(served: Served, document: Document, strictness: str) -> tuple[Docum
 def checked_status(
     served: Served, document: Document, strictness: str
 ) -> tuple[Document, Sequence[str]]:
-    """Return an object with a checked status, and its fields that no schema has."""
+    """Return an object with a checked status, and the fields that its schema does not have."""
     return _custom(served, document, strictness) if served.is_custom else (document, ())
 
 
 def as_new(served: Served, document: Document) -> Document:
-    """Return a new object with its kind's initial status; a status in the request is dropped."""
+    """Return a new object with the first status of its kind; it drops a status in the request."""
     if served.gvr == NODES:
         spec = document.get("spec", {})
         return {**document, "spec": spec, "status": document.get("status", {})}
@@ -89,7 +89,7 @@ def check_update(served: Served, old: Document, new: Document) -> None:
 
 
 def established(crd: Document) -> Document:
-    """Return a CRD with the conditions of a served one. Raises Refused if it is invalid."""
+    """Return a CRD with the conditions of a CRD that is served. Raises Refused if it is invalid."""
     spec, name = crd.get("spec", {}), crd["metadata"]["name"]
     try:
         names, versions = spec["names"], spec["versions"]
@@ -184,7 +184,7 @@ def _check_strictness(
 
 
 def _pod_specs(served: Served, body: Document) -> Iterator[Document]:
-    """Yield the specs of pods in an object."""
+    """Yield the pod specs in an object: its own, or its template's."""
     if served.gvr == PODS:
         yield body["spec"]
     elif served.gvr == JOBS:
@@ -205,7 +205,7 @@ def _check_quantities(spec: Document) -> None:
 
 
 def _drop(document: Document, path: str) -> None:
-    """Remove a field by its path."""
+    """Remove the field at a path."""
     here: Any = document
     *above, last = (word or int(number) for word, number in STEP.findall(path))
     for step in above:
@@ -214,7 +214,7 @@ def _drop(document: Document, path: str) -> None:
 
 
 def _causes(error: InvalidField) -> list[Cause]:
-    """Return the faults in the words of an API server."""
+    """Return faults as causes, worded as by an API server."""
     faults = error.faults if isinstance(error, InvalidFields) else (error,)
     return [_cause(each) for each in faults]
 

@@ -51,7 +51,7 @@ class Refused(Exception):  # noqa: N818 - named after the problem.
 
     @property
     def body(self) -> dict[str, Any]:
-        """The Status."""
+        """The Status object that is sent as the answer."""
         details: dict[str, Any] = dict(self.details)
         if self.causes:
             details["causes"] = [
@@ -73,7 +73,7 @@ class Refused(Exception):  # noqa: N818 - named after the problem.
 
 
 def of_fake(error: ApiError) -> Refused:
-    """Return an error of the store as an HTTP answer."""
+    """Return the refusal for an error of the store."""
     causes = [Cause("", error.message, error.cause)] if error.cause else []
     return Refused(error.status, error.message, causes=causes, retry_after=int(error.retry_after))
 
@@ -100,7 +100,7 @@ def changed(resource: str, name: str) -> Refused:
 
 
 def another(resource: str, name: str, field: str, wanted: object, found: object) -> Refused:
-    """Return the refusal for a precondition that is not met."""
+    """Return the refusal of a request whose precondition does not hold."""
     message = (
         f'Operation cannot be fulfilled on {resource} "{name}": Precondition failed: {field} in '
         f"precondition: {wanted}, {field} in object meta: {found}"

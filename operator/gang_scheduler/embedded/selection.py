@@ -1,4 +1,4 @@
-"""The objects that a list or watch requests: selectors of labels and of fields."""
+"""Label and field selectors: which objects a list or a watch requests."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -29,11 +29,11 @@ class Selection(NamedTuple):
 
     @property
     def is_all(self) -> bool:
-        """Whether all objects are requested, at most limited to a namespace."""
+        """Whether the request has no selector; it may still be limited to a namespace."""
         return not (self.labels or self.fields)
 
     def has(self, document: Document) -> bool:
-        """Return whether an object, as it is stored, is requested."""
+        """Return whether the request selects an object, given as it is stored."""
         metadata = document["metadata"]
         if self.namespace and metadata.get("namespace") != self.namespace:
             return False
@@ -53,7 +53,7 @@ def read(served: Served, namespace: str, query: Mapping[str, str]) -> Selection:
 
 
 def field(document: Document, path: str) -> str:
-    """Return a field by its path as text, "" if it is absent."""
+    """Return the field at a path as text, "" if it is absent."""
     value: Any = document
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

@@ -1,8 +1,7 @@
-"""Checks objects of CRDs by the CRD's schema: drops, fills in and refuses fields.
+"""Checks objects by the schema of their CRD: drops unknown fields, fills in defaults, finds faults.
 
-The schemas are structural: with types of their own (a number or a text, fields of any kind that are
-kept) and with defaults, which a validator for JSON Schema does not know. Rules in CEL are not
-evaluated.
+The schemas are structural. They have types of their own (a number or a text, any fields that are
+kept) and defaults, which a validator for JSON Schema does not know. Rules in CEL are not evaluated.
 """
 
 import re
@@ -29,7 +28,7 @@ Found = Iterator[Cause]
 
 
 def pruned(value: Any, schema: Schema, unknown: list[str], where: str = "") -> Any:  # noqa: ANN401 - any JSON.
-    """Return the part of a value that a schema has; paths of other fields go to `unknown`."""
+    """Return the part of a value that a schema has; `unknown` gets the paths of other fields."""
     if isinstance(value, list):
         items = schema.get("items", {})
         return [pruned(e, items, unknown, f"{where}[{i}]") for i, e in enumerate(value)]
@@ -62,7 +61,7 @@ def _schema_of(schema: Schema, name: str, *, is_root: bool) -> Schema | None:
 
 
 def defaulted(value: Any, schema: Schema) -> Any:  # noqa: ANN401
-    """Return a value with the schema's defaults for absent fields."""
+    """Return a value in which absent fields have the schema's defaults."""
     if isinstance(value, list) and "items" in schema:
         return [defaulted(each, schema["items"]) for each in value]
     if not isinstance(value, dict):
@@ -84,7 +83,7 @@ def defaulted(value: Any, schema: Schema) -> Any:  # noqa: ANN401
 
 
 def without_nulls(value: Any, schema: Schema) -> Any:  # noqa: ANN401
-    """Return a value without the nulls that a schema does not allow and that are not required."""
+    """Return a value without nulls, except allowed nulls and nulls of required fields."""
     if isinstance(value, list):
         return [without_nulls(each, schema.get("items", {})) for each in value]
     if not isinstance(value, dict):
@@ -101,7 +100,7 @@ def without_nulls(value: Any, schema: Schema) -> Any:  # noqa: ANN401
 
 
 def wrong(value: Any, schema: Schema, where: str = "") -> Found:  # noqa: ANN401
-    """Yield the faults of a value by its schema."""
+    """Yield the faults that a value has by its schema."""
     if value is None and (schema.get("nullable") or not schema.get("type")):
         return
     of_type = list(_of_type(value, schema, where))

@@ -19,7 +19,7 @@ SAID: Final = re.compile(
 
 
 def take_over(cache: Cache, now: int) -> None:
-    """Set gangs aside whose statuses say so. `now` is in seconds."""
+    """Set those gangs aside in the cache whose statuses say so. `now` is in seconds."""
     for key, info in cache.gang_queue.infos.items():
         found = waits.written(info)
         if found.reason == Reason.SET_ASIDE.value:
@@ -27,7 +27,7 @@ def take_over(cache: Cache, now: int) -> None:
 
 
 def _said(message: str, now: int) -> tuple[float, int]:
-    """Return how long the last decision took, and when the next one is."""
+    """Return how long the last decision took, and when the next one is due, both in seconds."""
     said = SAID.search(message)
     if said is None:
         return SHARE_SECONDS, now + 1

@@ -30,7 +30,7 @@ class _Pods(Wire, frozen=True):
 
 
 async def gangs(server: Server, namespace: str, most: int) -> set[str]:
-    """Return the names of gangs in a namespace, from its PodGroups and pods; `most` of each."""
+    """Return at most `most` names of gangs from each kind of PodGroup, and from pods."""
     kinds = (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0])
     found = await asyncio.gather(
         *(_names(server, gvr, most, namespace) for gvr in kinds),
@@ -68,7 +68,7 @@ async def _names(server: Server, gvr: GVR, most: int, namespace: str = "") -> It
 
 
 async def _of_pods(server: Server, namespace: str, most: int) -> Iterable[str]:
-    """Return the gangs of pods with our default schedulerName."""
+    """Return the names of gangs of pods that have our default schedulerName."""
     (ours, *_) = Policy().rules.gangs.scheduler_names
     path = f"{PODS.path(namespace)}?limit={most}&fieldSelector=spec.schedulerName={ours}"
     try:

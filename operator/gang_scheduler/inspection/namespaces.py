@@ -12,7 +12,7 @@ _NOT_FOUND: Final = 404
 
 
 class NoSuchNamespace(Exception):  # noqa: N818 - named after the problem, like InvalidField
-    """The namespace does not exist. `known` are the existing ones."""
+    """The namespace does not exist. `known` are the names of the existing ones."""
 
     def __init__(self, name: str, known: frozenset[str]) -> None:
         super().__init__(name)
@@ -21,7 +21,7 @@ class NoSuchNamespace(Exception):  # noqa: N818 - named after the problem, like 
 
 
 def known(cache: Cache) -> frozenset[str]:
-    """Return the namespaces that were read, and the namespaces of objects that were read."""
+    """Return the names of all namespaces that were read, or that an object that was read is in."""
     declared = cache.selector_matches.namespaces.names
     pods = {pod.namespace for pod in cache.pods()}
     return frozenset({*declared, *pods, *(key.namespace for key in cache.gang_queue.infos)})

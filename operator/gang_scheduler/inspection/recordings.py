@@ -1,6 +1,6 @@
-"""A recording of an API server: what changes of its nodes and gangs, with the rights of a reader.
+"""Records what changes about the nodes and gangs of a cluster, with the rights of a reader.
 
-The cluster is watched as the operator watches it, and what comes is kept in the same cache.
+The cluster is watched as the operator watches it, and the objects are kept in the same cache.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from gang_scheduler.watch.live import Unlisted
 from gang_scheduler.watch.reflector import Reflector
 
 LOOK_SECONDS: Final = 1.0
-"""How often it is looked what has changed: times in a recording are this exact."""
+"""The pause between two looks at what has changed: times in a recording are this exact."""
 NEEDS: Final = (
     "a recording needs the rights to list and watch nodes, and pods in all namespaces; the "
     "ClusterRole of the chart for readers has them"
@@ -40,7 +40,7 @@ Tell = Callable[[str], None]
 
 
 class Recording:
-    """What was recorded so far: how many gangs, and how many of these have ended."""
+    """Records a cluster; counts the recorded gangs, and how many of these have ended."""
 
     def __init__(self, write: Write, tell: Tell, names: GrowingPseudonyms | None = None) -> None:
         self.gangs = 0
@@ -52,10 +52,10 @@ class Recording:
         self._is_fresh = True
 
     async def run(self, server: Server, seconds: float | None = None) -> None:
-        """Record until cancelled, or for this long once it has begun.
+        """Record until cancelled, or for this many seconds after the recording has begun.
 
-        Raises ApiError, 403 where nodes or pods may not be watched. What has changed by the end is
-        written, too.
+        Changes up to the end are written, too. Raises ApiError, 403 if nodes or pods may not be
+        watched.
         """
         await _must_be_allowed(server)
         operator = await live.read_profiles(server)
@@ -90,7 +90,7 @@ class Recording:
                         await self._look(cache, objects, gangs)
                         await self._watch_over(reflector)
                         for _ in left_out.take_all():
-                            pass  # The operator tells of those that come later.
+                            pass  # The operator reports objects that are left out later.
                 await self._look(cache, objects, gangs)
             except anyio.get_cancelled_exc_class():
                 with anyio.CancelScope(shield=True):
@@ -107,7 +107,7 @@ class Recording:
         await self._record([*objects.lines(now), *gangs.lines(keys, now)])
 
     async def _watch_over(self, reflector: Reflector) -> None:
-        """Tell when the watches are out of step for long, and when they no longer are."""
+        """Say when watches have been behind for long, and when they are up to date again."""
         with anyio.move_on_after(0) as waiting:
             await reflector.fresh()
         if self._is_fresh is waiting.cancelled_caught:
@@ -123,15 +123,15 @@ class Recording:
         if self._names is not None:
             lines = anonymized(lines, self._names)
         if lines:
-            # What is taken out of the cache is not told again.
+            # The changes were taken out of the cache already, and would be lost.
             with anyio.CancelScope(shield=True):
                 await self._write([form.text_of(each) for each in lines])
 
 
 async def _must_be_allowed(server: Server) -> None:
-    """Raise ApiError where nodes or pods may not be listed and watched, about the nodes first.
+    """Raise ApiError if nodes or pods may not be listed and watched; an error on nodes comes first.
 
-    Watches try again whatever comes, and would wait for the right to be given.
+    A watch would retry forever, and wait until the right is given.
     """
     queries = ("limit=1", "watch=true&timeoutSeconds=1&limit=1")
     paths = (f"{gvr.path()}?{query}" for gvr in (NODES, PODS) for query in queries)
@@ -146,7 +146,7 @@ async def _must_be_allowed(server: Server) -> None:
 
 
 def anonymized(lines: Iterable[Header | Line], names: GrowingPseudonyms) -> list[Header | Line]:
-    """Return lines with pseudonyms, and add these to `names`."""
+    """Return lines with pseudonyms; `names` also learns the pseudonyms of new names."""
     lines = list(lines)
     found: set[str] = set()
 

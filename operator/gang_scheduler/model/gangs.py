@@ -44,7 +44,7 @@ class PreemptionBlock(NamedTuple):
 
     `pod` is the namespace/name of the first member with the policy Never. `rounds` counts the
     preemptions that use up a limit: for one gang, all of them with the current one; for its
-    namespace and queue, those that freed no room.
+    namespace and queue, the preemptions that freed no room.
     """
 
     cause: BlockCause
@@ -61,9 +61,9 @@ class MatchPolicy(enum.StrEnum):
 
 
 class OwnDomains(NamedTuple):
-    """The domains that Jobs need exclusively: `many` of them, by the values of a node `label`.
+    """The domains that Jobs need for themselves: `many` distinct values of a node `label`.
 
-    Each of them must have room for `pods` members with these requests.
+    Each domain must have room for `pods` members with these requests.
     """
 
     label: str
@@ -101,7 +101,7 @@ def hold(members: Iterable[Pod], roles: Iterable[Role]) -> bool:
 
 
 class RoleCount(NamedTuple):
-    """How many members of a role there are, and how many a quorum has."""
+    """How many members of a role there are, and how many a quorum needs."""
 
     role: str
     present: int
@@ -123,10 +123,10 @@ class Pace(NamedTuple):
     preempted: bool = False
 
 
-# The number of replicas of a workload, for elastic gangs in mode `Replicas`. One field is changed,
-# together with the annotation `elastic-state`, which says what was written. So nothing about a
-# change is lost in a restart, and a change by another writer shows: the field then is not what the
-# annotation says.
+# The number of replicas of a workload, for elastic gangs in mode `Replicas`. The scheduler changes
+# one field, together with the annotation `elastic-state`, which says what was written. So nothing
+# about a change is lost in a restart, and a change by another writer is noticed: the field then
+# differs from the annotation.
 
 APART_SECONDS: Final = 30
 """How long a workload is left alone after each change."""
@@ -141,14 +141,15 @@ class Why(enum.StrEnum):
 
 
 MOST_EDITS: Final = 2
-"""So many of the last changes by other writers are remembered."""
+"""How many of the last changes by other writers are remembered."""
 
 
 class Written(NamedTuple):
-    """The last change, as the object says: when in seconds, and how often more was in vain.
+    """The last change of a number of workers, as the object records it. Times are in seconds.
 
-    `edits` are when other writers had changed the number before, in seconds. `stopped` is the
-    signature of the annotation under which they changed it too often, "" if they did not.
+    `vain` is how often the gang grew and the new workers found no room. `edits` are the times at
+    which other writers had changed the number before. `stopped` is the signature of the annotation
+    under which they changed it too often, "" if they did not.
     """
 
     workers: int
@@ -168,10 +169,10 @@ def signature(elastic: Elastic) -> str:
 class Replicas:
     """The number of replicas in the spec of a workload.
 
-    `drops_highest`: if it is lowered, the members with the highest ranks end. `ends_named`: those
-    end that the change names, and as many others as are too many then. `edited_at` is when
-    another writer changed it since the change that was `written`, in seconds; None if none did.
-    `editor` is the field manager of that change, "" if it is not known.
+    `drops_highest`: if the number is lowered, the members with the highest ranks end. `ends_named`:
+    the members that the change names end first, then others until the number is right. `edited_at`
+    is when another writer changed the number since the change that was `written`, in seconds; None
+    if none did. `editor` is the field manager of that change, "" if it is not known.
     """
 
     number: int
@@ -182,19 +183,19 @@ class Replicas:
     ends_named: bool = False
 
     def edits(self, now: int) -> tuple[int, ...]:
-        """Return when other writers changed it, as far as the object tells."""
+        """Return when other writers changed the number, in seconds, as far as the object tells."""
         before = () if self.written is None else self.written.edits
         last = () if self.edited_at is None else (min(self.edited_at, now) or now,)
         return (*before, *last)[-MOST_EDITS:]
 
     def is_fresh(self, now: int) -> bool:
-        """Return whether the last change was so lately that the object is left alone."""
+        """Return whether the last change is so recent that the object is left alone."""
         written = self.written
         return written is not None and now - min(written.at, now) < APART_SECONDS
 
 
 class Change(NamedTuple):
-    """A change of the number of replicas. `vain`: how often in a row more of them found no room.
+    """A change of the number of replicas. `vain`: how often in a row new ones found no room.
 
     `ending` are the names of the pods that end, for controllers that read them. `edits` are when
     other writers changed the number before, in seconds.
@@ -217,8 +218,8 @@ class Gang:
     `absent` are members that may still be created: classes and numbers. `roles` are in rank order,
     and their minima sum up to `min_member`; empty if any members form a quorum. `bound_by_role`
     counts the bound members of each role that has some. `apart`: every member is a gang of one.
-    `strict` is the mode. `suspended` is the workload whose pods the members will be; None for a
-    gang that has pods.
+    `strict`: the mode is Strict, not NonStrict. `suspended` is the workload whose pods the members
+    will be; None for a gang that has pods.
 
     State: `was_whole`: the gang once had its minMember on nodes and has not been empty since. A
     `partially_bound` gang was being bound when the scheduler crashed, and is decided first.
@@ -485,7 +486,7 @@ class GangGroup:
                 gang.pending.release()
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return the result of `compute`, computed once while the basis has the same objects."""
+        """Return the result of `compute`, cached until `basis` consists of other objects."""
         known = self._derived.get(name)
         if known is None or not all(map(operator.is_, known[0], basis)):
             known = self._derived[name] = (basis, compute())

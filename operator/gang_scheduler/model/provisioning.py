@@ -74,7 +74,7 @@ class AskedPodSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The result of a cycle for a gang, or a group by its first gang, that requests nodes.
+    """A gang, or the first gang of a group, for which a cycle requests nodes.
 
     `request` is the current, the new, or the last failed request; None if none was made yet. A new
     request has its `pod_sets` and parameters. `members` are charged while the request is pending,

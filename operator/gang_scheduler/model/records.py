@@ -78,7 +78,7 @@ def size_of(part: object) -> int:
 
 
 class Interned(Generic[T]):
-    """Makes equal objects one, which is forgotten with its last user."""
+    """Replaces equal objects by a single one, and forgets it once it is no longer used."""
 
     def __init__(self) -> None:
         self._first: weakref.WeakKeyDictionary[T, weakref.ref[T]] = weakref.WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""References to objects and gangs: by name, and by uid if a new object must not be mistaken."""
+"""References to objects and gangs: by name, and by uid to tell a new object of the same name."""
 
 import enum
 import functools
@@ -115,7 +115,7 @@ class GangName(NamedTuple):
 
 
 class GangKey(NamedTuple):
-    """The identity of a gang. `source` is the name of one of `gang_sources`."""
+    """The identity of a gang. `source` is the name of a GangSource."""
 
     source: str
     namespace: str

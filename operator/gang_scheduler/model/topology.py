@@ -22,8 +22,8 @@ class Level:
     """All domains of one layer, in tree order. A domain is identified by its index.
 
     Names are unique only within a parent: blocks with the same name under two spines are two
-    domains. `starts` and `sizes` are in nodes; `parents` are indices in the level above. `ranks`
-    sort the domains by name.
+    domains. The nodes of a domain begin at `starts` in the order of the tree, and are `sizes` many;
+    `parents` are indices in the level above. `ranks` sort the domains by name.
     """
 
     layer: str
@@ -37,7 +37,7 @@ class Level:
         return len(self.names)
 
     def at(self, places: IntArray) -> IntArray:
-        """Return the domains that contain these places of the tree."""
+        """Return, for each of these places in the order of the tree, the index of its domain."""
         return np.searchsorted(self.starts, places, side="right") - 1
 
 
@@ -130,7 +130,7 @@ class _Column(NamedTuple):
 
 
 def build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
-    """Return the tree over these nodes, built once a node table. Linear in nodes times layers.
+    """Return the tree over these nodes, built once for each table. Linear in nodes times layers.
 
     A node that lacks a label is outside the tree, except for the lone nodes of the tree spec.
     """

@@ -91,7 +91,7 @@ class Storage:
 class Volume:
     """A persistent volume that a claim can be bound to.
 
-    `nodes` are the terms of the nodes that reach the volume, None for all. `for_claim`: the volume
+    `nodes` are the terms of its node affinity; None: all nodes reach it. `for_claim`: the volume
     is reserved for a certain claim.
     """
 
@@ -137,8 +137,8 @@ class Pool:
 class Provisioning:
     """How volumes of a class are created.
 
-    `nodes` are the terms of the nodes for which volumes can be created, () for all. `pools` is the
-    capacity that the driver reports, None without a report.
+    `nodes` are terms that select the nodes for which volumes can be created, () for all. `pools` is
+    the capacity that the driver reports, None without a report.
     """
 
     nodes: tuple[NodeTerm, ...] = ()

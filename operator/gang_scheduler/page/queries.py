@@ -50,7 +50,7 @@ def wanted_nodes(query: Mapping[str, str]) -> node_map.Wanted:
 
 
 def page_of(found: Sequence[T], query: Mapping[str, str]) -> tuple[int, int, Sequence[T]]:
-    """Return the number of the page that is asked for, how many there are, and its items."""
+    """Return the number of the requested page, the number of pages, and its items."""
     pages = max(1, -(-len(found) // PAGE_SIZE))
     number = min(_number(query.get("page", "")), pages)
     return number, pages, found[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]

@@ -103,7 +103,7 @@ def of_gang(
 
 
 def picture(found: Timeline) -> Picture:
-    """Return what is drawn: times from the first span to the reading, linear."""
+    """Return the picture: times from the first span to the reading, linear."""
     begins = found.spans[0].begins
     whole = max(found.now - begins, 1)
 

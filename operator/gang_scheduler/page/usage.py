@@ -43,7 +43,7 @@ class UseLine(NamedTuple):
 class Picture(NamedTuple):
     """All that is drawn, and it in sentences; `top` is the number at the top of the picture.
 
-    `capacity` is the place of all GPUs of now, from the top, in percent.
+    `capacity` is the place of all present GPUs, from the top, in percent.
     """
 
     lines: tuple[UseLine, ...]
@@ -141,7 +141,7 @@ def _path(places: Iterable[tuple[float, float]]) -> str:
 
 
 def _words(points: Sequence[Use]) -> str:
-    """Return the most and the fewest of what the picture shows."""
+    """Return the most and the fewest GPUs that the picture shows, in words."""
     used = [each.used for each in points]
     asked = max(each.asked for each in points)
     most, fewest = max(used), min(used)

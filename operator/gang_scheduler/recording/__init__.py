@@ -1,4 +1,4 @@
-"""Recordings of a cluster: what is written of its objects and gangs, and how it is read again.
+"""Recordings of a cluster: which of its objects and gangs are written, and how they are read.
 
 Open `form` first.
 """

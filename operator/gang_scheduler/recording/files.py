@@ -1,4 +1,4 @@
-"""The files of a recording: they have whole lines, however the recorder ends."""
+"""The files of a recording. They have whole lines, however the recorder ends."""
 
 import contextlib
 import errno
@@ -15,19 +15,19 @@ from gang_scheduler.recording.form import PACKED
 
 LEVEL: Final = 6
 _GZIP: Final = 31
-"""How zlib is told to write the header and the end of gzip."""
+"""The option of zlib to write the header and the end of gzip."""
 _MODE: Final = 0o600
 
 
 class RecordingFile:
     """A new file that only its owner may read; compressed if its name ends in .gz.
 
-    What is written is in the file at once, so that a recorder may be killed at any time. Where the
-    disk is full, what was written of the last lines is taken back.
+    Lines are in the file as soon as they are written, so a recorder may be killed at any time. If
+    the disk is full, the incomplete last lines are removed again.
     """
 
     def __init__(self, path: Path) -> None:
-        """Create it. Raises OSError, FileExistsError for one that is there."""
+        """Create the file. Raises OSError, FileExistsError if it exists."""
         self.path = path
         self.size = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -43,7 +43,7 @@ class RecordingFile:
     def write(self, lines: Iterable[bytes]) -> None:
         """Write lines, all of them or none. Raises OSError.
 
-        A compressed file then takes no more.
+        After an error, a compressed file accepts no more lines.
         """
         text = b"".join(lines)
         if not text:
@@ -53,14 +53,14 @@ class RecordingFile:
         self._append(text)
 
     def check(self) -> None:
-        """Raise OSError if there is another file, or none, by this name."""
+        """Raise OSError if the file was deleted, or another file has its name."""
         if self._descriptor < 0 or not os.path.samestat(
             os.fstat(self._descriptor), self.path.stat()
         ):
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     def close(self) -> None:
-        """Write the end. Raises OSError; the file is closed in any case."""
+        """Write the end of the file. Raises OSError; the file is closed in any case."""
         if self._descriptor < 0:
             return
         try:
@@ -80,31 +80,32 @@ class RecordingFile:
             os.ftruncate(self._descriptor, self.size)
             os.lseek(self._descriptor, self.size, os.SEEK_SET)
             if self.path.name.endswith(PACKED):
-                # What follows would refer to what is not there.
+                # Later lines would refer to lines that are missing.
                 os.close(self._descriptor)
                 self._descriptor = -1
             raise
         self.size += len(text)
 
 
-# A recorder that goes on for ever writes files of a bounded size, and keeps a bounded number.
+# A recorder that runs without end writes files of a bounded size, and keeps a bounded number of
+# them.
 
 NAMED: Final = re.compile(r"recording-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-\d\.jsonl\.gz")
-"""The names of the files. In the order of names they are in the order of time."""
+"""The names of the files. Sorted by name, they are sorted by time."""
 _MOST_AT_ONCE: Final = 10
-"""Files that begin in the same second."""
+"""At most this many files may begin in the same second."""
 
 
 def in_directory(directory: Path) -> list[Path]:
-    """Return the files of a directory, the oldest first. Raises OSError."""
+    """Return the files of recordings in a directory, the oldest first. Raises OSError."""
     return sorted(each for each in directory.iterdir() if NAMED.fullmatch(each.name))
 
 
 def content_of(directory: Path) -> bytes:
-    """Return the recordings in a directory as one. Raises OSError, and ValueError for a broken one.
+    """Return the recordings in a directory as one. Raises OSError, ValueError if one is broken.
 
-    Half a line at the end of a file is left out: its recorder is at work, or was killed. So is a
-    file that is deleted meanwhile.
+    Half a line at the end of a file is left out: its recorder still writes, or was killed. A file
+    that is deleted meanwhile is left out, too.
     """
     found = in_directory(directory)
     if not found:
@@ -124,8 +125,9 @@ def content_of(directory: Path) -> bytes:
 class RotatedFiles:
     """Files in a directory, each of which is a recording of its own.
 
-    Once a file has `most_bytes`, the next one is due. At most `most_files` are kept: the oldest are
-    deleted. A file whose beginning alone is as large may have twice the size of that.
+    Once a file has `most_bytes`, the next one is due. At most `most_files` are kept; the oldest
+    ones are deleted. If the lines at the beginning of a file alone take `most_bytes`, the file may
+    have twice the size of these lines.
     """
 
     def __init__(self, directory: Path, most_bytes: int, most_files: int) -> None:
@@ -137,7 +139,7 @@ class RotatedFiles:
 
     @property
     def path(self) -> Path | None:
-        """The file that is written to; None: none is open."""
+        """The file that is written now; None if none is open."""
         return self._file.path if self._file is not None else None
 
     @property
@@ -147,9 +149,9 @@ class RotatedFiles:
         return file is not None and file.size >= max(self._most_bytes, 2 * self._first)
 
     def begin(self, lines: Iterable[bytes], now: int) -> int:
-        """Begin another file with these lines, and return its size. Raises OSError.
+        """Begin the next file with these lines, and return its size in bytes. Raises OSError.
 
-        If the lines cannot be written, there is no such file.
+        If the lines cannot be written, the file is not created.
         """
         self.close()
         for old in in_directory(self.directory)[: 1 - self._most_files or None]:
@@ -169,7 +171,7 @@ class RotatedFiles:
     def write(self, lines: Iterable[bytes]) -> int:
         """Write lines, and return how many bytes they took. Raises OSError; then no file is open.
 
-        A file that was deleted, or whose directory is another one, is not written to.
+        If the file was deleted, or its directory replaced, nothing is written.
         """
         file = self._file
         if file is None:
@@ -184,7 +186,7 @@ class RotatedFiles:
         return file.size - before
 
     def close(self) -> None:
-        """Write the end of the file, if that is possible."""
+        """Write the end of the file, if possible, and close it."""
         file, self._file = self._file, None
         if file is not None:
             with contextlib.suppress(OSError):

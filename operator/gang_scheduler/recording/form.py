@@ -1,7 +1,7 @@
-"""The form of a recording: lines of JSON, of which the first is a header, and how it is read.
+"""The format of a recording, and how it is read: lines of JSON, the first of which is a header.
 
-A line says what a node or a queue is from then on, that a gang is complete, or that it has ended.
-However the recorder ends, what it wrote before can be read.
+Each other line has the new state of an object, or says that a gang is complete or has ended.
+However the recorder ends, the lines that it wrote can be read.
 """
 
 import io
@@ -27,11 +27,11 @@ KEPT: Final = frozenset(
         *("LocalQueue", "Cohort", "PriorityClass", "WorkloadPriorityClass", "Namespace"),
     }
 )
-"""The kinds of objects that a recording has, and that a replay needs."""
+"""The kinds of objects that a recording contains and a replay needs."""
 NODE: Final = "Node"
 _CHUNK: Final = 2**20
 _GZIP: Final = 31
-"""How zlib is told to expect the header and the end of gzip."""
+"""The option of zlib to expect the header and the end of gzip."""
 
 Moment = Annotated[int, Meta(ge=0, le=2**40)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -40,14 +40,14 @@ Body = Mapping[str, Any]
 
 
 class Form(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
-    """Base of what is in a recording: camelCase, and without what is as usual."""
+    """Base of the lines of a recording: keys are in camelCase, and default values left out."""
 
 
 class Header(Form, frozen=True, kw_only=True):
     """The first line. Times are RFC 3339 here, and seconds since the epoch in all other lines.
 
-    `version` is that of the program that wrote it. `profile` has the settings that decisions depend
-    on, and `profileOf` says where they are from.
+    `version` is the version of the program that wrote it. `profile` has the settings that decisions
+    depend on, and `profileOf` says where they come from.
     """
 
     kind: str
@@ -65,10 +65,10 @@ class Header(Form, frozen=True, kw_only=True):
 
 
 class Gang(Form, frozen=True, kw_only=True):
-    """A gang that is complete, in the words of a file of jobs (`docs/replay.md`).
+    """A gang that is complete, with the fields of a file of jobs (`docs/replay.md`).
 
-    `id` is its number in the recording. Amounts are those of each of its `pods`; `others` are pods
-    of other sizes, which are left out.
+    `id` is its number in the recording. The amounts are requests of each of its `pods`. `others` is
+    the number of pods with other requests, which are left out.
     """
 
     id: Count
@@ -91,11 +91,11 @@ class Gang(Form, frozen=True, kw_only=True):
 
 
 class End(Form, frozen=True, kw_only=True):
-    """The end of a gang, by its number: how it ended, and how it had run.
+    """The end of a gang, by the number of the gang.
 
-    `started` is when it had its quorum on nodes, the last time; None: it never had. `stopped` is
-    when it had lost that again, None if it kept it to the end. `pods` are those that came later,
-    too. `evictions` counts how often it lost its nodes and waited again.
+    `started` is when its quorum was last placed on nodes, None if that never happened. `stopped` is
+    when it lost its quorum after that, None if it kept it to the end. `pods` counts all its pods,
+    also later ones. `evictions` counts how often it lost its nodes and waited again.
     """
 
     id: Count
@@ -107,7 +107,7 @@ class End(Form, frozen=True, kw_only=True):
 
 
 class Name(Form, frozen=True, kw_only=True):
-    """The name of an object."""
+    """The identity of an object that is gone."""
 
     kind: str
     namespace: str = ""
@@ -115,7 +115,7 @@ class Name(Form, frozen=True, kw_only=True):
 
 
 class Line(Form, frozen=True, kw_only=True):
-    """A line after the header: when, and one of an object's state, its end, a gang and its end."""
+    """A line after the header: its time, and one of an object, its end, a gang, and its end."""
 
     at: Moment
     object: dict[str, Any] | None = None
@@ -125,7 +125,7 @@ class Line(Form, frozen=True, kw_only=True):
 
     @property
     def is_one(self) -> bool:
-        """Whether it says one thing, as it must."""
+        """Whether the line has exactly one of these parts, as it must."""
         said = (self.object, self.gone, self.gang, self.ended)
         return sum(each is not None for each in said) == 1
 
@@ -136,19 +136,19 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def text_of(line: Header | Line) -> bytes:
-    """Return a line as it is written."""
+    """Return the bytes of a line, with the newline."""
     return _ENCODER.encode(line) + b"\n"
 
 
-# What is read.
+# The content of a recording that was read.
 
 UP, CLOSED, GONE = "up", "closed", "gone"
-"""The states of a node: it takes pods; it keeps those that it has; it has none."""
+"""The states of a node: it takes new pods; it only keeps its pods; it has no pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """A node is in another state, one of UP, CLOSED and GONE, from a time on."""
+    """A change of a node's state, to UP, CLOSED or GONE, at a time in seconds since the epoch."""
 
     at: int
     name: str
@@ -157,9 +157,9 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """A gang, and how it ended at a time; None for one that was still there.
+    """A gang with its end, and the time of the end; None if it had not ended.
 
-    `is_lost`: a recorder that began later has not found it, and its end is in no recording.
+    `is_lost`: a later recorder has not found the gang, and its end is in no recording.
     """
 
     gang: Gang
@@ -170,10 +170,10 @@ class Lived:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recording.
+    """The content of a recording.
 
-    `objects` are the last states of all that there was; nodes are ready and open in them, and
-    `changes` say when they were not. `is_cut`: the recorder ended amid a line.
+    `objects` are the last states of all objects. In them nodes are ready and not cordoned;
+    `changes` say when nodes were in another state. `is_cut`: the recorder ended within a line.
     """
 
     header: Header
@@ -188,7 +188,7 @@ class UnreadableRecording(ValueError):  # noqa: N818 - names what is wrong, like
 
 
 def is_recording(content: bytes) -> bool:
-    """Return whether a file is one, by its first line."""
+    """Return whether the content of a file is a recording, by its first line."""
     return _is_header(content[: content.find(b"\n") + 1 or len(content)].strip())
 
 
@@ -197,9 +197,9 @@ def _is_header(line: bytes) -> bool:
 
 
 def unpacked_so_far(raw: bytes) -> bytes:
-    """Return the content of a compressed recording, also where its end was never written.
+    """Return the content of a compressed recording, even if the end of the file was never written.
 
-    Raises ValueError for another file, and for a broken one.
+    Raises ValueError for a file that is no recording, and for a broken file.
     """
     content = inflated(raw)
     if not is_recording(content):
@@ -208,7 +208,7 @@ def unpacked_so_far(raw: bytes) -> bytes:
 
 
 def inflated(raw: bytes) -> bytes:
-    """Return what is there of a file that is compressed. Raises ValueError for a broken one."""
+    """Return the readable part of a compressed file. Raises ValueError for a broken file."""
     parts, size, rest = list[bytes](), 0, raw
     try:
         while rest.strip(b"\0"):
@@ -224,7 +224,7 @@ def inflated(raw: bytes) -> bytes:
 
 
 def read(content: bytes) -> Recorded:
-    """Return a recording; several that follow each other count as one.
+    """Return the content of a recording. Several recordings one after the other count as one.
 
     Half a line at the end is left out. Raises UnreadableRecording for any other damaged line.
     """
@@ -242,12 +242,12 @@ def read(content: bytes) -> Recorded:
 
 
 Key = tuple[str, str, int, int]
-"""Namespace, name and time of a gang, and how many like it had ended before."""
+"""Namespace, name and time of a gang, and how many equal gangs had ended before."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What the lines so far say."""
+    """The content of the lines that were read so far."""
 
     header: Header | None = None
     is_cut: bool = False
@@ -259,10 +259,10 @@ class _Reading:
     _gangs: dict[Key, Lived] = field(default_factory=dict)
     _by_id: dict[int, Key] = field(default_factory=dict)
     _seen: set[Key] = field(default_factory=set)
-    """The gangs that the present recorder has found."""
+    """The gangs that the recorder of the present part has found."""
 
     def take(self, text: bytes) -> None:
-        """Take in a line. Raises DecodeError and InvalidField."""
+        """Add a line. Raises DecodeError and InvalidField."""
         if self.header is None or _is_header(text.strip()):
             self._begin(_HEADER.decode(text))
             return
@@ -281,7 +281,7 @@ class _Reading:
             self._take_end(line.at, line.ended)
 
     def found(self) -> Recorded:
-        """Return the whole. Raises UnreadableRecording where there is no header."""
+        """Return the whole recording. Raises UnreadableRecording if it has no header."""
         if self.header is None:
             raise UnreadableRecording("has no header")
         self._leave_unlisted()
@@ -312,7 +312,7 @@ class _Reading:
         self._seen.clear()
 
     def _leave_unlisted(self) -> None:
-        """Note that nodes were gone when a recorder began that has not listed them."""
+        """Note as gone the nodes that a recorder did not list when it began."""
         for name in sorted(self._states.keys() - self._listed):
             self._turn(self._begun_at, name, GONE)
 
@@ -342,7 +342,8 @@ class _Reading:
 
     def _take_gang(self, gang: Gang) -> None:
         number = 0
-        # Two recordings in a row both have the gangs that were there when the second one began.
+        # If one recording follows another, both have the gangs that existed when the second one
+        # began.
         while (key := (gang.namespace, gang.name, gang.submit, number)) in self._gangs:
             if self._gangs[key].end is None:
                 break
@@ -359,7 +360,7 @@ class _Reading:
 
 
 def state_of(node: Body) -> str:
-    """Return the state of a node, by its manifest."""
+    """Return the state of a node (UP, CLOSED or GONE) from its manifest."""
     if _is_ready(node):
         return CLOSED if (node.get("spec") or {}).get("unschedulable") else UP
     return GONE
@@ -372,7 +373,7 @@ def _is_ready(node: Body) -> bool:
 
 
 def as_up(node: Body) -> Body:
-    """Return the manifest of a node that takes pods."""
+    """Return the manifest of a node as it is when the node takes new pods."""
     spec = {k: v for k, v in (node.get("spec") or {}).items() if k != "unschedulable"}
     taints = [each for each in spec.get("taints") or () if not _is_of_state(each)]
     status = {k: v for k, v in (node.get("status") or {}).items() if k != "conditions"}
@@ -388,5 +389,5 @@ _OF_STATE: Final = "node.kubernetes.io/"
 
 
 def _is_of_state(taint: Mapping[str, Any]) -> bool:
-    """Return whether Kubernetes sets a taint while a node is in a state that passes."""
+    """Return whether Kubernetes sets a taint only while the node is in some state."""
     return str(taint.get("key", "")).startswith(_OF_STATE)

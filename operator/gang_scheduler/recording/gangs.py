@@ -1,6 +1,6 @@
-"""The gangs of a cache as a recording has them: a line once one is complete, and once it has ended.
+"""Makes the lines of a recording about gangs: one when a gang is complete, one when it has ended.
 
-What is asked of a cache are the gangs that have changed, so a look costs what changed.
+Only gangs that have changed since the last look are read. Linear in these gangs.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -21,13 +21,13 @@ from gang_scheduler.workloads import table
 
 ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 DELETED: Final = "Deleted"
-"""How a gang ended that was deleted before it had finished."""
+"""The state at the end of a gang that was deleted before it had finished."""
 GPU_TYPE: Final = "nvidia.com/gpu.product"
-"""The label of nodes that says which GPUs they have."""
+"""The node label with the type of the GPUs."""
 
 
 class Size(NamedTuple):
-    """What a pod asks for, as far as a replay knows it."""
+    """The requests of a pod, as far as a replay knows them."""
 
     gpu: int
     cpu: int
@@ -37,7 +37,7 @@ class Size(NamedTuple):
 
 @dataclass(slots=True)
 class _Known:
-    """A gang that is recorded and has not ended."""
+    """A gang that was recorded and has not ended."""
 
     id: int
     uid: str
@@ -50,7 +50,7 @@ class _Known:
 
 
 class Gangs:
-    """Makes the lines of gangs."""
+    """Makes the lines about gangs."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -61,12 +61,12 @@ class Gangs:
         self._number = 0
 
     def start_over(self) -> None:
-        """Forget what is recorded: what is there is recorded again, in another file."""
+        """Forget which gangs were recorded: the next file begins with all present gangs."""
         self._earlier, self._known = {**self._earlier, **self._known}, {}
         self._number = 0
 
     def lines(self, keys: Collection[GangKey], now: int) -> Iterator[Line]:
-        """Yield what is new of these gangs. Linear in their members."""
+        """Yield the new lines about these gangs. Linear in their members."""
         infos = self._cache.gang_queue.infos
         came: list[tuple[int, GangKey, GangInfo]] = []
         gone = (self._known.keys() | self._over.keys()) - infos.keys()
@@ -75,21 +75,21 @@ class Gangs:
             yield from self._gone_on(key, info, now)
             if info is not None and key not in self._known and self._is_to_come(info):
                 came.append((self._submitted(info, now), key, info))
-        # In the order of their age, so that equal ages keep an order, too.
+        # In the order of their age, so that gangs of equal age have a fixed order.
         for submit, key, info in sorted(came, key=lambda each: each[:2]):
             if infos.get(key) is not info or not self._is_to_come(info):
                 continue  # It has changed since, where lines are made a few at a time.
             yield Line(at=now, gang=self._begin(key, info, submit))
             self._note(self._known[key], info, now)
         if self._earlier:
-            # Those that are not complete for the moment are recorded again once they are.
+            # Gangs that are incomplete now are recorded again once they are complete.
             still = self._earlier.keys() & infos.keys() - self._known.keys()
             self._earlier = {key: self._earlier[key] for key in still}
 
     # Gangs that are recorded.
 
     def _gone_on(self, key: GangKey, info: GangInfo | None, now: int) -> Iterator[Line]:
-        """Take in what became of a gang; yield its end."""
+        """Update a recorded gang; yield its end if it has ended."""
         known = self._known.get(key)
         if info is None:
             self._over.pop(key, None)
@@ -99,7 +99,7 @@ class Gangs:
         if known is None:
             return
         if (uid := _uid_of(info)) and known.uid and uid != known.uid:
-            # Another one has its name.
+            # Another gang has its name now.
             yield self._end(key, known, DELETED, now)
             return
         phase = phases.phase_of(phases.counts_of(info))
@@ -110,7 +110,7 @@ class Gangs:
             self._note(known, info, now)
 
     def _note(self, known: _Known, info: GangInfo, now: int) -> None:
-        """Take in whether a gang has its quorum on nodes, and how many pods it has."""
+        """Note whether the quorum of a gang is on nodes, and the largest number of its pods."""
         placed = [*info.observed.with_node()]
         _, pods, _ = self._sizes(info.observed.living)
         known.pods = max(known.pods, pods)
@@ -120,7 +120,7 @@ class Gangs:
                 bound = (int(pod.scheduled_at or pod.started_at) for pod in placed)
                 known.started = min(now, max(bound, default=0) or now)
         elif known.is_whole and not placed:
-            # Members that ended, or are replaced one by one, let a gang go on.
+            # A gang continues although members have ended, or are replaced one by one.
             known.is_whole, known.stopped = False, now
             known.evictions += 1
 
@@ -139,10 +139,10 @@ class Gangs:
         )
         return Line(at=now, ended=end)
 
-    # Gangs that are not.
+    # Gangs that are not recorded yet.
 
     def _is_to_come(self, info: GangInfo) -> bool:
-        """Return whether a gang of ours is complete and has not ended."""
+        """Return whether a gang is ours, is complete, and has not ended."""
         if not phases.is_ours(info, self._cache):
             return False
         if phases.phase_of(phases.counts_of(info)) in ENDED:
@@ -153,7 +153,7 @@ class Gangs:
         return len(living) > 0 and info.attempt.holds_quorum(living)
 
     def _submitted(self, info: GangInfo, now: int) -> int:
-        """Return when a gang came into line, in seconds since the epoch."""
+        """Return when a gang began to wait, in seconds since the epoch."""
         if self._over.get(info.key) == _uid_of(info):
             return now  # It has failed, and tries once more.
         observed = info.observed
@@ -166,7 +166,7 @@ class Gangs:
         return min(now, int(since) or now)
 
     def _begin(self, key: GangKey, info: GangInfo, submit: int) -> Gang:
-        """Return a gang that is recorded from now on."""
+        """Return the gang as it is recorded, and remember it from now on."""
         self._over.pop(key, None)
         observed = info.observed
         size, pods, others = self._sizes(observed.living)
@@ -174,7 +174,7 @@ class Gangs:
         self._known[key] = known = _Known(self._number, _uid_of(info), submit, pods)
         earlier = self._earlier.get(key)
         if earlier is not None and earlier.uid == known.uid:
-            # In the file before: what it has been through is known.
+            # The gang is in the file before this one, so its earlier life is known.
             self._known[key] = known = replace(earlier, id=self._number)
         ref = self._cache.queue_of(key)
         members = one_of_each(observed.living)
@@ -201,7 +201,7 @@ class Gangs:
         )
 
     def _sizes(self, members: Sequence[Pod]) -> tuple[Size, int, int]:
-        """Return the size that most is asked of, how many pods have it, and how many have not."""
+        """Return the size with the largest total, and how many pods have it and do not."""
         counts = numbers_by(members, self._size)
         if not counts:
             return Size(0, 0, 0, ""), 0, 0
@@ -216,13 +216,13 @@ class Gangs:
 
 
 def _uid_of(info: GangInfo) -> str:
-    """Return what tells a gang from another one of its name; "" where only its members do."""
+    """Return the uid that tells a gang from an earlier one; "" if only its members differ."""
     spec = info.observed.spec or NO_SPEC
     return spec.uid
 
 
 def _topology(info: GangInfo) -> str:
-    """Return the layer that a gang must be in, or with ? the one that it prefers; "" for none."""
+    """Return the layer that a gang must gather in, with ? if it only prefers it; "" for none."""
     request = info.observed.asks
     if request is None:
         return ""

@@ -1,7 +1,7 @@
-"""The objects of a cluster that a recording has: nodes, networks, queues, and what these name.
+"""The objects of a cluster that a recording contains: nodes, networks, queues, and their names.
 
-They are noted on their way into a cache, with the fields that a snapshot has of them, but for what
-changes without any meaning: uids and versions.
+The objects are noted on their way into a cache, with the fields that a snapshot has of them, except
+fields that change without meaning: uids and versions.
 """
 
 import functools
@@ -24,9 +24,9 @@ _METADATA = ("name", "namespace", "labels", "annotations", "creationTimestamp")
 
 
 class Objects:
-    """Notes the objects that are recorded, on their way into a cache; and makes their lines.
+    """Notes objects of recorded kinds on their way into a cache, and makes their lines.
 
-    Those that cannot be read come by `left_out`.
+    Objects that cannot be read come through `left_out`.
     """
 
     def __init__(self) -> None:
@@ -35,20 +35,20 @@ class Objects:
         self._changed: set[str] = set()
 
     def noting(self, all_kinds: Iterable[ReaderAndSink]) -> list[ReaderAndSink]:
-        """Return the readers and sinks of all kinds; those of recorded kinds note what passes."""
+        """Return readers and sinks of all kinds; those of recorded kinds note each object."""
         return [
             _Noting(reader, sink, self).pair if reader.kind in KEPT else (reader, sink)
             for reader, sink in all_kinds
         ]
 
     def left_out(self, each: LeftOut) -> None:
-        """Note an object that is left out of the cache."""
+        """Note an object of a recorded kind that the cache leaves out."""
         if each.kind in KEPT:
             body = wire_shapes.of_body(_GVRS[each.kind], each.kind, each.obj)
             self.note(str((each.obj.get("metadata") or {}).get("uid", "")), body)
 
     def note(self, uid: str, body: Body | None) -> None:
-        """Take in the state of an object; None: it is gone."""
+        """Note the state of an object; None if the object is gone."""
         if body is None:
             self._now.pop(uid, None)
         else:
@@ -56,12 +56,12 @@ class Objects:
         self._changed.add(uid)
 
     def start_over(self) -> None:
-        """Forget what is recorded: all that is there is recorded again, in another file."""
+        """Forget which objects were recorded: the next file begins with all present objects."""
         self._written.clear()
         self._changed = set(self._now)
 
     def lines(self, now: int) -> Iterator[Line]:
-        """Yield what is new, the oldest kinds of the table of kinds first."""
+        """Yield the lines for objects that have changed, sorted by kind."""
         changed, self._changed = self._changed, set()
         found = [(self._written.get(uid), self._now.get(uid), uid) for uid in changed]
         for before, after, uid in sorted(found, key=_place):
@@ -75,9 +75,9 @@ class Objects:
 
 
 class _Noting(Sink[Any]):
-    """Notes the objects of one kind. A state that is older than the known one is not noted.
+    """A sink that also notes the objects of one kind, except states older than the known one.
 
-    An object that is passed on was read just before: handlers await nothing between the two.
+    An object that is passed on was read just before: handlers do not await between the two.
     """
 
     def __init__(self, reader: Reader[Any], sink: Sink[Any], objects: Objects) -> None:
@@ -88,20 +88,20 @@ class _Noting(Sink[Any]):
 
     @property
     def pair(self) -> ReaderAndSink:
-        """The reader and the sink of the kind."""
+        """The reader and this sink, in place of the kind's own."""
         known = self._reader.direct
         direct = known and Direct(known.decoder, functools.partial(self._read_decoded, known.read))
         return replace(self._reader, read=self._read_object, direct=direct), self
 
     def upsert(self, noun: Any, /) -> None:  # noqa: ANN401 - of any kind.
-        """Pass an object on, and note it."""
+        """Pass an object on, and note its state."""
         if self._read is not None:
             self._objects.note(*self._read)
         self._read = None
         self._sink.upsert(noun)
 
     def delete(self, uid: str, /) -> None:
-        """Pass a deletion on, and note it."""
+        """Pass a deletion on, and note that the object is gone."""
         self._objects.note(uid, None)
         self._sink.delete(uid)
 
@@ -130,7 +130,7 @@ class _Noting(Sink[Any]):
 
 
 def _plain(body: Body) -> Body:
-    """Return an object without what changes and means nothing."""
+    """Return an object without fields that change without meaning."""
     metadata = body.get("metadata") or {}
     known = {name: metadata[name] for name in _METADATA if metadata.get(name)}
     found = {**body, "metadata": known}
@@ -146,7 +146,7 @@ def _plain(body: Body) -> Body:
 
 
 def _alike(before: Body, after: Body) -> bool:
-    """Return whether a replay could not tell two states of an object from each other."""
+    """Return whether two states of an object are the same for a replay."""
     if before == after:
         return True
     if before.get("kind") != NODE:

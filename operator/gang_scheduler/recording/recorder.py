@@ -1,8 +1,8 @@
-"""The recorder of the operator: what becomes of gangs and nodes, in files on a volume.
+"""The recorder of the operator: it records gangs and nodes into files on a volume.
 
-No disk may hold up decisions. Lines are made in the event loop, a few at a time, and written in a
-thread of their own. While the disk is slow they wait, up to MOST_WAITING bytes; once it fails, or
-that is too little, the recorder tries again later, with all that is then there in another file.
+No disk may delay decisions. Lines are made in the event loop, a few at a time, and written in a
+thread. While the disk is slow, up to MOST_WAITING bytes of lines wait. If the disk fails, or more
+lines come, the recorder begins another file later, with all objects and gangs of that moment.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS: Final = 1.0
-"""How often it is looked what has changed: times in a recording are this exact."""
+"""The pause between two looks at what has changed: times in a recording are this exact."""
 PART_SECONDS: Final = 0.02
-"""Lines are made for at most this long at a time."""
+"""Lines are made for at most this long before other tasks get a turn."""
 SLICE: Final = 200
-"""This many gangs are looked at before other tasks get a turn."""
+"""This many gangs are examined before other tasks get a turn."""
 SLOW_SECONDS: Final = 30.0
-"""A write that takes longer is told of."""
+"""The log reports a write that takes longer."""
 MOST_WAITING: Final = 8 * 2**20
-"""How many bytes wait for a slow disk, before compression."""
+"""At most this many bytes wait for a slow disk, before compression."""
 FIRST_PAUSE_SECONDS: Final = 2.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
 LAST_SECONDS: Final = 1.0
-"""How long the end of the process waits for the last lines."""
+"""How long the process waits for the last lines when it ends."""
 
 log = Logger()
 
@@ -63,14 +63,14 @@ def header_of(
 
 
 class Wrote(NamedTuple):
-    """What became of a write: how many bytes it took, or the error."""
+    """The result of a write: how many bytes it took, or the error."""
 
     size: int = 0
     error: OSError | None = None
 
 
 class Disk:
-    """Writes in a thread, one after the other. A write that never ends holds up nothing else."""
+    """Writes in a thread, one after the other. A write that hangs delays nothing else."""
 
     def __init__(self) -> None:
         self._due: queue.SimpleQueue[tuple[Callable[[], int], asyncio.Future[Wrote]]] = (
@@ -79,7 +79,7 @@ class Disk:
         self._thread: threading.Thread | None = None
 
     def begin(self, write: Callable[[], int]) -> "asyncio.Future[Wrote]":
-        """Begin a write; the future has what became of it."""
+        """Begin a write, and return a future with its result."""
         if self._thread is None:
             # The process may end while it waits for a disk.
             self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
@@ -109,9 +109,10 @@ def _set(found: "asyncio.Future[Wrote]", wrote: Wrote) -> None:
 
 
 class Recorder:
-    """Records until cancelled. `changed` gets the gangs that have changed.
+    """Records the cluster until cancelled.
 
-    `begins` makes the header of a file.
+    `changed` is called with gangs that have changed. `begins` makes the header of a file that
+    begins at a time in seconds since the epoch.
     """
 
     def __init__(
@@ -141,11 +142,11 @@ class Recorder:
         self._again: set[GangKey] = set()
 
     def changed(self, keys: Collection[GangKey]) -> None:
-        """Note gangs that have changed."""
+        """Note gangs that have changed and must be looked at."""
         self._changed.update(keys)
 
     async def run(self) -> None:
-        """Record until cancelled; what has changed by then is written if the disk is fast."""
+        """Record until cancelled. Changes up to then are written if the disk is fast enough."""
         try:
             while True:
                 await self.look()
@@ -155,7 +156,7 @@ class Recorder:
                 await self._end()
 
     async def look(self) -> None:
-        """Record what has changed since the last look, as far as the disk allows."""
+        """Record the changes since the last look, as far as the disk can follow."""
         with confined("record", "the cluster") as step:
             await self._look()
         if step.failed:
@@ -180,7 +181,7 @@ class Recorder:
             self._write(lambda: self._files.write(lines))
 
     async def _begin(self) -> None:
-        """Write what waits, and then begin a file with all that is there."""
+        """Write the lines that wait, then begin a file with all present objects and gangs."""
         now = int(self._clock())
         rest, self._waiting = self._waiting, []
         self._objects.start_over()
@@ -197,7 +198,7 @@ class Recorder:
         self._write(begin)
 
     def _all(self, now: int) -> Iterator[Line]:
-        """Yield all that is there, the oldest gangs first."""
+        """Yield the lines of all present objects and gangs, the oldest gangs first."""
         yield from self._objects.lines(now)
         infos = self._cache.gang_queue.infos
         ages = (
@@ -208,17 +209,17 @@ class Recorder:
             yield from self._gangs.lines(keys[first : first + SLICE], now)
 
     def _new(self) -> Iterator[Line]:
-        """Yield what is new."""
+        """Yield the lines of changed objects and gangs."""
         now = int(self._clock())
         changed = self._changed | self._cache.gang_queue.changed
-        # A gang may have changed before the state that follows from it was settled.
+        # A gang may change before the state that follows from the change is known, so look twice.
         due, self._again = changed | self._again, changed
         self._changed.clear()
         yield from self._objects.lines(now)
         yield from self._gangs.lines(due, now)
 
     async def _in_parts(self, lines: Iterable[Line]) -> list[bytes]:
-        """Return lines as they are written, with pauses for other tasks."""
+        """Return lines as bytes; other tasks get turns in between."""
         found, paused = list[bytes](), time.perf_counter()
         for each in lines:
             found.append(form.text_of(each))
@@ -232,7 +233,7 @@ class Recorder:
         self._writing = self._disk.begin(write)
 
     def _take_in(self) -> None:
-        """Take in what became of the last write."""
+        """Note the result of the last write, once there is one."""
         if self._writing is None:
             return
         if not self._writing.done():
@@ -252,7 +253,7 @@ class Recorder:
             log.info("recording_again", file=str(self._files.path))
 
     def _start_over(self, why: str, error: str = "other") -> None:
-        """Drop what waits, and begin another file after a pause."""
+        """Drop the lines that wait, and begin another file after a pause."""
         metrics.RECORDING_ERRORS.labels(error).inc()
         self._tell(why, error)
         self._has_begun = False
@@ -270,7 +271,7 @@ class Recorder:
         self._problem = why
 
     async def _end(self) -> None:
-        """Write what is new, and the end of the file."""
+        """Write the last lines, and the end of the file."""
         if self._writing is not None:
             await self._writing
         self._take_in()

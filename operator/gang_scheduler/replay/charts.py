@@ -76,7 +76,7 @@ def svg(height: int, inside: str) -> str:
 
 
 def ticks(most: float, number: int = 4) -> list[float]:
-    """Return round values up to the greatest one."""
+    """Return round values for the ticks of an axis, from 0 up to `most`."""
     raw = most / number
     size = 10 ** math.floor(math.log10(raw)) if raw > 0 else 1
     step = next((size * each for each in (1, 2, 2.5, 5, 10) if size * each >= raw), raw)

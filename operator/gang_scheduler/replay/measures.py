@@ -1,6 +1,6 @@
 """The figures that a replay measures while virtual time passes.
 
-Costs a step for each queue and each event.
+An event takes time linear in queues.
 """
 
 from collections import Counter, defaultdict

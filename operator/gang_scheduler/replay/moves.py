@@ -209,7 +209,7 @@ def _check(found: Moves) -> None:
 
 
 def at(moves: Moves, seconds: int) -> State:
-    """Return what is where so many seconds after the begin."""
+    """Return which pods are on which nodes so many seconds after the begin."""
     state = State()
     for move in moves.moves:
         if move.at > seconds:

@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def is_header(line: str) -> bool:
-    """Return whether a line is the header of such a file."""
+    """Return whether a line is the header of a file from sacct."""
     names = line.strip().split("|")
     return "|" in line and "Submit" in names and bool(COLUMNS & set(names))
 

@@ -38,7 +38,7 @@ log = Logger()
 
 
 class DecisionLog:
-    """Writes the lines. `known` are the existing gangs: the reasons of all others are dropped.
+    """Writes the lines. `known` are the existing gangs; reasons of other gangs are dropped.
 
     A gang that still waits for the same reason costs one look into a dict.
     """
@@ -184,7 +184,7 @@ class DecisionLog:
 
 
 def _queue_of(gang: Gang) -> dict[str, str]:
-    """Return the queue field of a line; nothing without queues."""
+    """Return the `queue` field of a log line; no field for a gang without a queue."""
     return {"queue": gang.queue.name} if gang.queue else {}
 
 
@@ -214,22 +214,22 @@ def _cause(refused: Refused) -> str:
 
 
 def _preemptor(preemption: Preemption) -> str:
-    """Return the gang of a preemption, or the drained queue."""
+    """Return the name of the preemptor, or of the drained queue."""
     gangs = preemption.gangs
     return str(gangs[0].key) if gangs else f"queue {preemption.drained}"
 
 
 def _let_pass(backfilled: Backfilled | None) -> dict[str, str]:
-    """Return the field for the gang that another one passes; nothing if it passes none."""
+    """Return the field with the gang that a backfilled gang starts ahead of, if any."""
     return {"ahead_of": str(backfilled.ahead_of)} if backfilled is not None else {}
 
 
 def _nodes(names: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of a line for nodes: as ranges, and their total number."""
+    """Return the fields of a log line about nodes: their names as ranges, and their number."""
     nodes = set(names)
     return {"nodes": text.folded(nodes)[:LETTERS_SHOWN], "nodes_in_all": len(nodes)}
 
 
 def _named(what: str, names: Iterable[str], number: int) -> dict[str, Any]:
-    """Return the fields of a line for some of the names, and their total number."""
+    """Return the fields of a log line with some of the names, and the number of all."""
     return {what: list(islice(names, NAMES_SHOWN)), f"{what}_in_all": number}

@@ -30,7 +30,7 @@ LOOK_SECONDS = 0.1
 
 
 class Backpressure:
-    """Waits while `busy()` says that bindings are waiting for a connection."""
+    """Waits while `busy()` says that bindings wait for a worker."""
 
     def __init__(self, busy: Callable[[], bool] = lambda: False) -> None:
         self._busy = busy
@@ -147,7 +147,7 @@ class _Queued(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """The last note of a kind, when it was sent, and when one was last requested; in seconds."""
+    """The last note of a kind, when it was sent, and when one was last requested."""
 
     note: str
     at: float
@@ -199,8 +199,8 @@ class Events:
     ) -> None:
         """Queue an Event, unless the same was just sent.
 
-        `failed_attempt`: the Event tells what was tried in vain. Events that tell why a gang waits
-        have the same reason, and do not delay it.
+        `failed_attempt`: the Event is about an attempt that failed. Events on why a gang waits have
+        the same reason, and do not delay it.
         """
         now = self._clock()
         note = cut(note)
@@ -267,7 +267,7 @@ async def create(api: Api, namespace: str, event: Body) -> None:
 
 
 def event_of(about: About, reason: str, note: str, now: float, *, warning: bool) -> dict[str, Any]:
-    """Return an Event at this moment (`now`, in seconds since the epoch), with a unique name."""
+    """Return the body of an Event at `now` (seconds since the epoch), with a unique name."""
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -293,7 +293,7 @@ def event_of(about: About, reason: str, note: str, now: float, *, warning: bool)
 
 
 def micro_time(moment: float) -> str:
-    """Return a moment as Kubernetes writes it in Events."""
+    """Return a time, in seconds since the epoch, as Kubernetes writes it in Events."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -32,7 +32,7 @@ class ByNamespace(Generic[K, V]):
         return None if namespace is None else self._lines[namespace][key]
 
     def remove(self, key: K) -> None:
-        """Forget a key that is there."""
+        """Forget a key. Raises KeyError if it is unknown."""
         namespace = self._namespaces.pop(key)
         del self._lines[namespace][key]
         if not self._lines[namespace]:

@@ -36,7 +36,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 
 LOWERED_SECONDS: Final = 60
-"""How long members that replace victims wait in mode `Replicas`: the number is lowered by then."""
+"""How long replacements of victims wait in mode `Replicas`: the replicas are reduced by then."""
 
 
 def cools_until(pace: Pace, now: int) -> int | None:
@@ -161,14 +161,15 @@ VAIN_SECONDS: Final = 120
 """How long members may wait before the workload loses them again."""
 LONGEST_WAIT_SECONDS: Final = 3600
 CONTEST_SECONDS: Final = 600
-"""Another writer that changes the number twice in this time is to have it alone."""
+"""If another writer changes the replicas twice within this time, the operator leaves them alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The members of a gang: those at the `pace` have a node, the others wait for one.
+    """The members of a gang: `pace` counts those with a node, and `waiting` those without.
 
-    The oldest of these was created at `waiting_since`. `names_waiting` are their names.
+    `waiting_since` is when the oldest waiting member was created, in seconds since the epoch.
+    `names_waiting` are the names of the waiting members.
     """
 
     pace: Pace
@@ -180,11 +181,11 @@ class Size:
 def desired(
     size: Size, found: Replicas, now: int, *, edited_at: int | None = None, fits: int = 0
 ) -> Change | None:
-    """Return the change that is due; None for no change.
+    """Return the change of the replicas that is due; None for no change.
 
-    `edited_at` is when another writer has changed the number. `fits` is the step for which a trial
-    has found room, 0 without one. Never goes below the
-    minimum, never beyond the maximum, and never within APART_SECONDS of the last change.
+    `edited_at` is when another writer has changed the replicas, in seconds since the epoch. `fits`
+    is the number of further workers for which a trial has found room. A change stays between the
+    minimum and the maximum, and comes at least APART_SECONDS after the last one.
     """
     elastic, written = size.pace.elastic, found.written
     if found.is_fresh(now):
@@ -235,9 +236,9 @@ def grows_by(size: Size, written: Written | None, edited_at: int | None, now: in
 
 
 def stopped_by(elastic: Elastic, found: Replicas, edits: Sequence[int], now: int) -> Cause | None:
-    """Return why the number is not changed any more, though the gang asks for it; None if it is.
+    """Return why the operator no longer changes the replicas of a gang; None if it does.
 
-    `edits` are when other writers have changed it, in seconds.
+    `edits` are the times when other writers changed the replicas, in seconds since the epoch.
     """
     least, most = elastic.min_workers, elastic.max_workers
     if not least <= found.number <= most:

@@ -42,7 +42,7 @@ def has_domain(column: LabelColumn) -> BoolArray:
 
 
 def one_node_each(key: str, nodes: NodeTable) -> bool:
-    """Return whether no two nodes share a domain, as with hostnames. Computed once a table."""
+    """Return whether no two nodes share a domain, as with hostnames. Computed once per table."""
 
     def compute() -> bool:
         column = nodes.label(key)

@@ -52,7 +52,10 @@ class Steady:
 
 
 class NodeFilter(Protocol):
-    """Depends only on the node and the class: computed once a class until nodes change."""
+    """A filter that depends only on the node and the class.
+
+    It is computed once per class until nodes change.
+    """
 
     @property
     def obstacle(self) -> Obstacle:
@@ -79,7 +82,7 @@ class RoomFilter(Protocol):
         """Return whether pods of the class can be rejected at all. Cheap."""
 
     def slots(self, ask: PodClass, trial: Trial) -> IntArray:
-        """Return how many pods of the class fit on each node together."""
+        """Return for each node how many pods of the class it takes."""
 
     def reasons(self, ask: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
         """Count the nodes of `rejected` by reason, in kube-scheduler's words."""
@@ -92,10 +95,13 @@ class CoupledFilter(RoomFilter, Protocol):
         """Return whether a pod of the class on one node changes the slots of other nodes."""
 
     def at_once(self, ask: PodClass, trial: Trial) -> Caps | None:
-        """Return how many pods of a coupled class may be placed at once; None if only one may."""
+        """Return how many pods of a class may be placed at once if its pods depend on each other.
+
+        None if only one may.
+        """
 
     def one_by_one(self, ask: PodClass, trial: Trial) -> OneByOne | None:
-        """Return the nodes for pods of a coupled class that are placed one at a time.
+        """Return the nodes for pods that depend on each other, as they are placed one at a time.
 
         None if `slots` must be computed again after each pod.
         """
@@ -121,9 +127,9 @@ class Preference(Protocol):
 
 
 Turn = Callable[[int, PodClass, IntArray, Trial], IntArray]
-"""Fills nodes in turns, least preferred first: (pod numbers, pod class, rows, trial) -> turns.
+"""Says in which order nodes are filled: (pods more, pod class, rows, trial) -> a turn for each row.
 
-`rows` are different and ascend; the nodes of one turn keep that order.
+The node with the smallest turn is first. `rows` are all different and ascend.
 """
 Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 """Chooses nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""

@@ -222,7 +222,7 @@ class AskingGroups:
     def may_ask(self, group: GangGroup, queue: Queue | None = None) -> bool:
         """Return whether nodes may be requested for a group.
 
-        Such a group is not treated like others that failed.
+        Such a group makes a request of its own, even if an equal group has just failed.
         """
         if not self.is_on:
             return False
@@ -300,7 +300,7 @@ class AskingGroups:
     def _within_limits(
         self, group: GangGroup, asked: Sequence[AskedPodSet], judgement: Judgement
     ) -> Judgement:
-        """Return whether a group may make a request now, with the reason if it may not."""
+        """Return the judgement, or one that says why a limit forbids a request now."""
         queue = group.queue or NONE
         if len(asked) > MOST_POD_SETS:
             cause: Cause = TooManyPodSets(len(asked), MOST_POD_SETS)
@@ -314,7 +314,7 @@ class AskingGroups:
 def retold(
     group: GangGroup, refused: Mapping[GangKey, Refused], judgement: Judgement
 ) -> dict[GangKey, Refused]:
-    """Return why the gangs of a group wait, given the requests for it."""
+    """Return why the gangs of a group wait, given the judgement of its request for nodes."""
     found = {}
     for gang in group.waiting:
         why = refused[gang.key]

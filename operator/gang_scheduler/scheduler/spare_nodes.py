@@ -76,7 +76,7 @@ def _last(free: BoolArray, tree: Topology, depth: int, count: int) -> IntArray:
 
 
 def _pinned_use(snapshot: Snapshot) -> IntArray:
-    """Return the resources that pinned pods use, as a table of nodes by resources."""
+    """Return the resources that pinned pods use: (nodes, resources)."""
     return snapshot.nodes.derive(PinnedPods, lambda: _PinnedUse(snapshot.nodes)).of(snapshot.pinned)
 
 
@@ -89,7 +89,7 @@ class _PinnedUse:
         self._used = np.zeros_like(nodes.allocatable)
 
     def of(self, pinned: PinnedPods) -> IntArray:
-        """Return it, nodes by resources."""
+        """Return the resources that these pods use: (nodes, resources)."""
         if pinned is not self._pinned:
             self._pinned, self._used = pinned, self._counted(pinned)
         return self._used

@@ -30,9 +30,8 @@ PodSetKey = tuple[PodClass, str]
 class RankedMembers:
     """Members that share one sequence of ranks, in rank order; `bound_members` have a node.
 
-    `sizes` has a slice size for each level of the scope of the PlacementUnit that the members
-    belong to; empty if that has no scope. `places` say
-    where each role comes in the rank order, if a gang has roles.
+    `sizes` has a slice size for each level of the scope of their unit; empty without a scope.
+    `places` say where each role comes in the rank order, if a gang has roles.
     """
 
     members: Sequence[Pod]
@@ -82,12 +81,12 @@ class PlacementUnit:
 
     @property
     def sliced(self) -> bool:
-        """Some members must share a domain with their neighbours in rank."""
+        """Whether some members must share a domain with their neighbours in rank."""
         return any(size > 1 for part in self.parts for size in part.sizes)
 
     @property
     def singly(self) -> bool:
-        """The members are of gangs that have started, and each member is placed by itself."""
+        """Whether the gangs have started, so that each member is placed by itself."""
         return all(gang.singly for gang in self.gangs)
 
     @functools.cached_property
@@ -104,7 +103,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def exchangeable(self) -> bool:
-        """Whether any members may come first.
+        """Whether any of the members may be placed, whatever their rank.
 
         This is so unless a role needs a certain number and other roles have members, too.
         """
@@ -116,7 +115,7 @@ class PlacementUnit:
     def lacks(self, uids: Collection[str]) -> list[str]:
         """Return the uids of quorum members that are still missing, given the members with a place.
 
-        Surplus that has a place stands for members of its own role.
+        A surplus member with a place counts as a quorum member of its role.
         """
         left = [pod.uid for pod in self.members if pod.uid in self.required and pod.uid not in uids]
         if not left:
@@ -133,7 +132,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def elastic(self) -> bool:
-        """Some of the members are surplus."""
+        """Whether some of the members are surplus."""
         return any(pod.uid not in self.required for pod in self.members)
 
     @functools.cached_property
@@ -171,7 +170,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def gains(self) -> bool:
-        """Placed pods may make room for the unit: it has an affinity, or is spread."""
+        """Whether placed pods may make room for the unit: it has an affinity, or is spread."""
         return any(
             pod_class.pod_affinity is not None and pod_class.pod_affinity.gains
             for pod_class in self.classes
@@ -189,7 +188,10 @@ class PlacementUnit:
 
     @functools.cached_property
     def shape(self) -> Hashable:
-        """Units of equal shape and quorum fit or fail alike, without bound members and gains."""
+        """A key: units with equal keys and quorums fit or fail alike.
+
+        This does not hold for units with bound members, or with `gains`.
+        """
         asked = self.topology_request, tuple(part.sizes for part in self.parts)
         if len(self.classes) == 1:
             return next(iter(self.classes)), asked
@@ -223,7 +225,7 @@ class PlacementUnit:
         )
 
     def only(self, uids: Collection[str]) -> "PlacementUnit":
-        """Return the unit without the other waiting members."""
+        """Return the unit with only these waiting members."""
         if all(pod.uid in uids for pod in self.members):
             return self
         parts = (
@@ -280,7 +282,8 @@ def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] 
 def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
     """Return the uids of the quorum: the first members in rank.
 
-    For gangs of one that other gangs of the group wait for, one member is enough.
+    If each member is a gang of its own, and other gangs of the group wait for these, one member is
+    enough.
     """
     if gang.roles and not gang.apart:
         return gang.quorum_among(gang.startable)

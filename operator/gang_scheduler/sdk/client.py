@@ -50,7 +50,7 @@ class Client:
         return self
 
     def close(self) -> None:
-        """Disconnect. Jobs go on."""
+        """Disconnect. Jobs in the cluster continue."""
         if self._loop is not None:
             self.result(self._client.__aexit__())
             self._stop()
@@ -64,7 +64,7 @@ class Client:
         self._loop = self._thread = None
 
     def begin(self, asked: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Start a coroutine of the asynchronous client."""
+        """Start a coroutine of the asynchronous client in its loop."""
         if self._loop is None:
             asked.close()
             raise RuntimeError("the client is not open: use it in a with block")
@@ -94,12 +94,12 @@ class Client:
         return Run(self, self.result(self._client.submit(job, predict=predict)))
 
     def run(self, name: str, namespace: str = "") -> "Run":
-        """Return an existing job, or any other gang."""
+        """Return the run of an existing job, or of any other gang, by its name."""
         return Run(self, self._client.run(name, namespace))
 
 
 class Run:
-    """A gang in the cluster. `created` has the objects of a job that was just submitted."""
+    """A job, or another gang, in the cluster. `created` has the objects of a new job."""
 
     def __init__(self, client: Client, run: AsyncRun) -> None:
         self._client = client
@@ -116,7 +116,7 @@ class Run:
         return html_of(self.namespace, self.name, self.created)
 
     def state(self) -> "State":
-        """Return how far it is."""
+        """Return the phase of the gang, why it waits, and its members."""
         return self._client.result(self._run.state())
 
     def explain(self) -> Explained:
@@ -124,7 +124,7 @@ class Run:
         return self._client.result(self._run.explain())
 
     def wait(self, goal: Goal = "Finished", timeout: str | None = None) -> None:
-        """Return once the job is so far. Raises Waits if it fails, or is not before the timeout."""
+        """Return once the job has reached `goal`. Raises Waits if it fails, or at the timeout."""
         self._client.result(self._run.wait(goal, timeout))
 
     def logs(self, rank: int | None = 0, *, follow: bool = False) -> Iterator[str]:

@@ -16,7 +16,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class Created:
-    """The objects of a job: kind, name and purpose of each; and whether the job starts now."""
+    """The objects of a job (kind, name and purpose), and a sentence on when the job starts."""
 
     objects: tuple[tuple[str, str, str], ...]
     prediction: str = ""
@@ -47,12 +47,12 @@ class Explained:
 
     @property
     def reason(self) -> str:
-        """Why it waits, as one word; "" if it does not wait."""
+        """Why the job waits, as one word; "" if it does not wait."""
         return str(self.document.get("reason") or "")
 
     @property
     def summary(self) -> str:
-        """Why it waits, as a sentence."""
+        """Why the job waits, as a sentence."""
         return str(self.document.get("summary", ""))
 
     def _repr_html_(self) -> str:
@@ -78,7 +78,7 @@ def _domains(where: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 class Waits(Exception):  # noqa: N818 - named after the state that it reports.
-    """A job did not reach the requested phase: its `reason`, and the answer of `explain`."""
+    """A job did not reach the requested phase. It has the `reason`, and the answer of `explain`."""
 
     def __init__(self, message: str, reason: str, explanation: Explained) -> None:
         super().__init__(message)

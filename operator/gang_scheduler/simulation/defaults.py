@@ -1,6 +1,6 @@
-"""Defaults of the input: fields that an API server or controller would have filled in.
+"""Fields of the input that an API server or a controller would have filled in.
 
-They depend only on the order of the documents.
+The filled-in values depend only on the order of the documents.
 """
 
 import re
@@ -44,7 +44,7 @@ GRACE_SECONDS = 30
 
 
 class GivenMetadata(Metadata, frozen=True):
-    """The metadata that every object has."""
+    """The metadata of an object, with the fields that are checked or filled in."""
 
     generate_name: str = ""
     deletion_grace_period_seconds: Int64 | None = None
@@ -59,7 +59,7 @@ class Identified(Wire, frozen=True):
 def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -> Mapping[str, Any]:
     """Return the object with name, namespace and uid.
 
-    `sequence` is the place of the object among objects of known kinds. Raises InvalidField for
+    `sequence` is the number of the object among objects of known kinds. Raises InvalidField for
     unreadable metadata.
     """
     given = fields.read(body, Identified).metadata
@@ -78,7 +78,7 @@ def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -
 
 
 def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, Any]:
-    """Return a pod with a schedulerName and a phase: Running with a node, unless it has one."""
+    """Return a pod with a schedulerName and a phase; by default it is Running if it has a node."""
     spec, status = body.get("spec", {}), body.get("status", {})
     _check_time("status.startTime", status.get("startTime") or "")
     phase = "Running" if spec.get("nodeName") else "Pending"
@@ -118,7 +118,7 @@ def _generated(prefix: str, sequence: int) -> str:
 
 
 def _deleted_at(body: Mapping[str, Any]) -> int:
-    """Return when deletion was requested: its time less the grace period; 0 if it was not."""
+    """Return when deletion was requested, in seconds: its time less the grace; 0 if never."""
     metadata, spec = body["metadata"], body.get("spec")
     own = spec.get("terminationGracePeriodSeconds") if isinstance(spec, Mapping) else None
     given = (metadata.get("deletionGracePeriodSeconds"), own, GRACE_SECONDS)
@@ -158,12 +158,12 @@ Kind = Reader[Any]
 
 
 def _only_expanded(kind: JobKind) -> Kind:
-    """Return the kind of a workload that is not watched: only its pods are read."""
+    """Return the reader of a workload that is not watched: only the pods made from it are read."""
     return Reader(kind=kind.name, versions=kind.versions, read=lambda body: body)
 
 
 BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
-"""Kinds of products with queues. A file may contain these objects, and lack the queues."""
+"""Kinds of products with queues that a file may have, although it lacks the queues."""
 _DECLARING: Final = frozenset({QUEUES, *CLUSTER_QUEUES, *COHORTS, VOLCANO_QUEUES})
 """Kinds that declare queues."""
 ALL: Final[tuple[Kind, ...]] = (
@@ -191,17 +191,17 @@ def kind_of(body: Mapping[str, Any]) -> Kind | None:
 
 
 def served(gvrs: Iterable[GVR]) -> frozenset[Product]:
-    """Return the products that may have queues in a cluster with these kinds of objects."""
+    """Return the products that may have queues in a cluster that serves these kinds."""
     groups = {each.group for each in gvrs if each not in BESIDE_QUEUES}
     others = (product for product, named in QUEUES_NAMED.items() if named.group in groups)
     return frozenset({Product.OURS, *others})
 
 
 def kind_named(bodies: Iterable[Mapping[str, Any]]) -> frozenset[Product]:
-    """Return the products whose queue names count, given these objects.
+    """Return the products whose queue names count if the input has these objects.
 
-    While no queue exists, a name of a product without an object here may be a label that is not
-    read.
+    Without any object that declares a queue, the name of a queue of another product may be a label
+    that is not read.
     """
     gvrs = {each.gvr for each in map(_known, bodies) if each is not None}
     return frozenset(Product) if gvrs & _DECLARING else served(gvrs)
@@ -332,7 +332,7 @@ def claims_of(pod: Body) -> Iterator[Body]:
 
 
 def _settled_claim(body: Body, default: str) -> Body:
-    """Return a claim with a class if there is a default, bound if it names its volume."""
+    """Return a claim with a class, if there is a default; bound if it names its volume."""
     source = fields.read(body, volume_wire.Claim)
     spec = {"storageClassName": default, **body.get("spec", {})}
     if not source.spec.volume_name or source.status.phase not in ("", "Bound"):
@@ -343,14 +343,14 @@ def _settled_claim(body: Body, default: str) -> Body:
 
 
 def _settled_volume(body: Body) -> Body:
-    """Return a volume with a phase: its own phase, else Bound with a claimRef, else Available."""
+    """Return a volume with its phase; by default Bound if it has a claimRef, else Available."""
     source = fields.read(body, volume_wire.Volume)
     phase = "Available" if source.spec.claim_ref is None else "Bound"
     return {**body, "status": {"phase": source.status.phase or phase}}
 
 
 def _default_class(classes: Iterable[Body]) -> str:
-    """Return the name of the youngest default class, as admission chooses; "" for none."""
+    """Return the name of the youngest default StorageClass, as admission does; "" without one."""
     found = [
         each["metadata"]["name"]
         for each in classes

@@ -1,4 +1,4 @@
-"""Documents of FILE, DIR or -, each with its place."""
+"""The documents of the arguments FILE, DIR and -, each with its place for messages."""
 
 import codecs
 import itertools
@@ -22,11 +22,11 @@ SUFFIXES = (".json", *LINES, ".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An object of the input. `number` counts from 1 in its file; `path` leads into a List.
+    """An object of the input. `number` counts from 1 in its file; `path` is its place in a List.
 
-    `made_by` is the document of the workload whose controller creates the object. With a `header`
-    it comes from a snapshot of manifests, which already contains the objects that controllers would
-    create. `line` is its line in a file of lines.
+    `made_by` is the document of the workload whose controller creates the object. With a `header`,
+    the object comes from a snapshot of manifests, which already contains the objects that
+    controllers would create. `line` is its line in a file of lines.
     """
 
     file: str
@@ -55,7 +55,7 @@ class Document:
         return bool(given.get("uid") or given.get("resourceVersion"))
 
     def problem(self, error: InvalidField) -> "Problem":
-        """Return a problem of this document."""
+        """Return the problem for an error in this document."""
         return Problem(f"{self.place}: {error}")
 
 
@@ -71,9 +71,9 @@ Item = Document | Stored | Problem
 
 
 def read(names: Iterable[str], *, recursive: bool = False) -> Iterator[Item]:
-    """Yield the objects of files, of directories and of `-`.
+    """Yield the objects of files, of the files of directories, and of standard input (`-`).
 
-    Directories inside of directories are read if `recursive`.
+    Subdirectories are read if `recursive`.
     """
     for name in names:
         for file in _files(name, recursive=recursive):
@@ -146,7 +146,7 @@ def of_content(shown: str, content: bytes) -> Iterator[Item]:
 
 
 def of_recording(shown: str, recorded: Recorded) -> Iterator[Document]:
-    """Yield the objects of a recording, with its settings."""
+    """Yield the objects of a recording; each has the settings of the recording in its header."""
     header = snapshot_files.header_of_recording(recorded)
     for number, body in enumerate(recorded.objects, start=1):
         yield Document(shown, number, body, header=header)

@@ -27,7 +27,7 @@ MAKERS: Final = frozenset(
         *(("JobFlow", "flow.volcano.sh"), ("SlurmJob", "slinky.slurm.net")),
     }
 )
-"""Kinds that make pods, although an object does not show it."""
+"""Kinds that make pods, although their objects do not show it."""
 NO_MAKERS: Final = frozenset(
     {
         *((kind, "") for kind in ("PodTemplate", "ConfigMap", "Secret")),
@@ -39,7 +39,7 @@ NO_MAKERS: Final = frozenset(
 )
 """Kinds with a pod template that make no pods from it."""
 SETTINGS: Final = ("Configuration", "Config", "Policy")
-"""Endings of kinds that name containers or schedulers, and make no pods."""
+"""Endings of the names of kinds that have containers or schedulers, but make no pods."""
 ONE_CONTAINER: Final = ("container", "mainContainer")
 SCHEDULERS: Final = ("schedulerName", "batchScheduler")
 """Fields of workloads that name the scheduler of their pods."""
@@ -81,7 +81,7 @@ class Skipped:
 def makes_pods(body: Mapping[str, Any]) -> bool:
     """Return whether a controller seems to make pods from an object.
 
-    It has containers, or names the scheduler of its pods, or it is of a kind that is known to make
+    Signs are containers, a field that names the scheduler of pods, or a kind that is known to make
     pods.
     """
     kind, group = body["kind"], group_of(body["apiVersion"])
@@ -118,11 +118,11 @@ KINDS: Final = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet"), ("apps/", "spec.template")),
     "CronJob": ("batch/", "spec.jobTemplate"),
 }
-"""Kinds that are not read themselves: only the objects created from their templates are."""
+"""Kinds that are not read themselves. Only the objects made from their templates are read."""
 
 
 def note_in_vain(document: Document) -> str:
-    """Return the gang settings of a workload outside its pod template; "" if there are none."""
+    """Return a note on gang settings outside of a workload's pod template; "" without any."""
     body = document.body
     group, template = KINDS.get(body["kind"], ("", ""))
     if not group or not body["apiVersion"].startswith(group):
@@ -144,10 +144,10 @@ def note_in_vain(document: Document) -> str:
 
 
 def apart(document: Document) -> str:
-    """Return a note on a Job whose pods start one by one here, but whole in Kueue; "" for others.
+    """Return a note on a Job whose pods start singly here, but as a gang in Kueue; "" for others.
 
-    Kueue does so because of its queue label. That label does not make a gang here: a single pod
-    does not show how many pods there will be.
+    Kueue treats the Job as a gang because of its queue label. Here the label makes no gang: a
+    single pod does not show how many pods there will be.
     """
     body = document.body
     if (body["kind"], body["apiVersion"]) != ("Job", "batch/v1"):

@@ -1,7 +1,7 @@
-"""Snapshot files: a header, then one object a line, usually compressed.
+"""Snapshot files: a header, then one object per line, usually compressed.
 
-The objects were in a cluster in exactly this form: nothing is filled in, and no pods are made from
-workloads. `inspection.snapshots` writes these files.
+The objects were in a cluster in exactly this form. So no field is filled in, and no pods are made
+from workloads. `inspection.snapshots` writes these files.
 """
 
 import gzip
@@ -108,7 +108,7 @@ _HEADER: Final = msgspec.json.Decoder(Header)
 
 
 def unpacked(raw: bytes) -> bytes:
-    """Return the content of a file, compressed or not. Raises ValueError for a broken one.
+    """Return the content of a file, decompressed if needed. Raises ValueError for a broken file.
 
     The end of a recording may be missing, if its recorder was killed.
     """
@@ -151,7 +151,7 @@ def _checked(header: Header) -> Header:
 
 
 def header_of_recording(recorded: Recorded) -> Header:
-    """Return the settings and the time of a recording as those of a snapshot of manifests."""
+    """Return a snapshot header with the settings and the time of a recording."""
     header = recorded.header
     return Header(
         kind=form.KIND,
@@ -194,7 +194,7 @@ def header_among(found: Iterable[object]) -> Header | None:
 
 
 def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, ...]]:
-    """Return the settings of a snapshot, overridden by the `given` ones, and a note about it.
+    """Return a snapshot's settings, overridden by the `given` ones, and a note on the overridden.
 
     Raises InvalidField for settings that make no sense.
     """
@@ -220,8 +220,8 @@ def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, 
     return policy, tuple(notes)
 
 
-# Objects of a snapshot, taken in as by the watches of `run`. An unreadable object counts as on a
-# cluster.
+# Objects of a snapshot, stored as the watches of `run` would store them. For an unreadable object
+# the same rules hold as on a cluster.
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -245,7 +245,7 @@ _PEEK: Final = msgspec.json.Decoder(_Peek)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The decoded object of a snapshot, None if it does not count, and a note for users."""
+    """The decoded object of a snapshot line, None if it is left out, and a note for users."""
 
     gvr: GVR | None
     noun: object = None
@@ -254,7 +254,7 @@ class Found:
 
 
 def key_of(stored: Stored) -> tuple[str, str, str, str]:
-    """Return kind, API group, namespace and name of an object; empty texts if it is no object."""
+    """Return kind, API group, namespace and name; empty texts if it is not an object."""
     try:
         return _PEEK.decode(stored.raw).key
     except _UNREADABLE:

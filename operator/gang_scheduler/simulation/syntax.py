@@ -21,7 +21,7 @@ except ImportError:
 
 DEEPEST = 100
 MOST_VALUES, MOST_REPEATED = 1_000_000, 10
-"""The most values of a text: in total, or for each character; the larger limit counts."""
+"""A text may have at most this many values: in total or per character, whichever is larger."""
 MOST_MERGED = 10_000
 """An object may have at most this many keys after a merge."""
 STRING_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
@@ -110,7 +110,7 @@ def _from_yaml(text: str) -> Iterator[Any]:
 
 
 def _first_too_deep(text: str) -> int | None:
-    """Return the first document that would overflow the stack: libyaml recurses."""
+    """Return the number of the first document so deep that libyaml would overflow the stack."""
     number, depth = -1, 0
     # A text that is not YAML raises again, with its place, when it is loaded.
     with contextlib.suppress(yaml.YAMLError):

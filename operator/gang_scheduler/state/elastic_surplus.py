@@ -18,7 +18,7 @@ NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
 def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
     """Return whether a gang has changed its size so recently that its surplus is protected.
 
-    For `most` seconds at most. Then only the gang as a whole can be evicted.
+    That lasts `most` seconds at most. Until then, the gang can be evicted only as a whole.
     """
     changed_at = info.scaling.changed_at
     if changed_at is None or len(info.scaling.workers()) <= elastic.min_workers:
@@ -60,8 +60,8 @@ def _by_rank(spare: Mapping[str, int], members: Iterable[BoundPod]) -> Steps:
     """Return the surplus of each role pod by pod, highest ranks first.
 
     The first member of a role may hold the address where the others meet, as worker 0 of a
-    PyTorchJob does, so it is kept longest. None if members of a role cannot be told apart. `spare`
-    is by role, "" for any member.
+    PyTorchJob does, so it is kept longest. The result is empty if members of a role cannot be told
+    apart. `spare` is by role, "" for any member.
     """
     members = tuple(members)
     found: list[Pod] = []

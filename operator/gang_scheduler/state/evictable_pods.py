@@ -136,7 +136,7 @@ class EvictablePods:
     ) -> BoundPods | None:
         """Return the pods that may make room for one of the groups; None if there are none.
 
-        `ranked` are the priorities of gangs with members of other priorities; `now` is in seconds.
+        `ranked` has the priorities of gangs whose members differ in priority; `now` is in seconds.
         Leaving pods make room for every group. The other pods are evaluated only if a group
         outranks some of them.
         """

@@ -110,7 +110,7 @@ class Requests:
         return {*self._names, *self._foreign}
 
     def upsert(self, request: ProvisioningRequest) -> bool:
-        """Take in a request as the API server shows it; return whether that changes anything."""
+        """Store a request as the API server shows it; return whether that changes anything."""
         if request.gang == NO_GANG:
             forgotten = self.delete(request.uid)
             self._foreign.add(request.uid)
@@ -214,7 +214,7 @@ class ProvisioningState:
 
     @property
     def is_on(self) -> bool:
-        """Whether nodes can be bought."""
+        """Whether nodes can be requested."""
         return self.rules.provisioning_requests and self.served
 
     def serve(self, *, served: bool) -> bool:
@@ -237,7 +237,7 @@ class ProvisioningState:
         )
 
     def take_in(self, plan: Plan, now: int) -> None:
-        """Take in a cycle's decisions; its new requests must be created. `now` is in seconds."""
+        """Note a cycle's decisions; its new requests must be created. `now` is in seconds."""
         if not self.is_on:
             return
         asking = {each.gang.key: each for each in plan.asking}
@@ -252,7 +252,7 @@ class ProvisioningState:
         self._forget_the_gone()
 
     def _asked(self, asking: Asking) -> None:
-        """Take in the decision on one gang."""
+        """Note the decision on one gang."""
         key = asking.gang.key
         self._wanted[key] = asking.digest
         self._unwanted_since.pop(key, None)
@@ -283,7 +283,7 @@ class ProvisioningState:
     # Events.
 
     def upsert(self, request: ProvisioningRequest) -> bool:
-        """Take in a request as the API server shows it; return whether gangs must be tried."""
+        """Store a request as the API server shows it; return whether gangs must be tried."""
         return self._news(request.gang) if self.requests.upsert(request) else False
 
     def delete(self, uid: str) -> bool:
@@ -340,10 +340,10 @@ class ProvisioningState:
         return now - self._unwanted_since.setdefault(key, now) >= UNWANTED_SECONDS
 
     def _is_superseded(self, request: ProvisioningRequest) -> bool:
-        """Return whether there is a later attempt, which also shows how many there were.
+        """Return whether a later attempt exists, which also records the number of attempts.
 
-        It does not count before it was created: if this process ends, the next one must know the
-        number.
+        The later attempt counts only once it is created: if this process ends, the next one must
+        know the number.
         """
         same = (each for each in self.requests.of(request.gang) if each.digest == request.digest)
         return any(each.attempt > request.attempt and each.uid for each in same)

@@ -26,7 +26,7 @@ REPORTING_SECONDS: Final = 10
 
 
 def stays(pod: Pod, now: int, rules: PreemptionRules, *, is_victim: bool) -> bool:
-    """Return whether a pod that is being deleted takes longer to end than gangs wait for."""
+    """Return whether a pod that is being deleted takes longer to end than gangs wait for it."""
     longest = _longest(rules, is_victim=is_victim)
     return pod.deleting and pod.gone_by > now + longest + PATIENCE_SECONDS
 
@@ -54,7 +54,7 @@ def _longest(rules: PreemptionRules, *, is_victim: bool) -> int:
 
 
 class Leaving:
-    """The leaving pods. Our victims are late after their timeout.
+    """The leaving pods. A victim of ours counts as stuck only after the victim timeout.
 
     Every `now` is in seconds since the epoch.
     """
@@ -89,7 +89,7 @@ class Leaving:
         self._asked_to_hurry.pop(uid, None)
 
     def decided(self, pod: Pod, gang: GangKey | None) -> None:
-        """Note that a pod is a victim; a terminating one will be gone sooner."""
+        """Note that a pod is a victim; a terminating pod will be told to end sooner."""
         self._decided.add(pod.uid)
         if pod.deleting:
             self._asked_to_hurry[pod.uid] = pod.gone_by
@@ -136,7 +136,7 @@ class Leaving:
         return pod is not None and self._stays(pod, now)
 
     def staying(self, now: int) -> Iterator[tuple[Pod, GangKey | None]]:
-        """Yield the pods that are being deleted, but take longer than gangs wait for."""
+        """Yield the pods that are being deleted, but take longer to end than gangs wait."""
         return (each for each in self._pods.values() if self._stays(each[0], now))
 
     def _leaves(self, pod: Pod, now: int) -> bool:

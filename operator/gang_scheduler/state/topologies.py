@@ -35,7 +35,7 @@ class Topologies:
         return {u for u, each in self.declared.items() if each.gvr.group == api_group}
 
     def upsert(self, declared: DeclaredTopology) -> bool:
-        """Take in an object; return whether the trees have changed.
+        """Store an object; return whether the trees have changed.
 
         The last valid tree spec of an object stays in force if the new spec is invalid.
         """

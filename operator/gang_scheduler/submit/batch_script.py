@@ -1,7 +1,7 @@
-"""Batch scripts on each member: files, stand-ins for commands of Slurm, and refusals by line.
+"""Batch scripts on each member: their files, stand-ins for Slurm's commands, and refusals by line.
 
 The script runs on every member, so `srun X` is X, and `scontrol show hostnames` prints the members.
-One table says what `srun` does with each option: its stand-in is written from that table, and
+One table says what `srun` does with each option. Its stand-in is written from that table, and
 scripts are checked against it before anything is created.
 """
 
@@ -55,7 +55,7 @@ KNOWN: Final = frozenset(
         *("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_JOB_PARTITION"),
     }
 )
-"""Variables that a script finds, if what they are about is given."""
+"""The variables that a script finds set, if the job says what they are about."""
 
 
 def data(job: TrainingJob) -> dict[str, str]:
@@ -74,12 +74,12 @@ def command(job: TrainingJob) -> list[str]:
 
 
 def volume(name: str) -> dict[str, Any]:
-    """Return the volume of the ConfigMap of that name."""
+    """Return the volume with the files of the ConfigMap of that name."""
     return {"name": VOLUME, "configMap": {"name": name, "defaultMode": 0o755}}
 
 
 def mount() -> dict[str, Any]:
-    """Return where a container has it."""
+    """Return where a container has that volume."""
     return {"name": VOLUME, "mountPath": PLACE, "readOnly": True}
 
 
@@ -139,16 +139,16 @@ SHORT: Final = {
 ALONE: Final = (
     *("label", "unbuffered", "overlap", "exclusive", "kill-on-bad-exit", "verbose", "quiet"),
 )
-"""Options without a value that change nothing if each member runs the command once."""
+"""Options of srun without a value; they change nothing, since each member runs the command once."""
 SKIPPED: Final = (
     *("cpus-per-task", "gpus-per-node", "gpus-per-task", "gres", "job-name", "wait", "jobid"),
     *("distribution", "cpu-bind", "mem-bind", "hint", "threads-per-core"),
 )
-"""The same with a value."""
+"""Options of srun with a value that change nothing."""
 COUNTED: Final = ("ntasks", "nodes", "ntasks-per-node")
-"""Numbers that must be those of the job."""
+"""Options of srun whose number must be that of the job."""
 DONE: Final = ("export", "chdir", "nodelist")
-"""Options that the stand-in honours."""
+"""Options of srun that the stand-in honours."""
 HONOURED: Final = frozenset({*ALONE, *SKIPPED, *COUNTED, *DONE})
 LEFT_OUT_ALONE: Final = (
     *("pty", "exact", "no-container-mount-home", "container-remap-root", "container-writable"),
@@ -180,9 +180,9 @@ ABSENT: Final = {
     **dict.fromkeys(("scancel", "squeue", "sacct", "sstat", "sinfo", "sprio"), ""),
     **dict.fromkeys(("sattach", "sbcast", "strigger", "scontrol"), ""),
 }
-"""Commands that a pod has not, and what to do instead."""
+"""Commands that a pod does not have, and what to do instead."""
 STARTERS: Final = ("mpirun", "mpiexec")
-"""Of these an image may have its own, which works with one member."""
+"""Commands that an image may have itself; they work if the job has one member."""
 SCONTROL: Final = r"""#!/bin/sh
 # scontrol show hostnames: the members, one a line.
 if [ "$1 $2" = "show hostnames" ] || [ "$1 $2" = "show hostname" ]; then
@@ -268,7 +268,7 @@ def _names(option: str) -> list[str]:
 
 
 def _with_value(option: str) -> Iterator[str]:
-    """Yield the cases of an option with a value, in each way in which it may be written."""
+    """Yield the cases of the shell for an option with a value, for each way to write it."""
     target = _TARGETS.get(option)
     for name in _names(option):
         stuck = f"{name}=" if name.startswith("--") else name
@@ -283,7 +283,7 @@ def _with_value(option: str) -> Iterator[str]:
 
 
 class Fault(NamedTuple):
-    """A command in a script, the word in it that cannot be honoured, and why not."""
+    """A command in a script, the word in it that cannot be honoured, and the problem."""
 
     line: int
     command: str
@@ -303,9 +303,10 @@ _ENDS: Final = frozenset({";", "&", "|", ")", "`", "&&", "||", "\n"})
 
 
 def faults(text: str, nodes: str, ignored: Collection[str] = ()) -> Iterator[Fault]:
-    """Yield what the commands of a script ask for and a member cannot do, each word once.
+    """Yield the words in a script that ask for something that a member cannot do, each once.
 
-    What stands in variables, in quotes or in files is not seen: there, the stand-ins refuse.
+    Words in variables, in quotes or in other files are not seen here: the stand-ins refuse them
+    when the script runs.
     """
     told: set[tuple[str, str]] = set()
     literals: dict[str, str] = {}
@@ -343,7 +344,7 @@ def _commands(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _words(rest: str, literals: dict[str, str]) -> list[str]:
-    """Return the words of a command, with variables whose literal value is options as these."""
+    """Return the words of a command; variables are replaced if their literal value is options."""
     try:
         lexer = shlex.shlex(rest, posix=True, punctuation_chars=";&|()`")
         lexer.whitespace_split = True
@@ -396,7 +397,7 @@ def _of_srun(
 
 
 def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the options of srun with their values, and the command behind them."""
+    """Return the options of srun with their values, and the command after the options."""
     found, rest = [], list(words)
     while rest and rest[0].startswith("-") and rest[0] != "--":
         name, equals, value = rest.pop(0).partition("=")

@@ -27,7 +27,7 @@ class Owner:
 
     @property
     def name(self) -> str:
-        """Its name as kubectl has it."""
+        """The name of the object as kubectl prints it."""
         return f"{self.gvr.name}/{self.body['metadata']['name']}"
 
     @property
@@ -84,7 +84,7 @@ async def _get(api: KubernetesApi, gvr: GVR, namespace: str, name: str) -> Mappi
 
 
 async def delete(server: Server, owner: Owner, *, force: bool = False) -> None:
-    """Delete the owner of a gang; its dependents go with it. Raises Refused, ApiError.
+    """Delete the owner of a gang; its dependents are deleted with it. Raises Refused, ApiError.
 
     Deletes only objects that `submit` created, unless `force`.
     """

@@ -14,7 +14,7 @@ from gang_scheduler.submit.training_job import JobType, TrainingJob
 from gang_scheduler.watch import live as lists
 
 ABSENT: Final = (Kind.GONE, Kind.REFUSED, Kind.DENIED)
-"""Answers which mean that a kind cannot be listed, not that the server fails."""
+"""Answers that mean that the user may not list a kind, or that it is not served."""
 Bodies = list[dict[str, Any]]
 
 
@@ -53,7 +53,7 @@ async def _listed(server: Server, gvr: GVR) -> Bodies | None:
 
 
 async def _served(server: Server, kind: JobType) -> frozenset[str] | None:
-    """Return the kind if the cluster serves it; None if that is unknown."""
+    """Return the kind if the cluster serves it, else nothing; None if that is unknown."""
     gvr = RESOURCES[kind]
     if kind is JobType.JOB:
         return frozenset({kind.value})

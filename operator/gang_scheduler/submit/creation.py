@@ -1,8 +1,8 @@
-"""Creates the objects of a job so that nothing is left over if the client is killed.
+"""Creates the objects of a job; none is left over if the client is killed meanwhile.
 
 A Job is created without members and with a deadline. The API server removes it, and all that it
-owns, unless the last write adds the members and removes the deadline. A kind without a deadline is
-owned by an empty Job that has one, until the last write removes that owner.
+owns, unless the last write adds the members and removes the deadline. A workload of a kind without
+a deadline is owned by an empty Job that has one, until the last write removes that owner.
 """
 
 import copy
@@ -24,11 +24,11 @@ SETUP_SECONDS: Final = 120
 """A job that was created only in part is removed after this time."""
 FIELD_MANAGER: Final = "py-gang-scheduler-submit"
 WRITE_SECONDS: Final = 15.0
-"""The time limit of a write: all of them together take less than SETUP_SECONDS."""
+"""The time limit of one write. All writes together take less than SETUP_SECONDS."""
 
 
 class CreatedInPart(Refused):
-    """Another client or the deadline removed a job while it was created."""
+    """The deadline or another client has removed a job before all of it was created."""
 
 
 async def dry_run(connection: Connection, plan: Sequence[Planned]) -> list[Body]:
@@ -104,7 +104,7 @@ async def _create_by_anchor(
 
 
 def _anchor(job: Planned, seconds: int) -> Planned:
-    """Return an empty Job that is removed after a time, and owns another object until then."""
+    """Return an empty Job that owns another object, and is removed with it after a time."""
     name = f"{job.name}-setup"
     pod = {"restartPolicy": "Never", "containers": [{"name": "none", "image": "none"}]}
     body: Body = {

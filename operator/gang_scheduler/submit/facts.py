@@ -9,7 +9,7 @@ DEFAULT_SCHEDULER: Final = "py-gang-scheduler"
 
 @dataclass(frozen=True, slots=True)
 class PriorityClass:
-    """A PriorityClass by its name; with `never`, its pods evict no others."""
+    """A PriorityClass by its name; with `never`, its pods evict no other pods."""
 
     name: str
     value: int
@@ -20,7 +20,7 @@ class PriorityClass:
 class Facts:
     """The names in a cluster that a job may use.
 
-    None: the user may not list them, so any name is accepted.
+    A field is None if the user may not list these names; then any name is accepted.
 
     `flavors` are the node labels of ResourceFlavors, `gpu_types` the values of the label
     nvidia.com/gpu.product, and `kinds` the kinds of jobs that are served, by name. `managed` are

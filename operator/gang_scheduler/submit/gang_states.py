@@ -27,7 +27,7 @@ REACHED: Final[Mapping[Phase, frozenset[Phase]]] = {
     Phase.RUNNING: frozenset({Phase.RUNNING, Phase.FINISHED}),
     Phase.FINISHED: frozenset({Phase.FINISHED}),
 }
-"""The phases to wait for; each is reached by a gang in any of the listed phases."""
+"""The phases that a user can wait for, each with the phases of a gang that has reached it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class State:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether the gang has ended, with success or without."""
         return self.phase in (Phase.FINISHED, Phase.FAILED)
 
 
@@ -86,7 +86,7 @@ async def state_of(server: Server, name: str, namespace: str) -> State:
 
 
 def current(members: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Return the pod of each rank: the one that has not ended, else the last that was created."""
+    """Return the pod of each rank: a pod that has not ended, else the pod created last."""
     found: dict[object, Pod] = {}
     for each in members:
         before = found.get(each.rank or each.uid)
@@ -100,7 +100,7 @@ def _age(pod: Pod) -> tuple[bool, float]:
 
 
 async def _ended(server: Server, name: str, namespace: str) -> Phase | None:
-    """Return how the Job of that name has ended: some of its pods may be gone by then."""
+    """Return how the Job of that name has ended, since some of its pods may be gone by then."""
     try:
         job = await KubernetesApi(server.connection).get(JOBS, namespace, name)
     except ApiError as error:
@@ -121,7 +121,7 @@ def _conditions(job: Mapping[str, Any]) -> set[str]:
 async def waited(
     read: Callable[[], Awaitable[State]], goal: Phase, timeout_seconds: float | None
 ) -> tuple[bool, State]:
-    """Return whether a gang reached the phase, and its last state.
+    """Wait for a phase; return whether the gang reached it, and its last state.
 
     Returns immediately if it has ended otherwise, and after the timeout; None waits for ever.
     """

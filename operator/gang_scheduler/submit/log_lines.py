@@ -33,7 +33,7 @@ class Line:
 async def lines(
     server: Server, read: Read, *, rank: int | None = 0, follow: bool = False
 ) -> AsyncGenerator[Line, None]:
-    """Yield the log lines of a member, or of all members for the rank None.
+    """Yield the log lines of the member of a rank, or of all members for the rank None.
 
     Raises Refused for an unknown rank. With `follow`, it ends with the gang, and continues with a
     member's replacement.
@@ -72,7 +72,7 @@ def _chosen(state: State, rank: int | None) -> list[tuple[int, Pod]]:
 async def _follow(
     server: Server, read: Read, rank: int, send: MemoryObjectSendStream[Line]
 ) -> None:
-    """Send the lines of a rank until its gang has ended."""
+    """Send the log lines of a rank until its gang has ended."""
     done: set[str] = set()
     async with send:
         while True:

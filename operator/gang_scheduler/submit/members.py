@@ -22,12 +22,12 @@ RESUMED: Final = {
     "RESUME_STEP": annotations.RESUME_STEP,
     "RESUME_COUNT": annotations.RESUME_COUNT,
 }
-"""Variables of `gang_scheduler.checkpoint`, and the annotations that the scheduler writes."""
+"""Variables for `gang_scheduler.checkpoint`, and the annotations that they are read from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One role of a job. Fields that the role leaves out are taken from the job."""
+    """One role of a job, with the fields of the job in place of fields that the role leaves out."""
 
     name: str
     nodes: int
@@ -121,7 +121,7 @@ def common_labels(job: TrainingJob) -> dict[str, str]:
 
 
 def marks(job: TrainingJob) -> dict[str, str]:
-    """Return the annotations on placement, expected run time and checkpoints."""
+    """Return the annotations for the scheduler: placement, expected run time, and checkpoints."""
     found: dict[str, str] = {}
     layer, must = (job.must, True) if job.must else (job.prefer, False)
     if layer and ("/" in layer or "." in layer):
@@ -146,7 +146,7 @@ def marks(job: TrainingJob) -> dict[str, str]:
 
 
 def elastic_mark(job: TrainingJob, role: str = "") -> dict[str, str]:
-    """Return the annotation of an elastic job; {} for any other."""
+    """Return the annotation of an elastic job; {} for any other job."""
     if not job.is_elastic:
         return {}
     least, most = job.bounds
@@ -158,7 +158,7 @@ def elastic_mark(job: TrainingJob, role: str = "") -> dict[str, str]:
 
 
 def priority_class(job: TrainingJob, facts: Facts) -> str:
-    """Return the PriorityClass of a job, "" for none. Raises Refused if none suits it."""
+    """Return the PriorityClass of a job, "" for none. Raises Refused if none suits the job."""
     known = facts.priority_classes
     if known is None:
         if job.priority is not None:
@@ -196,7 +196,7 @@ def _priority(job: TrainingJob, facts: Facts) -> Body:
 
 
 def _selected(job: TrainingJob, facts: Facts) -> Body:
-    """Return the node selector for the type of GPU. Raises Refused if no node has it."""
+    """Return the node selector for the type of GPU. Raises Refused if no node has that type."""
     if not job.gpu_type:
         return {}
     flavor = (facts.flavors or {}).get(job.gpu_type)
@@ -254,7 +254,7 @@ def _from_field(name: str, path: str) -> Body:
 
 
 def _resumed(job: TrainingJob, part: Part) -> list[Body]:
-    """Return the variables with the checkpoint to continue from: empty at the first start."""
+    """Return the variables that name the checkpoint to continue from; they are empty at first."""
     if not job.gang_scheduling:
         return []
     found = RESUMED.items()
@@ -266,7 +266,7 @@ def _resumed(job: TrainingJob, part: Part) -> list[Body]:
 
 
 def _variables(job: TrainingJob, part: Part, rendezvous: Rendezvous) -> list[Body]:
-    """Return the variables by which members find each other, and variables for torchrun."""
+    """Return the variables by which members find each other, also those of torchrun."""
     if not rendezvous.hosts:
         return []
     least, most = job.bounds if not part.name else (part.nodes, part.nodes)
@@ -295,7 +295,7 @@ def _variables(job: TrainingJob, part: Part, rendezvous: Rendezvous) -> list[Bod
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Body:
-    """Return two templates as one; the upper one wins. Lists of named items merge by name."""
+    """Return two templates as one; `above` wins. Lists of named items are merged by name."""
     found = dict(below)
     for key, value in above.items():
         found[key] = _merged_value(found[key], value) if key in found else value

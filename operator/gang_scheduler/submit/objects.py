@@ -67,7 +67,7 @@ OF_FAILURES: Final[Body] = {
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An object to create. The first of a plan owns all others."""
+    """An object to create, and what it is for. The first object of a plan owns all others."""
 
     gvr: GVR
     body: Body
@@ -75,12 +75,12 @@ class Planned:
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """The kind of the object."""
         return str(self.body["kind"])
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the object."""
         return str(self.body["metadata"]["name"])
 
 
@@ -258,7 +258,7 @@ def _replicated(job: TrainingJob, part: Part, facts: Facts, group: str) -> Body:
 class _Kind:
     """A kind of Kubeflow: the field of its roles, the name of its container, and its roles.
 
-    The `first` role has one member, and the last one has the others.
+    The role `first` has one member, and the last role has the others.
     """
 
     field: str
@@ -324,7 +324,7 @@ def _roles(job: TrainingJob, kind: _Kind, facts: Facts) -> Iterable[tuple[str, P
 
 
 def _split(job: TrainingJob, kind: _Kind, part: Part) -> Iterable[tuple[str, Part]]:
-    """Yield the roles of a part: a job without roles gets the usual ones of its kind."""
+    """Yield the roles of a part of a job; without roles, it gets the usual ones of the kind."""
     if part.name:
         return [(part.name, part)]
     last = kind.roles[-1] if job.job_type is not JobType.TF_JOB else "Worker"
@@ -342,11 +342,11 @@ def _of(part: Part, nodes: int) -> Part:
 
 
 def _without_gpu(part: Part) -> Part:
-    """Return a launcher, which computes nothing."""
+    """Return the part of a launcher, without GPUs, since it computes nothing."""
     asked = part.resources.model_copy(update={"gpu": 0, "cpu": None, "memory": None})
     return Part(part.name, 1, part.image, part.command, part.args, asked, part.env)
 
 
 def _waiting(part: Part) -> Part:
-    """Return MPI workers: they run the image's default command, which is sshd."""
+    """Return the part of MPI workers: they run the image's default command, which is sshd."""
     return Part("", part.nodes, part.image, (), (), part.resources, part.env)

@@ -1,4 +1,4 @@
-"""Fields of a job that cannot be honoured, with their values."""
+"""Errors for fields of a job that cannot be honoured."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -30,7 +30,7 @@ class Refused(Exception):  # noqa: N818 - reads as what it is.
 
 
 class Faults(Refused):
-    """Several faults at once, a line each."""
+    """Several faults at once, one line per fault."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = tuple(lines)

@@ -31,7 +31,7 @@ class Submission:
 
 
 def without_cluster(job: TrainingJob) -> Submission:
-    """Return the objects of a job as far as they do not depend on a cluster.
+    """Return the objects of a job that can be made without a cluster.
 
     Raises Refused.
     """
@@ -55,5 +55,5 @@ async def prepared(server: Server, job: TrainingJob, *, predict: bool = True) ->
 
 
 async def created(server: Server, submission: Submission) -> Body:
-    """Create the objects; return the one that owns the others. Raises ApiError."""
+    """Create the objects; return the object that owns the others. Raises ApiError."""
     return await creation.create(server.connection, submission.plan)

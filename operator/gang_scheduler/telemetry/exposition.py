@@ -12,7 +12,7 @@ from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
 Key = tuple[str, ...]
-"""A series: the name of its samples, and the values of its labels."""
+"""The key of a series: the name of its samples, and the values of its labels."""
 
 
 class Exposition:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 _own: Final = logging.getLogger("gang_scheduler")
 _at_first: Final[list[Callable[[], None]]] = []
-"""Called before the first line is written."""
+"""The functions that are called before the first line is written."""
 
 
 class Logger:

@@ -26,7 +26,7 @@ DECISIVE: Final = frozenset({NODES.name, PODS.name})
 
 
 def require_absent(name: str) -> None:
-    """Raise ApiError for a kind that is always served: the API server was not ready.
+    """Raise ApiError for pods and nodes, which are always served: the API server was not ready.
 
     If the answer were trusted, the cluster would seem empty, and all of its room would be given
     away.
@@ -124,7 +124,7 @@ class OptionalKinds:
         return sorted(self._forbidden)
 
     def is_absent(self, name: str, error: ApiError) -> bool:
-        """Return whether an answer means that a kind has no readable objects."""
+        """Return whether an answer means that a kind has no objects that can be read."""
         if error.kind is Kind.GONE:
             # Ask for rights first: the kind may be readable once its CRD appears.
             self.listed(name)

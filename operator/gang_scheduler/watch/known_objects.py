@@ -90,7 +90,7 @@ ANYTHING: Final = msgspec.json.Decoder()
 
 
 class Handler(Protocol):
-    """Takes in the events of one kind; `decode.event_handlers` makes one for each watched kind."""
+    """Handles the events of one kind; `decode.event_handlers` makes one for each watched kind."""
 
     @property
     def name(self) -> str:
@@ -105,14 +105,14 @@ class Handler(Protocol):
         """The decoder of an object's bytes for `take_decoded`; None if the kind has none."""
 
     def take(self, event: Object) -> None:
-        """Take in an event."""
+        """Handle an event whose object is a dict."""
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event directly. Raises InvalidField without any effect."""
+        """Handle an event whose object is a struct. Raises InvalidField without any effect."""
 
 
 class Handlers(Protocol):
-    """Takes in the objects of all kinds; `EventHandlers` implements it."""
+    """Handles the objects of all kinds; `EventHandlers` implements it."""
 
     @property
     def all(self) -> Sequence[Handler]:
@@ -124,11 +124,11 @@ class Handlers(Protocol):
 
 
 class KnownObjects:
-    """Hands the objects of a kind to its handler, and remembers which exist.
+    """Passes the objects of a kind to its handler, and remembers which objects exist.
 
-    `seen` has the versions of the objects of all kinds. A list is `begin`, `listed` for each
-    object, and `end`, which deletes the objects that are not in the list. A list that breaks off is
-    restarted.
+    `seen` has the versions of the objects of all kinds. A list is taken in by `begin`, `listed` for
+    each object, and `end`, which deletes objects that are not in the list. A list that breaks off
+    is begun again.
     """
 
     def __init__(self, handler: Handler, seen: Versions) -> None:
@@ -152,11 +152,11 @@ class KnownObjects:
         self._newest_before = self._seen.newest
 
     def as_of(self, version: str) -> None:
-        """Record the version of a list that was requested after `begin`."""
+        """Record the version of a list that was requested after the call of `begin`."""
         self._seen.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
-        """Take in an object of the list, unless it is known in this version.
+        """Handle an object of the list, unless it is known in this version.
 
         A new leader lists all pods and nodes, but few of them have changed.
         """
@@ -179,9 +179,9 @@ class KnownObjects:
         self._unlisted = set()
 
     def forget(self) -> None:
-        """Forget all objects: they may not be read, or are gone with their CRD.
+        """Forget all objects: the kind may not be read, or its CRD is gone.
 
-        If they are listed again, it may be in the same state.
+        If the objects are listed again, even an unchanged object must count as new.
         """
         known = [*self._known]
         self._unlisted = set(known)
@@ -190,7 +190,7 @@ class KnownObjects:
             self._seen.forget(uid)
 
     def changed(self, line: bytes) -> str:
-        """Take in a line of a watch; return the version to watch from, "" if it stays the same.
+        """Handle a line of a watch; return the version to watch from, "" if it stays the same.
 
         Raises ApiError for an event of type ERROR, and for a line that is no event.
         """
@@ -206,7 +206,7 @@ class KnownObjects:
         return self._take(event.type, event.object)
 
     def _take(self, change: str, raw: Raw) -> str:
-        """Take in an object, readable or not, and return its version."""
+        """Handle an object, readable or not, and return its version."""
         try:
             found = self._hand_on(change, raw)
         except Exception as error:

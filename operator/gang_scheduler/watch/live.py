@@ -36,7 +36,7 @@ class Unlisted(NamedTuple):
 async def fill(
     connection: Connection, event_handlers: Handlers, page_seconds: float = PAGE_SECONDS
 ) -> Unlisted:
-    """Take in all objects of all kinds; return the kinds that could not be listed.
+    """Store all objects of all kinds; return the kinds that could not be listed.
 
     Raises ApiError for an answer other than "not served" or "forbidden", and for any failed list of
     pods or nodes.
@@ -59,7 +59,7 @@ async def bodies(
     selector: str = "",
     page_seconds: float = PAGE_SECONDS,
 ) -> list[dict[str, Any]]:
-    """Return all objects of a kind in a namespace, or in all, as they are. Raises ApiError.
+    """Return the JSON of all objects of a kind in a namespace, or in all. Raises ApiError.
 
     `selector` is a field selector.
     """
@@ -84,7 +84,7 @@ async def bodies(
 
 
 class _Lists:
-    """The lists of one moment."""
+    """The lists of a cluster at one moment."""
 
     def __init__(
         self, connection: Connection, event_handlers: Handlers, page_seconds: float
@@ -100,7 +100,7 @@ class _Lists:
         return Unlisted(tuple(sorted(self._not_served)), tuple(sorted(self._forbidden)))
 
     async def take_in(self, handler: Handler) -> None:
-        """Take in all objects of a kind."""
+        """Store all objects of a kind."""
         known_objects = KnownObjects(handler, self._event_handlers.versions)
         lists = ListWatch(
             *(self._connection, handler.versions, known_objects, ChangeCount()),

@@ -26,7 +26,7 @@ LOOK_SECONDS: Final = 10.0
 RENEWED_SECONDS: Final = 60.0
 """A Lease that was not renewed for this long has expired."""
 PATIENCE_SECONDS: Final = 60.0
-"""How long after that this scheduler begins to enforce: the controller may only be restarting."""
+"""How much later this scheduler begins to enforce quota: the controller may only be restarting."""
 
 log = Logger()
 

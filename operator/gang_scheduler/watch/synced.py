@@ -95,7 +95,7 @@ class ChangeCount:
         self._next = asyncio.Event()
 
     async def after(self, number: int) -> None:
-        """Return once there were more changes than this number."""
+        """Return once there have been more than `number` changes."""
         while self.number <= number:
             await self._next.wait()
 
@@ -132,13 +132,13 @@ def not_served(kind: str) -> None:
 
 
 def ages() -> dict[str, float]:
-    """Return how long ago that was for each watched kind. Any thread may call it."""
+    """Return the seconds since the last sign of life of each watch. Any thread may call it."""
     now = time.monotonic()
     return {kind: now - at for kind, at in _seen.copy().items()}
 
 
 def idle() -> dict[str, float]:
-    """Return the same, but pages of lists count as well."""
+    """Return the seconds since the last sign of life or the last page of a list, for each watch."""
     now = time.monotonic()
     return {kind: min(age, now - _listed.get(kind, 0.0)) for kind, age in ages().items()}
 

@@ -34,13 +34,13 @@ NONE: Final[Labels] = {}
 def pod(
     owner: Body, template: Body, name: str, labels: Labels = NONE, annotations: Labels = NONE
 ) -> dict[str, Any]:
-    """Return a pod made from a template; the given labels and annotations win."""
+    """Return a pod made from a template. Given labels and annotations replace the template's."""
     made = from_template(template, labels, annotations)
     return {**made, "metadata": {**made["metadata"], **owned(owner, name)}}
 
 
 def from_template(template: Body, labels: Labels, annotations: Labels) -> dict[str, Any]:
-    """Return a pod from a template, still without name and owner."""
+    """Return a pod made from a template, still without a name and an owner."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -84,29 +84,29 @@ def owned(owner: Body, name: str) -> dict[str, Any]:
 
 
 def uid_label(owner: Body) -> str:
-    """Return the uid of an object as a label value; uids made here may be too long."""
+    """Return the uid of an object as a label value; uids that are made here may be cut."""
     return str(owner["metadata"]["uid"]).replace("/", "-")[-LONGEST_LABEL:].lstrip("-")
 
 
 def with_init_container(made: Body, container: Body) -> dict[str, Any]:
-    """Return a pod with one more init container, after its own ones."""
+    """Return a pod with one more init container, after the others."""
     own = made["spec"].get("initContainers", [])
     return {**made, "spec": {**made["spec"], "initContainers": [*own, container]}}
 
 
 def with_container(made: Body, container: Body) -> dict[str, Any]:
-    """Return a pod, or a template, with one more container, after its own ones."""
+    """Return a pod, or a template, with one more container, after the others."""
     containers = [*made["spec"]["containers"], container]
     return {**made, "spec": {**made["spec"], "containers": containers}}
 
 
 def added(name: str) -> dict[str, Any]:
-    """Return a container that an operator adds."""
+    """Return the container of this name that an operator adds to pods."""
     return {"name": name, "resources": {"requests": dict(ADDED[name])}}
 
 
 def suffixed(prefix: str, number: int, is_taken: Callable[[str], bool]) -> Iterator[str]:
-    """Yield unused names instead of random ones: PREFIX00000, PREFIX00001."""
+    """Yield `number` unused names in place of random ones: PREFIX00000, PREFIX00001."""
     candidates = (f"{prefix}{i:05d}" for i in itertools.count())
     return itertools.islice((each for each in candidates if not is_taken(each)), max(0, number))
 
@@ -123,7 +123,7 @@ def check_template(template: PodTemplate, where: str, *, given: bool = True) -> 
 
 
 def check_number(number: int, where: str) -> int:
-    """Return the number of pods. Raises InvalidField if it is too large to be intended."""
+    """Return the number. Raises InvalidField if it is too large to be meant."""
     if number > MOST_PODS:
         raise InvalidField(where, number, f"must be at most {MOST_PODS} here")
     return number
@@ -164,13 +164,16 @@ class Present:
         return self._objects.get(Named(kind, group, namespace, name))
 
     def controlled_by(self, owner: Body, uid: str = "") -> list[Body]:
-        """Return the objects that name this one as their controller, also by `uid` if given."""
+        """Return the objects that name `owner` as their controller, and its uid if given."""
         named = _named(owner)
         found = self._controlled.get(named, {}).values() if named else ()
         return [each for each in found if not uid or controller(each).get("uid", uid) == uid]
 
     def owners(self, kind: str, group: str, namespace: str) -> dict[str, list[Body]]:
-        """Return the controllers of a kind by name, whether they are in the input or not."""
+        """Return the objects that controllers of a kind control, by the name of the controller.
+
+        A controller that is not in the input counts, too.
+        """
         return {
             owner.name: [*found.values()]
             for owner, found in self._controlled.items()
@@ -253,10 +256,11 @@ ENDED_PHASES = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A workload. `from_cluster`: it, or the workload that created it, comes from an API server.
+    """A workload, and the objects of the input.
 
-    `uid` is its uid in the objects that it owns; "" if a new uid was made up here. `notes` are
-    lines about parts that are not created, and `unknown` lines about pods that cannot be derived.
+    `from_cluster`: the workload, or its creator, comes from an API server. `uid` is its uid in the
+    objects that it owns; "" if a new uid was made up here. `notes` are lines about parts that are
+    not created, and `unknown` lines about pods that cannot be derived.
     """
 
     body: Body
@@ -268,12 +272,12 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the workload."""
         return str(self.body["metadata"]["name"])
 
     @property
     def namespace(self) -> str:
-        """Its namespace; "" for an object without one, which an API server never sends."""
+        """The namespace; "" for an object without one, which an API server never sends."""
         return str(self.body["metadata"].get("namespace") or "")
 
     def read(self, struct: type[T]) -> T:
@@ -296,7 +300,7 @@ class Source:
         return self.present.find("Pod", "", self.namespace, name)
 
     def pod_as_owner(self, name: str, uid: str) -> Body:
-        """Return the pod of this name as an owner: the one in the input, else one with this uid."""
+        """Return the pod of this name as an owner; if it is not in the input, with this uid."""
         known = part(self.pod(name) or {}, "metadata")
         metadata = {"uid": uid, **known, "name": name, "namespace": self.namespace}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
@@ -322,7 +326,7 @@ def label(body: Body, key: str) -> str:
 
 
 def is_active(pod: Body) -> bool:
-    """Return whether a pod has not ended and is not about to."""
+    """Return whether a pod has not ended, and is not being deleted."""
     return not has_ended(pod) and not is_deleting(pod)
 
 
@@ -361,7 +365,7 @@ def required(value: object, where: str) -> None:
 ENDED: Final = frozenset(
     {"Complete", "Completed", "Succeeded", "Failed", "FailureTarget", "SuccessCriteriaMet"}
 )
-"""Conditions of workloads that have ended, or are about to."""
+"""Conditions of workloads that have ended, or are about to end."""
 SUSPENDED: Final = "Suspended"
 
 
@@ -396,7 +400,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def was_suspended(self) -> bool:
-        """Whether the controller has seen that it is suspended."""
+        """Whether the controller reports the workload as suspended."""
         return self._is_any({SUSPENDED})
 
     @property
@@ -417,14 +421,14 @@ class Workload(Wire, frozen=True):
 
 
 class Phase(NamedTuple):
-    """The field of the status with the state of a workload, and the states of its end."""
+    """The status field that shows the state of a workload, and its values for an ended workload."""
 
     path: tuple[str, ...] = ()
     ended: frozenset[str] = frozenset()
 
     @classmethod
     def until(cls, path: str, *ended: str) -> "Phase":
-        """Return the field at a path such as `state.phase`, with its values for an ended one."""
+        """Return the Phase for a path such as `state.phase`, and its values for an end."""
         return cls(tuple(path.split(".")), frozenset(ended))
 
     def has_ended(self, body: Body) -> bool:
@@ -438,7 +442,7 @@ NO_PHASE: Final = Phase()
 
 
 def is_started(source: Source, phase: Phase, controllers: AbstractSet[str]) -> bool:
-    """Return whether one of these controllers creates the missing pods of a workload.
+    """Return whether one of `controllers` creates the missing pods of a workload now.
 
     A suspended workload counts as started unless it has been on a cluster: users who simulate a
     manifest want to know what happens once it starts. Raises InvalidField.

@@ -24,7 +24,10 @@ INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
-    """Return the annotations for the Jobs of a replicatedJob; its own replace the JobSet's."""
+    """Return the annotations on exclusive domains for the Jobs of a replicatedJob.
+
+    Annotations of its template replace the annotations of the JobSet.
+    """
     found: dict[str, str] = {}
     for each in (job_set.annotations, template.annotations):
         if annotations.EXCLUSIVE_TOPOLOGY in each:
@@ -33,14 +36,14 @@ def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
 
 
 def layer_of(present: Mapping[str, str]) -> str:
-    """Return the node label that separates the domains of Jobs; "" if no pod is held back."""
+    """Return the node label that separates the domains of Jobs; "" if no pod must wait."""
     if annotations.NODE_SELECTOR_STRATEGY in present:
         return ""
     return present.get(annotations.EXCLUSIVE_TOPOLOGY, "")
 
 
 def is_first(index: str) -> bool:
-    """Return whether a pod with this completion index is the one that others follow."""
+    """Return whether a pod with this index is its Job's first, whose node sets the domain."""
     return index == "0"
 
 
@@ -52,8 +55,9 @@ def is_held_back(present: Mapping[str, str]) -> bool:
 def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
     """Return a gang whose quorum leaves out pods that cannot exist yet.
 
-    If the first pod of a Job waits alone, its other pods do not exist yet. While any pod is held
-    back, the cluster must have enough free for the whole gang, in addition to its present usage.
+    While the first pod of a Job waits, JobSet refuses the other pods of the Job. As long as any pod
+    is refused, the cluster must have enough free for the whole gang, in addition to its present
+    usage.
     """
     jobs: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in members:
@@ -83,9 +87,9 @@ def _less(
 
 
 def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Problem | None:
-    """Return why a gang never gets its missing members: JobSet holds them back.
+    """Return why a gang never gets its missing members: they come once the first pod has a node.
 
-    Gangs of JobSets do not wait for these.
+    Gangs of the JobSets themselves do not wait for such members.
     """
     if key.source == refs.JOB_SET.name:
         return None
@@ -127,8 +131,8 @@ def exclusive(
 ) -> Body:
     """Return a pod that shares its domain of a layer with its group, and with no other group.
 
-    A group has one value, `key`, of a label; `among` limits the namespaces of other groups, and
-    `others` limits which pods count. Without a layer, the pod is returned unchanged.
+    Pods of a group have the same value `key` of a label. `among` limits the namespaces of other
+    groups, and `others` limits which pods count. Without a layer, the pod is returned unchanged.
     """
     if not layer:
         return pod

@@ -22,7 +22,7 @@ INDEXES: Final = ("kueue.x-k8s.io/pod-group-pod-index",)
 
 
 def name_of(source: pod_wire.Pod) -> str:
-    """Return the name of a pod's group.
+    """Return the name of a pod's group, "" for a pod without a gang.
 
     A group with fast admission is no gang: its pods are created in order, and Kueue lets it start
     before all of them exist.
@@ -34,7 +34,7 @@ def name_of(source: pod_wire.Pod) -> str:
 
 
 def by_members(key: GangKey, members: Iterable[Pod], _: GangSpec | None) -> GangSpec | None:
-    """Return the gang of a group, with as many pods as the annotation says."""
+    """Return the gang of a group; an annotation of its pods says how many pods it has."""
     return specs.by_the_oldest(key, members, _total, annotations.KUEUE_POD_GROUP_TOTAL)
 
 

@@ -68,7 +68,7 @@ SOURCES: Final[tuple[GangSource, ...]] = (
 """All sources of a gang's name. If a pod has several, the first one counts."""
 BY_NAME: Final[Mapping[str, GangSource]] = {each.name: each for each in SOURCES}
 JOB_TYPES: Final = tuple(dict.fromkeys(each.object_kind or each.name for each in SOURCES))
-"""The kinds of objects that describe gangs; `annotation` and `Pod`: the pods of a gang do."""
+"""The kinds of objects that describe gangs; with `annotation` and `Pod`, only pods do."""
 
 BY_MEMBERS: Final[Mapping[str, ByMembers]] = {
     refs.ANNOTATION.name: lambda key, members, _: specs.by_members(key, members),
@@ -79,7 +79,7 @@ BY_MEMBERS: Final[Mapping[str, ByMembers]] = {
         if each.gang_source is not None and each.by_members is not None
     },
 }
-"""For kinds whose members describe their gang: how they do."""
+"""For kinds whose members describe their gang: the function that makes a gang from members."""
 
 WITH_ROLES: Final = frozenset(
     each.gang_source.name for each in KINDS if each.gang_source is not None and each.has_roles
@@ -101,7 +101,7 @@ SUSPENDABLE: Final[Mapping[str, Kind]] = {
 SUSPENSIONS: Final[Mapping[str, Suspend]] = {
     each.name: each.suspend for each in KINDS if each.suspend is not None
 }
-"""How each of these is suspended."""
+"""The field by which each of these kinds is suspended."""
 BY_REPLICAS: Final[Mapping[str, ReplicaField]] = {
     each.name: each.replicas for each in KINDS if each.replicas is not None
 }
@@ -113,15 +113,15 @@ PATCHED: Final[Mapping[str, Kind]] = {
 LEAVING_SUSPENDED: Final = frozenset(each.name for each in KINDS if not each.starts_owned)
 """The kinds whose controllers create workloads suspended and leave them so.
 
-All other controllers start the workloads that they create.
+Controllers of other kinds start the workloads that they create.
 """
 CONTROLLERS: Final = frozenset(each.controller for each in KINDS if each.controller)
-"""The controllers that a workload can name and that are emulated here."""
+"""The controllers that a workload can name in `managedBy`, and that are emulated here."""
 
-# Owners: workloads that can wait suspended, and whose controller creates another workload that
-# can. The controller starts and suspends that one, so the scheduler never does. An owner is read
-# only if the settings say that it is managed: otherwise the owned workload says all there is to
-# know.
+# Owners are workloads that can wait suspended, and whose controller creates another workload that
+# can. The controller starts and suspends the owned workload, so the scheduler never does. An owner
+# is read only if the settings say that the scheduler manages its kind. Otherwise the owned workload
+# says all there is to know.
 
 OWNERS: Final[Mapping[str, Kind]] = {each.name: each for each in KINDS if each.owns is not None}
 DECLARING_NO_MEMBERS: Final = frozenset(
@@ -129,14 +129,14 @@ DECLARING_NO_MEMBERS: Final = frozenset(
 )
 """The owners whose members only the owned workload declares."""
 OWNED: Final = {each.name: each.owns.kind for each in KINDS if each.owns is not None}
-"""By the kind of an owner, the kind that it owns."""
+"""The kind of the owned workload, by the kind of its owner."""
 OWNED_BY_LABEL: Final[Mapping[str, str]] = {
     label: each.name
     for each in KINDS
     if each.name in OWNED.values() and each.pods is not None
     for label in each.pods.keys
 }
-"""The labels by which pods name an owned workload, with its kind."""
+"""The labels by which pods name an owned workload, each with the workload's kind."""
 
 
 def owner_of(kind: str, body: Body) -> tuple[str, Kind] | None:

@@ -31,12 +31,15 @@ MOST_SIZES: Final = 512
 
 
 def gang_of_others(workload: ManagedWorkload) -> GangKey:
-    """Return the gang that represents, while they wait, the members that will be in no gang."""
+    """Return the gang that stands for members that will be in no gang, while they wait."""
     return GangKey(workload.kind, workload.namespace, workload.name)
 
 
 def uneditable(gang: VirtualGang) -> VirtualGang:
-    """Return a gang without editable templates, for a workload started through its owner."""
+    """Return a gang whose templates have no path, so that they stay as they are.
+
+    Such a gang belongs to a workload that its owner starts.
+    """
     return gang._replace(templates=tuple(each._replace(path=()) for each in gang.templates))
 
 
@@ -95,7 +98,7 @@ def gangs_of(
 
 
 def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKey:
-    """Return the gang in which a member waits."""
+    """Return the key of the gang in which a member waits."""
     if workload.kind in table.OWNERS:
         return gang_of_others(workload)
     if pod.gang.source != refs.SINGLE.name:
@@ -139,12 +142,12 @@ def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> V
 
 
 _slot: Final = functools.lru_cache(MOST_SLOTS)(Slot)
-"""Equal values share one object: most workloads number their members in the same way."""
+"""Equal slots share one object: most workloads number their members in the same way."""
 
 
 @functools.lru_cache(MOST_SIZES)
 def _shared(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-    # Equal values share one object: most workloads of one size have the same.
+    # Equal tuples share one object: most workloads of one size have the same slots.
     return slots
 
 
@@ -162,7 +165,7 @@ def _started(body: Body) -> Body:
 
 
 def templates_in(value: object, path: TemplatePath = ()) -> Iterator[tuple[TemplatePath, object]]:
-    """Yield the paths of all pod templates in an object, each with the first of its containers."""
+    """Yield the paths of all pod templates in an object, each with its first container."""
     if isinstance(value, Mapping):
         containers = part(value, "spec").get("containers")
         if path and path[-1] == "template" and containers:

@@ -50,7 +50,7 @@ def app_wrapper(source: Source) -> Iterator[Body]:
 
 
 def _labelled(value: Any, label: Mapping[str, str]) -> Any:  # noqa: ANN401 - any JSON value.
-    """Return a value with the label in all pod templates inside: objects with a pod's spec."""
+    """Return a value with the label in all pod templates inside it."""
     if isinstance(value, list):
         return [_labelled(each, label) for each in value]
     if not isinstance(value, Mapping):

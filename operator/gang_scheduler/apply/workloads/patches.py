@@ -78,7 +78,7 @@ def suspending(found: Body, kind: str) -> Body:
 def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Body:
     """Return the patch that changes the number of replicas of this version of a workload.
 
-    `role` is that of its elastic workers. Raises LookupError if the field is gone.
+    `role` names its elastic workers. Raises LookupError if the field is gone.
     """
     field = table.BY_REPLICAS[kind]
     written = Written(change.after, now, change.why, change.vain, change.edits)
@@ -97,7 +97,7 @@ def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Bod
 
 
 def leaving_alone(found: Body, written: Written) -> Body:
-    """Return the patch that only notes what was written, and that others changed it too often."""
+    """Return the patch that notes the last change, and that others changed the number too often."""
     wanted = copy.deepcopy(dict(found))
     _annotate(wanted, {ELASTIC_STATE: _state(written)})
     return _for_version(found, wanted)

@@ -41,13 +41,13 @@ class WorkloadObjects:
         self._served: dict[str, GVR] = {}
 
     async def read(self, workload: ManagedWorkload) -> Body:
-        """Return the object of this name. Raises ApiError."""
+        """Return the object of a workload. Raises ApiError."""
         return await self._of_served_version(
             workload, lambda gvr: self._api.get(gvr, workload.namespace, workload.name)
         )
 
     async def patch(self, workload: ManagedWorkload, patch: Body, *, manager: str = "") -> None:
-        """Merge into the object of this name, with the preconditions of the patch. See the port."""
+        """Send a merge patch for a workload's object, with the preconditions of `Api.patch`."""
         await self._of_served_version(
             workload,
             lambda gvr: self._api.patch(
@@ -106,7 +106,7 @@ log = Logger()
 
 
 class _NotOursError(Exception):
-    """Kueue manages a workload, or this is not known."""
+    """Kueue manages the workload, or it is not known whether Kueue does."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(cause)

@@ -56,7 +56,7 @@ class Wanted:
 
     @property
     def limits(self) -> Limits:
-        """How patient the auditor is."""
+        """The time limits of the auditor, and the schedulers that it judges."""
         return Limits(
             frozenset(self.scheduler_names),
             skew=self.skew_seconds,
@@ -81,7 +81,7 @@ class _Report:
 
 
 def run(wanted: Wanted) -> None:
-    """Judge a recording or a cluster; exits with the status for the findings."""
+    """Judge a recording or a cluster; exits with a status that says whether anything was found."""
     unknown = sorted(set(wanted.skipped) - set(table.RULES))
     if unknown:
         refuse([f"--skip: no rule {unknown[0]!r}; rules are: {', '.join(table.RULES)}"])
@@ -108,7 +108,7 @@ def run(wanted: Wanted) -> None:
 
 
 def _simulated(objects: Sequence[Object]) -> Mapping[str, Any]:
-    """Return the decisions of the program in a process of its own on objects; None if it fails."""
+    """Run `simulate` on objects in another process; return its decisions, None if it fails."""
     program = [sys.executable, "-m", "gang_scheduler", "simulate", "-f", "-", "-o", "json"]
     listed = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})
     done = subprocess.run(program, input=listed, capture_output=True, check=False)  # noqa: S603
@@ -153,7 +153,7 @@ def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
 
 
 class _Witness:
-    """Watches a cluster for some `seconds`, or without end if None, and judges every change."""
+    """Watches a cluster and judges every change, for some `seconds`; None means without end."""
 
     def __init__(
         self, auditor: Auditor, report: _Report, recorder: Recorder | None, seconds: float | None

@@ -47,7 +47,7 @@ def cancel(given: Given) -> None:
 
 
 def to_the_end(given: Given, name: str) -> None:
-    """Print the log of the first member until its gang ends; exits with 1 if it fails.
+    """Print the log of the first member until the gang ends; exits with 1 if the gang fails.
 
     Ctrl-C only ends the command: the job keeps running.
     """

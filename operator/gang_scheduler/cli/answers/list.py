@@ -24,9 +24,9 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.wording import counted
 
 _AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
-"""An age in its column."""
+"""Matches an age in its column."""
 REASONS: Final = tuple(sorted([*Reason, NEXT_CYCLE]))
-"""The words shown for waiting gangs."""
+"""The words for which gangs wait: the values of --reason."""
 
 
 def chosen(
@@ -60,7 +60,7 @@ def chosen(
 
 
 def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield messages about words that no listed gang can have: the list would be empty."""
+    """Yield messages about words of an option that no gang can have: the list would be empty."""
     for word in sorted(gangs.words(given) - {each.lower() for each in known}):
         yield f"{option}: {word} is none{meant(word, known)}"
 
@@ -98,9 +98,9 @@ def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = 
 
 
 def _refuse_unknown_queues(chosen: Selection, known: KnownQueues, found: Sequence[Row]) -> None:
-    """End the process if a queue does not exist and no gang names it.
+    """End the process if a selected queue does not exist and no gang names it.
 
-    If the user may not list Queues, the queue may exist.
+    If the user may not list Queues, a queue may exist all the same.
     """
     names = {each.lower() for each in (*known.names, *(row.queue for row in found), NONE.name)}
     for each in sorted(chosen.queues - names) if known.all_known else ():
@@ -140,5 +140,5 @@ def _printed(asked: Asked, chosen: Selection) -> Printed:
 
 
 def _without_times(line: str) -> str:
-    """Return a line without its durations, and the widths of its columns."""
+    """Return a line without ages, and with single spaces, to compare it with an earlier line."""
     return " ".join(_AGE.sub("", line).split())

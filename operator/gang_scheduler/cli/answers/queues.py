@@ -17,7 +17,7 @@ from gang_scheduler.inspection.listing.states_and_orders import WAITING
 
 
 class _View(NamedTuple):
-    """The part of the tree to show, and its cluster."""
+    """The rows of the tree to show, and the cluster and decisions that they come from."""
 
     cluster: Cluster
     decided: Decisions

@@ -46,7 +46,10 @@ def answer(given: Given) -> None:
 
 
 class _Writing:
-    """Where it is written. The file is made once there is something to write."""
+    """Writes a recording to a file, and its pseudonyms to another one.
+
+    The files are created once there is something to write.
+    """
 
     def __init__(self, path: Path, names: GrowingPseudonyms | None) -> None:
         self.names = names
@@ -59,13 +62,13 @@ class _Writing:
             refuse([f"--out: {path}: {path.parent} is no directory"])
 
     async def write(self, lines: Sequence[bytes]) -> None:
-        """Write lines beside the watches. Raises OSError."""
+        """Write lines in another thread, so that the watches go on. Raises OSError."""
         await anyio.to_thread.run_sync(self._write, lines)
 
     def _write(self, lines: Sequence[bytes]) -> None:
         names = self.names
         if names is not None and len(names.words) + len(names.numbers) > self._known:
-            # Before the lines: no pseudonym is ever without its meaning.
+            # The pseudonyms are written before the lines, so that each has a known meaning.
             self._known = len(names.words) + len(names.numbers)
             stand_for = {"words": names.words, "numbers": names.numbers}
             beside = self.path.with_name(f"{self.path.name}{NAMES}")
@@ -76,17 +79,17 @@ class _Writing:
 
     @property
     def size(self) -> int:
-        """How long the file is, in bytes."""
+        """The length of the file, in bytes."""
         return self._file.size if self._file is not None else 0
 
     def close(self) -> None:
-        """Write the end."""
+        """Write the end of the file."""
         if self._file is not None:
             self._file.close()
 
 
 async def _recorded(writing: _Writing, seconds: float | None, server: "Server") -> None:
-    """Record until it is time, or a signal. Raises ApiError if it cannot begin."""
+    """Record until the time is over or a signal comes. Raises ApiError if it cannot begin."""
     from gang_scheduler.inspection.recordings import Recording  # noqa: PLC0415
 
     recording = Recording(writing.write, functools.partial(click.echo, err=True), writing.names)
@@ -111,7 +114,7 @@ async def _recorded(writing: _Writing, seconds: float | None, server: "Server") 
 
 
 def _only(error: Exception) -> Exception:
-    """Return the first error of a group of groups."""
+    """Return the first error inside nested groups of errors."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -98,7 +98,7 @@ def _printed(found: document.Json, output: str) -> str:
 
 
 def _rules(wanted: Wanted) -> Rules:
-    """Return how the cluster behaves. Raises UnreadableJobs."""
+    """Return the rules of how the cluster behaves. Raises UnreadableJobs."""
     names = ("--restart-delay", "--bind-latency", "--start-latency")
     delays = (_seconds(*each) for each in zip(names, wanted.delays, strict=True))
     restart, bind, start = delays
@@ -129,7 +129,7 @@ def _seconds(option: str, text: str) -> int:
 
 
 def _cpu(done: Done) -> str:
-    """Return the CPU time of the cycles. It differs from run to run, so documents leave it out."""
+    """Return a line on the CPU time of the cycles. It differs each time: documents lack it."""
     name, ordered = done.document["name"], sorted(done.cpu_seconds)
     if not ordered:
         return f"{name}: no cycle"
@@ -144,7 +144,7 @@ def _cpu(done: Done) -> str:
 def _progress(
     wanted: Wanted, trace: Trace, scenarios: Sequence[Scenario], rules: Rules
 ) -> Iterator[Callable[[Told], None]]:
-    """Show how far the policies are, on stderr."""
+    """Show on stderr how far the replay of each policy is."""
     shown = sys.stderr.isatty() if wanted.progress is None else wanted.progress
     if not shown:
         yield lambda _: None

@@ -42,8 +42,8 @@ class Wanted:
 
 
 def take(asked: Asked, wanted: Wanted) -> None:
-    """Write a snapshot; ends the process if decisions on it differ from the cluster's."""
-    # Nearly all objects live until the end. Collecting garbage would double the time.
+    """Write a snapshot; ends the process if decisions on the snapshot and the cluster differ."""
+    # Nearly all objects live until the end, and collecting garbage would take as long as the rest.
     gc_tuning.collect_rarely()
     taken = (
         _of_files(asked, wanted.at)
@@ -84,7 +84,7 @@ def _of_files(asked: Asked, at: str | None) -> Snapshot:
 
 
 def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
-    """Return the part of the cluster that a namespace may know; exits for an unknown namespace."""
+    """Return the part that a namespace may know; exits if the cluster has no such namespace."""
     if not any(namespace in (each.namespace, each.name) for each in taken.lines):
         known = {each.namespace for each in taken.lines if each.namespace}
         cluster_sources.refuse_name(NAMESPACES.plural, namespace, known)
@@ -92,7 +92,7 @@ def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
 
 
 def _verify(taken: Snapshot, name: str, content: bytes, names: Pseudonyms | None) -> None:
-    """Exit with a message if decisions on the snapshot differ from those on the cluster."""
+    """Exit with a message if decisions on the snapshot and on the cluster differ."""
     rename = names.text if names is not None else str
     try:
         lines = list(taking.differences(name, content, taken.cluster, rename))

@@ -32,7 +32,7 @@ READING: Final = "reading the cluster ..."
 
 
 class Reading(NamedTuple):
-    """A cluster, and the namespace in question: "" for all namespaces, or if none was given."""
+    """A cluster, and the namespace that the user asks about; "" for all, or if none was given."""
 
     cluster: Cluster
     namespace: str
@@ -60,7 +60,7 @@ def tell(reading: Reading) -> None:
 
 
 def of_files(asked: Asked, at: int | None = None) -> Reading:
-    """Return the cluster in files, as it was at a time; ends the process if they are invalid."""
+    """Return the cluster in files, as of the time `at`; ends the process if they are invalid."""
     try:
         cluster = files.read(asked.filenames, settings_of_operator.policy_of(asked.settings), at=at)
     except InvalidField as error:
@@ -109,7 +109,7 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str 
 
 @contextmanager
 def _sign_of_life() -> Iterator[None]:
-    """Say on a terminal that the cluster is being read, and erase the line afterwards."""
+    """Print on a terminal that the cluster is being read, and erase the line afterwards."""
     if not sys.stderr.isatty():
         yield
         return
@@ -122,7 +122,7 @@ def _sign_of_life() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let ctrl-C end the process as it ends kubectl."""
+    """Let ctrl-C end the process with the status of kubectl, without a traceback."""
     try:
         yield
     except KeyboardInterrupt:
@@ -171,7 +171,7 @@ def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
 
 
 def refuse_name(kind: str, name: str, known: Iterable[str] = ()) -> NoReturn:
-    """End the process: no object has this name; `known` are names that may be meant."""
+    """End the process because no object has this name; `known` are names that may be meant."""
     not_found = (
         f'Error from server (NotFound): {kind} "{name}" not found{meant(name, sorted(known))}'
     )

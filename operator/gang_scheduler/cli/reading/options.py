@@ -87,7 +87,7 @@ def in_one_namespace(command: Command) -> Command:
 
 
 def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
-    """Add options in the order in which help lists them."""
+    """Return a command with options added, in the order in which help lists them."""
     for option in reversed(options):
         command = option(command)
     return command

@@ -99,7 +99,7 @@ class PodsOfKind(NamedTuple):
     recreated: frozenset[str] = frozenset()
 
 
-# Runs: a run of a workload never repeats the parts of it that have succeeded.
+# Runs: within one run of a workload, pods that have succeeded are not created again.
 
 ATTEMPT: Final = "jobset.sigs.k8s.io/restart-attempt"
 JOB_SET_UID: Final = "jobset.sigs.k8s.io/jobset-uid"

@@ -53,7 +53,7 @@ def names_a_queue(metadata: Mapping[str, Any]) -> bool:
 def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
     """Return the charge that the annotations of a binding record; None without one.
 
-    An invalid record counts as none: the pod runs, and is charged by the other facts.
+    An invalid record counts as none: the pod runs, and its other fields decide the charge.
     """
     if _BINDING.isdisjoint(present):
         return None
@@ -63,7 +63,7 @@ def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
 def misplaced(labels: Mapping[str, str], present: Mapping[str, str]) -> InvalidField | None:
     """Return the fault of an annotation with our queue's name, unless a label repeats it.
 
-    If the annotation has the time of an admission next to it, it is ours and records the charge.
+    Next to the annotation `admitted-at` it is no fault: the scheduler wrote both on admission.
     """
     if annotations.QUEUE not in present or annotations.QUEUE in labels:
         return None

@@ -91,7 +91,7 @@ NOTHING_WRITTEN: Final = "The scheduler has written nothing about it yet."
 
 
 def document_of(key: GangKey, asked: Question) -> Document:
-    """Return what the scheduler wrote about a gang, and the parts that are not known."""
+    """Return the status that the scheduler wrote for a gang, and the parts that are not known."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
     # A cycle updates records of gangs to fit their members.
@@ -111,7 +111,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
 
 
 def _waits(info: GangInfo, phase: Phase) -> bool:
-    """Return whether a member waits for a node."""
+    """Return whether a member still waits for a node."""
     return phase not in document.OVER and not all(pod.node for pod in info.observed.living)
 
 
@@ -129,7 +129,7 @@ def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -
 
 
 def _sentence(reason: str, message: str) -> str:
-    """Return the lead of a reason with the first sentence of the message."""
+    """Return the lead of a reason (its first words), then the first sentence of the message."""
     lead = RULES[Reason(reason)].lead if reason in set(Reason) else reason
     said = message.partition(". ")[0].removesuffix(".")
     return with_end(f"{lead}: {uncapital(said)}" if said else lead)
@@ -196,7 +196,7 @@ def _status(info: GangInfo) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The `document` for a NAME; else the `several` objects of that name, or names `near` it."""
+    """The `document` for a NAME; or `several` objects that it fits, or similar names in `near`."""
 
     document: Document | None = None
     several: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ class Answer:
 
 
 def answer_for(name: str, namespace: str, asked: Question) -> Answer:
-    """Return the answer for a NAME; namespace "" is any. Costs about ten cycles."""
+    """Return the answer for a NAME in a namespace, "" for any namespace. Costs about ten cycles."""
     cache = asked.cluster.cache
     wanted = name_lookup.wanted(name, namespace)
     found = name_lookup.find(cache, wanted)

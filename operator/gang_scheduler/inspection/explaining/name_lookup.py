@@ -17,9 +17,9 @@ WITHOUT_OBJECT: Final = frozenset({refs.ANNOTATION.name, refs.SINGLE.name})
 
 
 class Match(NamedTuple):
-    """The meaning of a NAME: a gang, a pod outside of this scheduler's gangs, or a workload.
+    """The meaning of a NAME: a gang; a pod that is no member of a gang of ours; or a workload.
 
-    Each pod of `workload` is a gang of its own.
+    A `workload` is meant if each of its pods is a gang of its own.
     """
 
     gang: GangKey | None = None
@@ -68,9 +68,9 @@ def wanted(text: str, namespace: str) -> Wanted:
 
 
 def find(cache: Cache, asked: Wanted) -> list[Match]:
-    """Return all objects with a NAME.
+    """Return all objects that a NAME may mean.
 
-    Only the first sort of objects that has one counts.
+    The sorts of objects are tried in order, PodGroups first; the first sort with a match counts.
     """
     looks: tuple[Callable[[Cache, Wanted], Iterable[Match]], ...]
     looks = (_pod_groups, _workloads, _of_pods_workloads, _gangs, _pods)
@@ -88,7 +88,7 @@ def objects_about(cache: Cache, name: str, namespace: str) -> tuple[str, frozens
 
 
 def _objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None:
-    """Return the namespace and names of the objects of a gang, for its Events; None if no gang."""
+    """Return the namespace and names of a gang's objects, to find Events; None without a gang."""
     if match.gang is None:
         return None
     info = cache.gang_queue.infos.get(match.gang)
@@ -97,7 +97,7 @@ def _objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None
 
 
 def near(cache: Cache, asked: Wanted) -> tuple[str, ...]:
-    """Return names that may be meant: the same in other namespaces, else similar names here."""
+    """Return similar names: first the same name in other namespaces, else names like it here."""
     keys = cache.gang_queue.infos
     elsewhere = sorted(str(key) for key in keys if key.name == asked.name)
     here = {key.name for key in keys if asked.namespace in ("", key.namespace)}
@@ -125,7 +125,7 @@ def _workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
 
 
 def _of_pods_workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
-    """Yield the gangs of the pods of a Job; the Job itself if each pod is a gang by itself."""
+    """Yield the gangs of a Job's pods; if each pod is a gang of its own, yield the Job itself."""
     if not asked.is_of(refs.JOB.name):
         return
     pods = [pod for pod in cache.pods() if pod.job and asked.is_called(pod.namespace, pod.job)]

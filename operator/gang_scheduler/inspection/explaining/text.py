@@ -13,7 +13,7 @@ from gang_scheduler.model.wording import counted
 from gang_scheduler.scheduler.explanation.findings import Verdict
 
 LABEL: Final = 12
-"""The width of the names of parts."""
+"""The width of the column with the names of sections."""
 
 
 def render(document: Document, view: View, origin: str) -> str:
@@ -54,14 +54,14 @@ def facts(document: Document) -> Iterator[str]:
 
 
 class Section(NamedTuple):
-    """A part that is not empty: its name, and its lines."""
+    """A section that is not empty: its name, and its lines."""
 
     label: str
     lines: list[Line]
 
 
 def sections(document: Document, view: View) -> list[list[Section]]:
-    """Return the parts that are not empty, block by block."""
+    """Return the sections that are not empty, block by block."""
     return [
         [
             Section(label, said)
@@ -73,7 +73,7 @@ def sections(document: Document, view: View) -> list[list[Section]]:
 
 
 def _parts(document: Document, view: View) -> Iterator[str]:
-    """Yield the parts, with an empty line between blocks."""
+    """Yield the lines of all sections, with an empty line between blocks."""
     for block in sections(document, view):
         made = [line for each in block for line in _part(each.label, each.lines, view)]
         if made:
@@ -82,7 +82,7 @@ def _parts(document: Document, view: View) -> Iterator[str]:
 
 
 def _part(label: str, said: list[Line], view: View) -> Iterator[str]:
-    """Yield the lines of a part: its name, then its text."""
+    """Yield the lines of a section: its name, then its text."""
     for place, line in enumerate(said):
         head = label if place == 0 else ""
         if line.under:
@@ -101,7 +101,7 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
 
 
 def _said_of(document: Document, key: str, part: Part, view: View) -> list[Line]:
-    """Return the lines of a part; if it needs more rights, the line that it is not known."""
+    """Return the lines of a section; if it needs more rights, a line that it is not known."""
     if key in (document.not_known or ()):
         is_asked = document.verdict is Verdict.WAITS and (key != "quota" or document.queue)
         return [Line(section_lines.NOT_KNOWN)] if is_asked else []
@@ -129,4 +129,4 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
         ("HISTORY", "history", section_lines.history),
     ),
 )
-"""The names of the parts, with their keys in the document. An empty line separates blocks."""
+"""The names of the sections, with their keys in the document. An empty line separates blocks."""

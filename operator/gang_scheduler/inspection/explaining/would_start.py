@@ -1,4 +1,4 @@
-"""The lines of the changes with which a gang would start now, and of what it needs before.
+"""The lines on changes with which a gang would start now, and on its needs until then.
 
 The changes are found by `scheduler/explanation/changes`.
 """
@@ -18,7 +18,7 @@ WIDEST: Final = 45
 
 
 def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the changes with which the gang would start now."""
+    """Return the lines with the changes with which the gang would start now."""
     found = document.would_start
     if found is None:
         return []
@@ -57,7 +57,7 @@ def _ended(each: Variant, document: Document) -> str:
 
 
 def _of_group(each: Variant, document: Document) -> str:
-    """Return which gang of a group a change is about."""
+    """Return the name of the gang that a change is about, if the gang is in a group."""
     return f" of {each.gang}" if document.group else ""
 
 
@@ -66,7 +66,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _quota(one: MoreQuota) -> str:
-    """Return which field of which queue must be raised to which amount."""
+    """Return which field of a queue must be raised to which amount."""
     amount = f"{one.amount} {one.resource} instead of {one.instead_of}"
     return f"{one.kind} {one.queue}: {amount} ({between(one.fields)})"
 
@@ -100,7 +100,7 @@ def _outcome(each: Variant, document: Document) -> str:
 
 
 def needs_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the objects that must be created or fixed before the gang can start."""
+    """Return the lines on objects that must be created or fixed before the gang can start."""
     return [Line(_need(each), under=True) for each in document.needs or ()]
 
 

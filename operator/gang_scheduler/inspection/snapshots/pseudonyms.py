@@ -23,8 +23,8 @@ from gang_scheduler.state import kinds
 
 # Pseudonyms of numbers that identify something: addresses, and numbers of many digits. Such a
 # number is also found inside names, as in `ip-10-0-3-7`. All other numbers stay, for example the 7
-# of `llama-7`. A pseudonym is as long as its number, and of two numbers the smaller one gets the
-# smaller pseudonym, whether digits or values are compared: names keep their order.
+# of `llama-7`. A pseudonym is as long as its number. The smaller of two numbers also gets the
+# smaller pseudonym, whether digits or values are compared, so names keep their order.
 
 _OCTET: Final = "[0-9]{1,3}"
 TELLING: Final = re.compile(
@@ -36,7 +36,7 @@ AMOUNT: Final = re.compile(r"[+-]?[0-9]*\.?[0-9]*(?:[numkMGTPE]|[KMGTPE]i|[eE][+
 
 
 def number_of(text: str) -> Iterator[str]:
-    """Yield the numbers of a text that must be hidden."""
+    """Yield the parts of a text that are numbers to hide."""
     if not AMOUNT.fullmatch(text):
         yield from (each[0] for each in TELLING.finditer(text))
 
@@ -57,7 +57,10 @@ def renamed_numbers(text: str, by: dict[str, str]) -> str:
 
 
 def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
-    """Yield each digit's place among the digits that follow the same beginning; zero stays."""
+    """Yield the signs of a number's pseudonym; zero stays.
+
+    A digit becomes its place among the digits that follow the same beginning in any number.
+    """
     is_leading = True
     for place, sign in enumerate(number):
         if not sign.isdigit():
@@ -73,9 +76,9 @@ def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 LATER_WIDTH: Final = 4
-"""How many letters, after the first, a word has at least that came later."""
+"""A word that is learned later gets at least this many letters after its first one."""
 HIDDEN: Final = "hidden"
-"""Stands for texts for people, which may contain anything."""
+"""Replaces texts for people, which may contain anything."""
 _SHAPES: Final = tuple(WRITTEN[each.reader.gvr] for each in kinds.KINDS)
 _OF_KIND: Final = {
     (each.reader.kind, gvr.api_version): WRITTEN[each.reader.gvr]
@@ -88,7 +91,7 @@ Rename = Callable[[str], str]
 
 
 class Pseudonyms:
-    """The pseudonyms of a snapshot: `words` and `numbers` map the parts of texts."""
+    """The pseudonyms of a snapshot: `words` and `numbers` map parts of texts to pseudonyms."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         found = [each for each in texts if not stays(each)]
@@ -104,10 +107,10 @@ class Pseudonyms:
 
 
 class GrowingPseudonyms(Pseudonyms):
-    """Pseudonyms that texts get as they come, as in a recording.
+    """Pseudonyms for texts that become known one after the other, as in a recording.
 
-    Those of the first texts have the order of the texts; of later ones each gets the next that is
-    free.
+    Pseudonyms of the first texts sort as the texts do. Each later text gets the next free
+    pseudonym.
     """
 
     def __init__(self) -> None:
@@ -116,7 +119,7 @@ class GrowingPseudonyms(Pseudonyms):
         self._numbers = itertools.count()
 
     def learn(self, texts: Iterable[str]) -> bool:
-        """Give each text a pseudonym that has none yet; return whether any was given."""
+        """Give a pseudonym to each text that has none; return whether any text got one."""
         found = [each for each in texts if not stays(each)]
         parts = {part for text in found for part in words.words_of(text)} - self.words.keys()
         numbers = {part for text in found for part in number_of(text)} - self.numbers.keys()
@@ -132,7 +135,7 @@ class GrowingPseudonyms(Pseudonyms):
         return bool(parts or numbers)
 
     def _free(self, nth: Callable[[int], str]) -> str:
-        """Return the next pseudonym of a form that nothing has."""
+        """Return the next pseudonym that is free; `nth` makes numbered pseudonyms."""
         while (found := nth(next(self._numbers))) in self._taken:
             pass
         self._taken.add(found)
@@ -140,7 +143,7 @@ class GrowingPseudonyms(Pseudonyms):
 
 
 def _word_like(word: str) -> Callable[[int], str]:
-    """Return the forms of pseudonyms of a word that came later: sorted as it is, by case."""
+    """Return a function that numbers pseudonyms for a word, with the case of its first letter."""
     letters = ascii_lowercase if word >= "a" else ascii_uppercase
 
     def nth(number: int) -> str:
@@ -154,7 +157,7 @@ def _word_like(word: str) -> Callable[[int], str]:
 
 
 def _number_like(text: str) -> Callable[[int], str]:
-    """Return the forms of pseudonyms of a number that came later: another address, or as long."""
+    """Return a function that makes pseudonyms for a number: an address, or a number as long."""
     match = TELLING.fullmatch(text)
     sign = match["sign"] if match is not None else None
     if sign is None:
@@ -183,7 +186,7 @@ def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
 
 
 def stays(text: str) -> bool:
-    """Return whether a text reveals nothing: a known key, a random text, a time."""
+    """Return whether a text reveals nothing, such as a known key, a random uid, or a time."""
     if UUID.fullmatch(text) or vocabulary.TIME.fullmatch(text):
         return True
     return "/" in text and vocabulary.is_known(text)
@@ -227,7 +230,7 @@ def _event(told: Told, rename: Rename) -> Told:
 
 
 def renamed_object(body: Mapping[str, Any], rename: Rename) -> dict[str, Any]:
-    """Return the fields of an object that are written, with pseudonyms."""
+    """Return the recorded fields of an object, with pseudonyms."""
     shape = _OF_KIND[str(body["kind"]), str(body["apiVersion"])]
     found: dict[str, Any] = _renamed(body, shape, "", rename)
     return found
@@ -271,7 +274,7 @@ def _key(key: str, rename: Rename) -> str:
 
 
 def _message(text: str) -> str:
-    """Return the replacement of a message. The message on our victims is kept."""
+    """Return what replaces a message; the message on our victims stays."""
     return OUR_MARK if text.startswith(OUR_MARK) else HIDDEN if text else ""
 
 

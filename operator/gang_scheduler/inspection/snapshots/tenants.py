@@ -42,7 +42,7 @@ _CONTAINER: Final = ("resources", "ports", "restartPolicy", "allocatedResources"
 
 
 def restricted(snapshot: Snapshot, namespace: str) -> Snapshot:
-    """Return the snapshot that a namespace may know, and its cluster."""
+    """Return the part of a snapshot that a namespace may know, with the cluster it describes."""
     hidden = _Hidden(set(_namespaces(snapshot.lines)) - {namespace, ""})
     lines = tuple(_lines(snapshot.lines, namespace, hidden))
     header = msgspec.structs.replace(
@@ -100,7 +100,7 @@ def _uses_a_node(pod: Mapping[str, Any]) -> bool:
 
 
 def _usage(pod: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Return a pod with the same usage of its node, and the same priority, as another one."""
+    """Return a pod that uses as much of its node as the given pod, with the same priority."""
     metadata, spec, status = (pod.get(part, {}) for part in ("metadata", "spec", "status"))
     present = metadata.get("annotations", {})
     name, uid = f"pod-{number}", str(metadata.get("uid"))
@@ -119,7 +119,7 @@ def _usage(pod: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _containers(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-    """Return containers, or their statuses, named by numbers."""
+    """Return the containers of a pod, or their statuses, with numbers for names."""
     names: dict[str, str] = {}
     for each in sorted(str(one.get("name")) for name in fields for one in of.get(name, ())):
         names.setdefault(each, f"c{len(names)}")
@@ -135,7 +135,7 @@ def _some(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
 
 
 class _Hidden:
-    """The hidden names of namespaces, and their replacements."""
+    """The names of namespaces to hide, and what replaces them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         # A name made of words that are common to all clusters reveals nothing.
@@ -148,7 +148,7 @@ class _Hidden:
         )
 
     def of(self, value: Any, field: str = "") -> Any:  # noqa: ANN401 - any JSON value.
-        """Return a value without these names."""
+        """Return a JSON value without these names."""
         if isinstance(value, Mapping):
             if field == "claimRef" and value.get("namespace") in self._by_name:
                 return {**value, "namespace": OTHERS, "name": HIDDEN}

@@ -1,5 +1,5 @@
-"""Causes why gangs wait, as data: each with the numbers and names for its message.
+"""Why gangs wait, as data: each cause has the numbers and names for its message.
 
-All are hashable, and equal if their fields are. Each has its words for people, which need not show
-all of its fields. No code below `report` reads the words. Open `gangs` first.
+Causes are hashable, and equal if their fields are equal. `text` says a cause in words, which need
+not show all fields; no code below `report` reads these words. Open `gangs` first.
 """

@@ -34,13 +34,13 @@ _SHOWN: Final[Mapping[Gauge, Callable[[float, float], float]]] = {
     metrics.QUEUE_STARVING: max,
     metrics.RESERVATION_START: min,
 }
-"""The metrics of queues, and how values of queues beyond the bound are merged into one."""
+"""The metrics of queues, and how the values of queues beyond the bound become one value."""
 
 
 class QueueMetrics:
     """Sets the metrics of queues.
 
-    Only as many queues as the table of metrics allows have their own.
+    Only a bounded number of queues (`telemetry/metrics.py`) have series of their own.
     """
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
@@ -48,7 +48,7 @@ class QueueMetrics:
         self._clock = clock
 
     def show(self, figures: Sequence[QueueFigures]) -> None:
-        """Set the metrics of all queues; remove those of deleted queues."""
+        """Set the metrics of all queues; remove the metrics of deleted queues."""
         metrics.keep_queues({each.queue.ref.name for each in figures})
         found = self._found(figures)
         for gauge, merge in _SHOWN.items():
@@ -76,7 +76,7 @@ class QueueMetrics:
         return found
 
     def _add_waiting(self, found: Found, name: str, pending: Iterable[GangKey]) -> None:
-        """Add how many gangs of each class wait, and for how long the oldest has."""
+        """Add the number of waiting gangs by priority class, and the longest wait in seconds."""
         known = map(self._cache.gang_queue.infos.get, pending)
         infos = [info for info in known if info is not None]
         for priority, number in Counter(map(class_of, infos)).items():
@@ -87,14 +87,17 @@ class QueueMetrics:
         found[metrics.QUEUE_OLDEST_WAIT].append(((name,), wait))
 
     def _reservations(self) -> Iterator[tuple[Labels, float]]:
-        """Yield how long it takes until the promised starts, if known."""
+        """Yield the seconds until each promised start that is known."""
         for each in self._cache.gang_queue.reservations.standing():
             queue = each.gangs[0].queue
             if queue is not None and each.start is not None:
                 yield (queue.name,), max(0, each.start - self._clock())
 
     def _deviations(self, figures: Sequence[QueueFigures]) -> Iterator[tuple[Labels, float]]:
-        """Yield how far each queue is above its fair share: the largest part of any resource."""
+        """Yield how far each queue is above its fair share, as a part of its tree's nominal quota.
+
+        The value is the largest of all flavors and resources.
+        """
         by_ref = {each.queue.ref: each for each in figures}
         for each in figures:
             root = _root(each, by_ref)
@@ -109,7 +112,7 @@ class QueueMetrics:
 def _utilization(
     amounts: Mapping[tuple[str, FlavorResource], Iterable[Amounts]],
 ) -> Iterator[tuple[Labels, float]]:
-    """Yield the used part of each queue's promise, for queues with a promise."""
+    """Yield which part of its nominal quota each queue uses; queues without quota are left out."""
     used, nominal = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for (name, of), found in amounts.items():
         used[of.resource, name] += sum(each.used for each in found)

@@ -42,7 +42,7 @@ PROMISES: Final[Mapping[QueueKind, tuple[str, ...]]] = {
     QueueKind.VOLCANO_QUEUE: ("spec.deserved", "spec.capability"),
     QueueKind.QUEUE: ("spec.quota.soft", "spec.quota.hard"),
 }
-"""The field with the quota of a queue. The second field, if any, has its limit."""
+"""For each kind of queue: the field with its quota, then the field with its limit, if any."""
 
 
 class Raised(NamedTuple):
@@ -131,7 +131,7 @@ def _softer(request: TopologyRequest, layer: LayerRef) -> TopologyRequest:
 def with_priority(
     snapshot: Snapshot, group: GangGroup, priority: int, running: BoundPods
 ) -> Snapshot:
-    """Return the snapshot in which the group has this priority and may evict pods by it.
+    """Return the snapshot in which the group has this priority, also for evictions.
 
     Members on nodes get it, too, because the priority of a gang is the lowest of its members.
     """
@@ -284,7 +284,7 @@ MOST_CLASSES: Final = 3
 MOST_SETS: Final = 2
 MOST_LABELS: Final = 3
 LEAST_PART: Final = 2
-"""No request below this part of a member's request is proposed, if the member fits some nodes."""
+"""If a member fits some nodes, no request below 1 / LEAST_PART of its request is proposed."""
 MOST_ON_A_NODE: Final = 16
 """The room of a node is divided into at most this many parts."""
 
@@ -313,7 +313,7 @@ def raised(turn: Turn, lines: Sequence[QueueQuota], *, above: bool) -> tuple[Rai
 
 
 def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
-    """Return the missing quota of a queue, at least as much as the quota `below` it grows."""
+    """Return the quota that a queue needs; it grows at least as much as a queue below it."""
     promised = max(line.nominal + max(line.short, below), line.used + line.adds)
     quota = forest.queue(line.queue).quotas.get(line.key)
     limit = quota.limit if quota is not None else None
@@ -321,9 +321,10 @@ def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
 
 
 def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
-    """Yield the largest requests that might fit: of resources that no node has, else of short ones.
+    """Yield the largest requests that might fit, so that `needed` members fit at once.
 
-    `needed` members must fit at once.
+    If members request more of some resources than any node has, these requests are lowered
+    together. Otherwise the request for each resource that is short is lowered on its own.
     """
     classes = _classes(turn)
     in_vain = _in_vain(classes, turn)

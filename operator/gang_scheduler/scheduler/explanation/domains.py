@@ -66,7 +66,7 @@ class _UnitRoom:
         return int(self._slots.max(initial=0))
 
     def room(self, holders: Holders, *, short: bool) -> Room:
-        """Return the room of all domains; the first ones say what the next member lacks."""
+        """Return the room of all domains; the first ones say why the next member does not fit."""
         at_most = self._tied or len(self._unit.classes) > 1 or self.best >= self.needed
         slots = self._slots.clip(max=self.needed - 1) if short else self._slots
         order = self._in_order(slots)
@@ -198,7 +198,7 @@ def _area_of(unit: PlacementUnit) -> Area | None:
 
 
 def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray) -> NearestNode:
-    """Return the node that lacks the fewest resources; among these, the smallest part of one."""
+    """Return the node that lacks the fewest resources; among several, the one that lacks least."""
     rows = np.flatnonzero(near)
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
     free = np.array([trial.free_of(name)[rows] for name, _ in asked])
@@ -222,7 +222,7 @@ def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray
 def _with_holders(rooms: Sequence[DomainRoom], holders: Holders) -> tuple[DomainRoom, ...]:
     """Add the gangs that hold the nearest nodes.
 
-    Looks at every running pod, once a resource.
+    Looks at every running pod, once per resource.
     """
     nearest = [each.nearest for each in rooms if each.nearest is not None]
     by_resource = {

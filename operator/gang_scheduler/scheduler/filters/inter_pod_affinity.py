@@ -45,7 +45,7 @@ def concerns(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return 0 where a rule forbids the class, 1 where one of its pods keeps the next away."""
+    """Return 0 where a rule forbids the class, 1 where a pod keeps the next away, else no limit."""
     forbidden = np.logical_or.reduce(list(_verdicts(pod_class, trial).values()))
     return np.where(forbidden, 0, _most(pod_class, trial.nodes))
 
@@ -75,7 +75,7 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
-    """Return one pod for each domain, if pods of the class keep each other away."""
+    """Return caps of one pod for each domain; None if pods must be placed one by one."""
     pod_affinity = pod_class.pod_affinity
     if pod_affinity is None or (
         pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, pod_class, trial)
@@ -169,7 +169,7 @@ def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:
 
 
 def _most(pod_class: PodClass, nodes: NodeTable) -> IntArray:
-    """Return 1 where a pod of the class keeps the next one away from its own node."""
+    """Return 1 for nodes where a pod of the class keeps the next one away, else UNLIMITED."""
 
     def compute() -> IntArray:
         terms = pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ()

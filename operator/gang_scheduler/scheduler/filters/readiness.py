@@ -1,6 +1,6 @@
 """Nodes that are not Ready are rejected, unless the pod tolerates the `not-ready` taint.
 
-This is stricter than kube-scheduler. That looks only at the taint, so it may bind to a node in the
+This is stricter than kube-scheduler, which looks only at the taint, so it may bind to a node in the
 seconds between its failure and the taint.
 """
 
@@ -27,5 +27,5 @@ def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
 
 
 def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
-    """One reason for all."""
+    """Give one reason for all nodes."""
     return Counter({"node(s) were not ready": int(rejected.sum())})

@@ -26,7 +26,7 @@ def concerns(_pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods of this class fit on each node. One vector operation a resource."""
+    """Return how many pods of this class fit on each node. One vector operation per resource."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for name, amount in pod_class.requests:
         if amount > 0:

@@ -25,5 +25,5 @@ def slots(_pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def reasons(_pod_class: PodClass, _trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """One reason for all."""
+    """Give one reason for all nodes."""
     return Counter({"node(s) were kept as spare": int(rejected.sum())})

@@ -38,7 +38,7 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many more pods each node's domain may have if the emptiest domain stays so."""
+    """Return how many more pods each node's domain may have if the emptiest domain gets none."""
     labelled = _labelled(pod_class, trial.nodes)
     room = np.where(labelled, UNLIMITED, 0)
     # A pod may have thousands of constraints, but no node has thousands of labels.
@@ -70,7 +70,7 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
-    """Return how many pods each domain may get if the emptiest one stays as it is.
+    """Return how many pods each domain may get if the emptiest one gets none.
 
     The emptiest domain can only fill up, so these caps are safe.
     """
@@ -196,7 +196,7 @@ def _counts(spread: Spread) -> bool:
 
 
 def _known(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> IntArray:
-    """Return the domains with nodes that count. Computed once a class."""
+    """Return the codes of the domains with nodes that count. Computed once per class."""
 
     def compute() -> IntArray:
         counted = _included(spread, pod_class, nodes)
@@ -208,7 +208,7 @@ def _known(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> IntArray:
 def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes that count.
 
-    Computed once a class until the nodes change.
+    Computed once per class until the nodes change.
     """
 
     def compute() -> BoolArray:
@@ -223,7 +223,7 @@ def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArra
 
 
 def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that have the keys of all constraints. Computed once a class, as above."""
+    """Return the nodes that have the keys of all constraints. Computed once per class, as above."""
 
     def compute() -> BoolArray:
         columns = [nodes.label(each.key) for each in _hard(pod_class)]

@@ -26,5 +26,5 @@ def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
 
 
 def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
-    """One reason for all."""
+    """Give one reason for all nodes."""
     return Counter({"node(s) were unschedulable": int(rejected.sum())})

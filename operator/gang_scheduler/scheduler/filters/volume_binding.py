@@ -49,7 +49,7 @@ def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
 
 
 def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
-    """Return None: the volumes left for the next pod are looked up again."""
+    """Return None: the free volumes must be looked up again after each pod."""
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:

@@ -1,6 +1,6 @@
 """A node takes a limited number of volumes of each CSI driver, and none of an absent driver.
 
-Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once a node. A volume that will be
+Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once per node. A volume that will be
 created counts as a new one, and an attachment counts until it is gone. In-tree volumes do not count
 for the CSI driver that has taken them over.
 """

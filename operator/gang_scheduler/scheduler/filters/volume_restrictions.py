@@ -48,12 +48,12 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
-    """Return None: place one pod at a time, because it may take a volume the next pod needs."""
+    """Return None: place one pod at a time, because it may use a claim the next pod needs."""
     return None
 
 
 def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
-    """Return None: the volumes left for the next pod are looked up again."""
+    """Return None: the claims and disks in use must be looked up again after each pod."""
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:

@@ -37,7 +37,7 @@ def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
 
 
 def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
-    """One reason for all."""
+    """Give one reason for all nodes."""
     return Counter({"node(s) had no available volume zone": int(rejected.sum())})
 
 

@@ -1,7 +1,7 @@
 """`Priority`: first the gang that finds quota on the lowest level, then the higher priority.
 
-All queues of a tree stand in one line; levels are not compared with each other otherwise. The share
-that people see of a queue is what it borrows, as with `DRS`.
+All leaves of a tree are compared with each other, whichever parents they have. The share that users
+see of a queue is what it borrows, as with `DRS`.
 """
 
 from typing import Final

@@ -9,7 +9,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the turn of each node: the node that is fullest with this many more pods is first."""
+    """Return the turn of each node, smallest first: the node fullest with `more` pods is first."""
     use = scoring.use_with(more, pod_class, rows, trial)
     return scoring.later(pod_class, rows, trial) - use
 
@@ -18,8 +18,8 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
     """Place pods on the fullest nodes, and fill each node before the next one.
 
     Filling a node up gives the same result as placing pod by pod, since a node's score only grows
-    as it fills. `slots` must hold at least `count` pods in all. Of nodes with equal scores, the one
-    comes first that later pods need least (`scoring.order`).
+    as it fills. `slots` must hold at least `count` pods in all. Among nodes with equal scores, the
+    node that later pods need least comes first (`scoring.order`).
     """
     ordered = _first(count, pod_class, slots, trial)
     wanted = np.minimum(slots[ordered], count)
@@ -31,7 +31,7 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
 
 
 def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
-    """Return the first rows by rank, as many as there are pods; the other rows stay unsorted."""
+    """Return the rows of the first `count` nodes, in order, without sorting the other nodes."""
     candidates = np.flatnonzero(slots)
     turns = turn(1, pod_class, candidates, trial)
     if count < len(candidates):

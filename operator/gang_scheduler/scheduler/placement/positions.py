@@ -14,8 +14,8 @@ from gang_scheduler.scheduler.units import RankedMembers
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:
     """Return the position of each member in the rank order when the gang was first placed.
 
-    Members may be missing now. So the first way to count is taken that leaves no slice in two
-    domains. If there is none, members are counted without gaps.
+    Members may be missing now, so there are several ways to count. The first way that leaves no
+    slice in two domains is taken. If there is none, members are counted without gaps.
     """
     line = part.in_line()
     ways = _ways_to_count(line, max(part.sizes), complete=complete)
@@ -70,7 +70,7 @@ def places_of(pods: Sequence[Pod], tree: Topology) -> IntArray:
 
 
 def domains_by_level(tree: Topology) -> IntArray:
-    """Return the domain of every place, levels by places. Computed once a tree."""
+    """Return the domain of every place, levels by places. Computed once per tree."""
 
     def compute() -> IntArray:
         places = np.arange(len(tree.rows))

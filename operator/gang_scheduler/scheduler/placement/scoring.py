@@ -39,7 +39,7 @@ def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
 
 
 def order(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the order of nodes of one turn, as numbers that all differ.
+    """Return the order of nodes with the same turn: a different number for each, smallest first.
 
     First comes the node with the least room of the scarce resources for which the class does not
     ask. Ties go to the node whose domain has the least room, layer by layer from the lowest, then
@@ -72,7 +72,7 @@ def _unasked(pod_class: PodClass, nodes: NodeTable) -> list[int]:
 
 
 def _room(columns: Sequence[int], trial: Trial) -> IntArray:
-    """Return the free fraction of these resources on each node, in thousandths."""
+    """Return the sum of the free fractions of these resources on each node, in thousandths."""
     return sum((_free(column, trial) for column in columns), np.zeros_like(trial.free[:, 0]))
 
 

@@ -11,7 +11,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the turn of each node: the node that is emptiest with this many more pods is first."""
+    """Return the turn of each node, smallest first: the node emptiest with `more` pods is first."""
     use = scoring.use_with(more, pod_class, rows, trial)
     return scoring.later(pod_class, rows, trial) + use
 
@@ -19,8 +19,8 @@ def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArr
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
     """Place pods on the emptiest nodes; the node is chosen again for every pod.
 
-    `slots` must hold at least `count` pods in all. Of nodes with equal scores, the one comes first
-    that later pods need least (`scoring.order`).
+    `slots` must hold at least `count` pods in all. Among nodes with equal scores, the node that
+    later pods need least comes first (`scoring.order`).
     """
     candidates = np.flatnonzero(slots)
     ties = scoring.order(pod_class, candidates, trial).tolist()

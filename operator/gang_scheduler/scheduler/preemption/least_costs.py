@@ -25,12 +25,13 @@ ROUNDED: Final = 1e-4
 
 
 class Columns(NamedTuple):
-    """The units that may leave each node: single pods, or all pods of a gang that goes as a whole.
+    """The units that may leave each node: single pods, or all pods of a gang, evicted as a whole.
 
-    `places` are the numbers of the pods among all pods. Of a gang that goes as a whole, one pod
-    stands for all. `rows` are node rows, -1 for none. `used` is the room that is freed there, and
-    `priorities` is the lowest priority that each can count with. `over`, `broken`, `work` and
-    `pods` are the least that is lost with each.
+    `places` are indexes of pods among all potential victims; for a gang that is evicted as a whole,
+    the index of one of its pods. `rows` are node rows, -1 for none. `used` is the room that is
+    freed there, and `priorities` is the lowest priority that each can count with. The others are
+    the least that each loses: `over` in pods beyond budgets, `broken` in whole gangs, `work` in
+    pod-seconds, and `pods` in pods.
     """
 
     places: IntArray
@@ -122,11 +123,11 @@ class LeastCosts:
     def most_gained(
         self, rows: IntArray, request: IntArray, needed: IntArray, at_best: IntArray
     ) -> IntArray:
-        """Return the most slots that can be gained if a slot of some rows is cleared.
+        """Return for each of some node rows the most slots gained by clearing one slot there.
 
-        `at_best` is the number of slots that each node gains if all pods leave that may. Pods that
-        need not leave are put back. So on the node itself less is freed beyond the need than one
-        gang has there.
+        `needed` (rows, resources) must be freed for that slot. `at_best` is the number of slots
+        that each node gains if all pods leave that may. Pods that need not leave are put back, so
+        the surplus that is freed on the node itself is less than one gang uses there.
         """
         asked = np.flatnonzero(request)
         parts = -(-self._largest[np.ix_(rows, asked)] // request[asked])
@@ -141,7 +142,7 @@ class LeastCosts:
     def least(self, rows: IntArray, needed: IntArray, remaining: BoolArray) -> Least:
         """Return the bounds for some rows, if at least the `needed` amounts must be freed on each.
 
-        `needed` is rows by resources; pods that are not `remaining` free nothing.
+        `needed` has the shape (rows, resources); pods that are not `remaining` free nothing.
         """
         left = remaining[self._places]
         short = np.flatnonzero((needed > 0).any(axis=0)).tolist() or [0]
@@ -174,7 +175,7 @@ class LeastCosts:
     def _in_parts(
         self, kind: str, resource: int, left: BoolArray, starts: IntArray, wanted: IntArray
     ) -> Shares:
-        """Return the least of a kind that is lost if parts of pods could leave."""
+        """Return the least loss of a kind for the wanted amounts, if parts of pods could leave."""
         line = self._line(kind, resource)
         used = line.used * left[line.order]
         at, part = _reached(used, starts, wanted)
@@ -193,7 +194,7 @@ class LeastCosts:
         return np.where(number > 0, found, 0)
 
     def _line(self, kind: str, resource: int | None) -> _Line:
-        """Return the pods of each row, ordered by how much they free for the loss, the best first.
+        """Return the pods of each row, the pods with the least loss for the freed amount first.
 
         Without a resource, the pods with the least loss come first.
         """

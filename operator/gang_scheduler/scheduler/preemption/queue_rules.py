@@ -1,7 +1,8 @@
 """The rules of queues for sets of victims: which sets are allowed, and how they compare.
 
-Only queues need a judge. A set must free enough quota, and each victim must go by right in the
-final state. No victim may at once take back the quota for which it was evicted.
+Only queues need a judge. A set must free enough quota. Each eviction must be allowed in the final
+state, in which all victims have left. No victim may at once take back the quota for which it was
+evicted.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -38,19 +39,19 @@ class Judge:
         candidates = [*reclaim_requests.candidates(reclaim)]
         reclaim.rule_out(candidates)
         self.running = {each.key: each for each in candidates if reclaim.possible(each)}
-        """The gangs that may have to go in some final state."""
+        """The gangs that may be evicted in some final state."""
         self._shares: dict[object, ShareRank] = {}
         self._frees: dict[int, bool] = {}
         self._lacking: dict[frozenset[str], Mapping[FlavorResource, int]] = {}
         self._judged: dict[frozenset[str], Judgement] = {}
         self.counts = not self._quota.keeps
-        """What is freed of quota is at least what comes to be available."""
+        """Whether the available quota grows by no more than the charges that are freed."""
         self.costs: VictimCosts | None = None
 
     # What each gang costs at least.
 
     def standings(self) -> dict[GangKey, Standing]:
-        """Return how gangs compare: by the lowest class that is possible, and by their queues."""
+        """Return the rank of each gang among victims: its lowest possible class, and its queue."""
         return {key: self._standing(running) for key, running in self.running.items()}
 
     def _standing(self, running: RunningInQueue) -> Standing:
@@ -95,7 +96,7 @@ class Judge:
         return None if judged.illegal else judged.classes
 
     def judged(self, victims: Victims) -> Judgement:
-        """Return the classes of victims, and the gangs that may not go together with the others."""
+        """Return the classes of victims, and the gangs that may not be evicted with the others."""
         key = frozenset(victims)
         if key not in self._judged:
             parts = self._parts(victims)
@@ -106,9 +107,9 @@ class Judge:
         return self._judged[key]
 
     def is_hopeless(self, victims: Victims, further: Victims) -> bool:
-        """Return whether victims may not go together, whichever of the further ones go, too.
+        """Return True if these victims may not be evicted, whichever `further` pods are, too.
 
-        False is not certain.
+        False leaves this open.
         """
         others = {uid: each for uid, each in further.items() if uid not in victims}
         return self.reclaim.is_hopeless(self._parts(victims), self._charged(others))
@@ -135,7 +136,7 @@ class Judge:
         return circling | returning(self._quota, reclaim.request, parts, reclaim.limits)
 
     def _charged(self, victims: Victims) -> list[Part]:
-        """Return the victims with their charges to queues, regardless of how each victim goes."""
+        """Return the victims with their charges to queues, whatever the class of each eviction."""
         uids: dict[GangKey, list[str]] = {}
         for uid, each in victims.items():
             uids.setdefault(each.gang, []).append(uid)
@@ -156,7 +157,7 @@ class Judge:
         return found
 
     def _quorum_of(self, running: RunningInQueue, members: Sequence[BoundPod]) -> Charge | None:
-        """Return the charge of the quorum of a gang that goes as a whole; None without surplus."""
+        """Return the charge of the quorum of a gang, evicted as a whole; None without surplus."""
         if self.costs is None:
             return None
         numbers = self.costs.numbers(members)
@@ -203,7 +204,7 @@ class Judge:
         return cost._replace(highest_class=highest, ties=self._ties(victims))
 
     def highest_class(self, victims: Victims) -> int:
-        """Return the highest class by which a victim of an allowed set goes."""
+        """Return the highest class by which a victim of an allowed set is evicted."""
         return _highest(victims, self.judged(victims).classes)
 
     def is_beside(self, gang: GangKey) -> bool:
@@ -224,7 +225,7 @@ class Judge:
         )
 
     def _left_over(self, victims: Victims) -> int:
-        """Return the part of the shortage that is freed; less beyond the need is better."""
+        """Return how much victims free of the resources that are short; less is better."""
         reclaim = self.reclaim
         resources = reclaim.resources.union(key.resource for key in reclaim.short)
         freed = 0
@@ -268,7 +269,7 @@ class Draining:
 
 
 def _highest(victims: Victims, classes: Classes) -> int:
-    """Return the highest class by which a victim goes, without victims that were chosen before."""
+    """Return the highest class of an eviction, without victims that were chosen before."""
     going = {each.gang for each in victims.values() if not each.pod.chosen}
     return int(max((classes[gang] for gang in going), default=0))
 

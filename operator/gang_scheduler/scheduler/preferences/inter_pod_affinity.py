@@ -18,7 +18,7 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the weights of the terms, once for each pod that a term selects in a node's domain."""
+    """Return for each node the weights of all terms, once for each pod selected in its domain."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for weight, term in (
         pod_class.pod_affinity.preferred if pod_class.pod_affinity is not None else ()
@@ -40,7 +40,7 @@ def one_by_one(pod_class: PodClass, trial: Trial) -> "_Near":
 
 
 class _Near:
-    """The scores while pods are placed one by one that change each other's scores."""
+    """The scores for pods that change each other's scores, while they are placed one by one."""
 
     def __init__(self, pod_class: PodClass, trial: Trial) -> None:
         self._total = score(pod_class, trial)

@@ -13,7 +13,7 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether the class has such a constraint."""
+    """Return whether the class has a spread constraint that is only a preference."""
     return bool(_soft(pod_class))
 
 

@@ -92,7 +92,7 @@ def _amounts(
 
 
 def _oversubscribed(accounts: Accounts, row: int) -> dict[FlavorResource, tuple[int, int]]:
-    """Return the promises below a queue and its own amount, where it has less than promised."""
+    """Return (promised below, own amount) for the keys where a queue has less than was promised."""
     return {
         key: (terms.promised[row], terms.oversubscribed[row])
         for key, terms in accounts.promises.terms.items()
@@ -101,7 +101,7 @@ def _oversubscribed(accounts: Accounts, row: int) -> dict[FlavorResource, tuple[
 
 
 def _lent(accounts: Accounts, key: FlavorResource) -> list[int]:
-    """Return how much of each queue its siblings use, beyond their parent's own quota."""
+    """Return how much of each queue's quota its siblings use, beyond their parent's own quota."""
     trees, terms = accounts.promises.trees, accounts.promises.terms[key]
     used = accounts.charges.used[key]
     lent = [0] * len(trees)
@@ -121,9 +121,9 @@ def _idle(nominal: int, guaranteed: int, used: int) -> int:
 
 
 def _lend(key: FlavorResource, needed: int, idle: Sequence[int]) -> list[int]:
-    """Return how much each queue lends of the need.
+    """Split the needed amount among queues in proportion to their idle quota.
 
-    In whole CPUs if all figures are whole.
+    CPUs are split as whole CPUs if all amounts are whole.
     """
     unit = 1000 if key.resource == CPU else 1
     if any(amount % unit for amount in (needed, *idle)):

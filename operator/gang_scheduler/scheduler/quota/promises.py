@@ -1,6 +1,6 @@
-"""The quota of each queue: its promise, how much it may borrow, its upper limit, and what is left.
+"""Each queue's promised (nominal) quota, how much it may borrow, its upper limit, and what is left.
 
-The promise of an interior queue is its own quota plus what the queues below lend through it.
+An interior queue is promised its own quota plus the quota that the queues below lend through it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: N
 def _transformed(declared: QueueSet, resource: str, nodes: NodeTable, chosen: BoolArray) -> int:
     """Return how much of a resource nodes have after transformations.
 
-    Costs a step for each kind of node.
+    Linear in kinds of nodes.
     """
     kinds, numbers = np.unique(nodes.allocatable[chosen], axis=0, return_counts=True)
     found = 0
@@ -84,12 +84,13 @@ _BORROWS_ANY: Final = Quota()
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The promises of all queues for one flavor and resource; each list has one entry a queue.
+    """The promises of all queues for one flavor and resource; each list has one entry per queue.
 
     `promised` is the sum of promises in the subtree. `borrowing` is how far a queue may go above
-    its nominal quota, and `limit` what its whole subtree may hold; both are UNBOUNDED without a
-    limit. `capacities` is what the nodes have, for roots that lend capacity promised to no queue.
-    `oversubscribed` maps a queue to what it has, if the queues below were promised more.
+    its nominal quota, and `limit` the most that its whole subtree may hold; both are UNBOUNDED
+    without a limit. `capacities` has the capacity of the nodes for each root that lends capacity
+    promised to no queue. `oversubscribed` has the own quota of each queue whose children were
+    promised more.
     """
 
     nominal: list[int]
@@ -269,8 +270,8 @@ def short_below(
 ) -> int:
     """Return the lowest queue, from this one up to its root, that has too little for the request.
 
-    What its siblings give back does not help. If no queue below the root has too little, the result
-    is the root.
+    Quota that its siblings give back does not help this queue. If no queue below the root has too
+    little, the result is the root.
     """
     terms, way = promises.terms[key], promises.trees.ways[row]
     for each in reversed(way[1:]):

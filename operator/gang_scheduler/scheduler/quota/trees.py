@@ -179,9 +179,9 @@ class Trees:
 
     `parents` are rows, NO_ROW for a root. `ways` go from the root down to the row itself. The rows
     of a subtree are consecutive: from its top up to its entry in `ends`. `heights` count the levels
-    below; a leaf has none. `problems` say why a queue is inactive, be it because of a queue above;
-    `broken` are the rows that are invalid themselves. `governed` lists, for the root of each tree,
-    the resources for which its queues have numbers.
+    below; a leaf has none. `problems` say why a queue is inactive: a fault of its own, or of a
+    queue above. `broken` are the rows with a fault of their own. `governed` lists, for the root of
+    each tree, the flavors and resources for which its queues have numbers.
     """
 
     def __init__(self, declared: QueueSet) -> None:

@@ -52,7 +52,7 @@ def returning(
 
 
 def _whole(parts: Iterable[Part]) -> Iterable[tuple[RunningInQueue, Charge]]:
-    """Return the gangs that go as a whole and may evict: waiting surplus evicts nothing."""
+    """Return the victim gangs that may evict, with their charges: surplus evicts nothing."""
     return (
         (part.running, part.charge if part.quorum is None else part.quorum)
         for part in parts
@@ -129,7 +129,7 @@ class Memory:
 
     @functools.cached_property
     def _links(self) -> dict[GangKey, dict[GangKey, _Link]]:
-        """The links upwards from each gang: most cycles choose no victims, and need none."""
+        """The links from each gang to the gangs that it yielded to; read when first needed."""
         found: dict[GangKey, dict[GangKey, _Link]] = {}
         for below, links in self._yielded.items():
             for each in links:

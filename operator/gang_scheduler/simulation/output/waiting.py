@@ -1,4 +1,4 @@
-"""The pods that wait in the end, and why. Every pending pod is reported once."""
+"""The pods that wait in the end, and why. Every waiting pod is reported once."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ class Waiting:
         self._nominated: dict[str, tuple[GangKey, Bind]] = {}
 
     def note(self, plan: Plan) -> None:
-        """Record the refusals and nominations of a plan; the latest decision comes last."""
+        """Record the refusals and nominations of a plan; the gangs decided last come last."""
         decided = [each.gang.key for each in plan.placed] + [each.gang.key for each in plan.refused]
         for key in decided:
             self._refused.pop(key, None)
@@ -33,7 +33,7 @@ class Waiting:
                 self._nominated[bind.pod.uid] = (gang_of[bind.pod.uid], bind)
 
     def nominated(self) -> tuple[tuple[GangKey, Bind], ...]:
-        """Return the nominations that still stand."""
+        """Return the nominations that are still in force."""
         now = {uid: self._cache.pod(uid) for uid in self._nominated}
         return tuple(
             (key, bind)
@@ -65,9 +65,10 @@ class Waiting:
 
 
 def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) -> Iterator[Refused]:
-    """Yield why members wait.
+    """Yield why the `waiting` members of a gang wait.
 
-    Members above the maximum of an elastic gang do not wait for room.
+    Members above the maximum of an elastic gang do not wait for room, and get a reason of their
+    own.
     """
     spoken_of = {pod.uid for pod in refused.pods}
     others = tuple(pod for pod in waiting if pod.uid not in spoken_of)

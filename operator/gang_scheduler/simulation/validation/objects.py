@@ -174,10 +174,10 @@ def is_known(body: Mapping[str, Any]) -> bool:
 
 
 def unknown_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields that an API server drops, each with the field that may be meant.
+    """Return the fields that an API server drops, each with a similar known field.
 
-    Raises InvalidField with all faults if it would refuse the object. An object without a known
-    schema is not checked.
+    Raises InvalidField with all faults if the API server would refuse the object. An object without
+    a known schema is not checked.
     """
     found = schemas.findings(body)
     if found is None:
@@ -190,5 +190,5 @@ def unknown_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def without_limits(pod: Mapping[str, Any]) -> set[str]:
-    """Return the resources for which an API server refuses a pod unless a limit is set."""
+    """Return the resources that an API server lets a pod request only with a limit."""
     return pods.without_limits(pod.get("spec", {}))

@@ -23,7 +23,7 @@ NATIVE: Final = "kubernetes.io/"
 REQUESTS_OF_QUOTAS: Final = "requests."
 MILLI: Final = 1000
 LARGE: Final = 2**50
-"""Above this amount no fractions are counted."""
+"""Above this amount, fractions do not count."""
 Asked = Mapping[str, str | int | float]
 
 
@@ -32,7 +32,8 @@ def faults(
 ) -> Iterator[InvalidField]:
     """Yield the faults of the `resources` of a container.
 
-    `limits_may_come`: a LimitRange may set limits, which it does for pods and not for templates.
+    `limits_may_come`: a LimitRange may still set limits. It does so for pods, but not for
+    templates.
     """
     limits: Asked = given.get("limits", {})
     requests: Asked = given.get("requests", {})
@@ -61,14 +62,14 @@ def _of_amount(name: str, amount: str | float, where: str) -> Iterator[InvalidFi
 
 
 def without_limit(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the resources that need a limit, and have only a request."""
+    """Yield the resources that have a request and no limit, although they need one."""
     for name in given.get("requests", {}).keys() - given.get("limits", {}).keys():
         if is_extended(name) or _is_huge_pages(name):
             yield name
 
 
 def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Iterator[InvalidField]:
-    """Yield the faults of a request compared with its limit."""
+    """Yield the faults of one request compared with its limit."""
     field = f"{where}.requests[{name}]"
     exact = is_extended(name) or _is_huge_pages(name)
     if name not in limits:
@@ -103,7 +104,7 @@ def _milli(amount: str | float) -> int | None:
         return None
 
 
-# Only specs are checked here that have the types of the schema already.
+# These checks expect specs whose types match the schema.
 
 CONTAINERS: Final = ("initContainers", "containers")
 GREATEST_PORT: Final = 65535
@@ -152,7 +153,7 @@ def _of_container(container: Spec, where: str, *, of_template: bool) -> Iterator
 
 
 def _of_names(spec: Spec, where: str) -> Iterator[InvalidField]:
-    """Yield the names that occur twice."""
+    """Yield a fault for each name that occurs twice."""
     named = (
         (f"{where}.{field}[{number}].name", each.get("name"))
         for field in CONTAINERS
@@ -164,7 +165,7 @@ def _of_names(spec: Spec, where: str) -> Iterator[InvalidField]:
 
 
 def twice(named: Iterable[tuple[str, Any]]) -> Iterator[InvalidField]:
-    """Yield each field whose value repeats an earlier one."""
+    """Yield a fault for each field whose value repeats an earlier one."""
     seen: dict[object, str] = {}
     for path, name in named:
         if seen.setdefault(name, path) != path:

@@ -43,14 +43,14 @@ Schema = Mapping[str, Any]
 
 
 class Findings(NamedTuple):
-    """The result for an object: its unknown fields, and its faults."""
+    """The result of checking an object: its unknown fields, and its faults."""
 
     unknown: Sequence[str] = ()
     wrong: Sequence[InvalidField] = ()
 
 
 def findings(body: Mapping[str, Any]) -> Findings | None:
-    """Return the result of an object by the schema of its kind; None without a schema."""
+    """Return the result of checking an object by the schema of its kind; None without a schema."""
     found = _of_kind(body["apiVersion"], body["kind"])
     return None if found is None else found.findings(body)
 
@@ -61,9 +61,9 @@ def has(api_version: str, kind: str) -> bool:
 
 
 class _Schema:
-    """The schema of one kind.
+    """The schema of one kind, as a validator of pydantic.
 
-    With `only_names`, values are not checked here, since other code does.
+    With `only_names`, only names of fields are checked here; other code checks the values.
     """
 
     def __init__(self, root: Schema, types: Mapping[str, Schema], *, only_names: bool) -> None:
@@ -84,7 +84,7 @@ class _Schema:
         return Findings()
 
     def _said(self, location: tuple[int | str, ...]) -> str:
-        """Return an unknown field, with the field that may be meant."""
+        """Return the message on an unknown field, with the field that may be meant."""
         *above, name = location
         near = likeness.close_to(str(name), self._properties(above))
         return f"unknown field {_dotted(location)}" + (
@@ -92,7 +92,7 @@ class _Schema:
         )
 
     def _properties(self, location: Sequence[int | str]) -> Mapping[str, Schema]:
-        """Return the fields that the object at a place can have."""
+        """Return the fields that the object at a path can have."""
         here = self._root
         for step in location:
             here = self._types[here["$ref"]] if "$ref" in here else here
@@ -106,7 +106,7 @@ class _Schema:
 
 
 class _Translation:
-    """Turns the schema of an API server into one of pydantic's core."""
+    """Turns a schema of an API server into a schema of pydantic's core."""
 
     def __init__(self, types: Mapping[str, Schema]) -> None:
         self._types = types
@@ -114,7 +114,7 @@ class _Translation:
         self._left: list[str] = []
 
     def whole(self, root: Schema) -> CoreSchema:
-        """Return the schema of a kind, with all types that it refers to."""
+        """Return the schema of a kind, including all types that it refers to."""
         top = self._value(root)
         while self._left:
             name = self._left.pop()
@@ -195,7 +195,7 @@ _BESIDE: Final[Schema] = {
 
 
 def _ours() -> Iterator[tuple[str, type]]:
-    """Yield the kinds of this product's CRDs, and a PodGroup kind that is read in the same way."""
+    """Yield the kinds of our CRDs, and scheduler-plugins' PodGroup, which is read the same way."""
     for each in crds.DEFINITIONS:
         yield f"{each.model.GROUP}/{each.model.VERSION}", each.model
     yield SCHED_PLUGINS_POD_GROUPS.api_version, PodGroup

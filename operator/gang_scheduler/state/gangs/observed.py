@@ -19,8 +19,9 @@ class Summary(NamedTuple):
 
     `bound` members have a node; `oldest` is the first by creation and uid, None without members.
     `earliest` is the first creation in seconds since the epoch, 0 for a member that tells none.
-    `lowest` and `highest` are their priorities. The flags tell whether any member has the property:
-    only then the members are walked again. `queue_requests` are their distinct requests.
+    `lowest` and `highest` are their priorities. The flags say whether any member has a property
+    (`peaceful`: it may not evict): only then the members are walked again. `queue_requests` are
+    their distinct requests.
     """
 
     bound: int = 0

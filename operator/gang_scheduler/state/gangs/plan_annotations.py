@@ -140,7 +140,7 @@ def is_left_behind(waiting: Iterable[Pod], started: Iterable[Sequence[Pod]]) -> 
 def _is_unfinished(mark: Mark, bound: Sequence[Pod], living: Iterable[Pod]) -> bool:
     """Return whether members of a plan still wait.
 
-    This is so if more members were there before the plan began than it left out.
+    This is so if more waiting members are older than the first binding than the plan left out.
     """
     if mark.plan and len(bound) >= mark.size:
         return False

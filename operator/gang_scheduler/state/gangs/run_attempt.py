@@ -31,10 +31,10 @@ class RunAttempt:
     """The present attempt of a gang to run, which ends when no member has a node any more.
 
     `past` are members that had ended before the attempt began. `was_whole` lasts while any member
-    with a node lives. The `written` status answers for it until this process has seen the gang
-    whole itself, or has bound members. `quorum_since` is the moment when a quorum of living members
-    was first seen, in seconds since the epoch. `spared` is the number of members of each role that
-    are not run again, because so many have succeeded.
+    with a node lives. Until this process has seen the gang whole itself, or has bound members, the
+    status of the object decides it (`written`). `quorum_since` is the moment when a quorum of
+    living members was first seen, in seconds since the epoch. `spared` is the number of members of
+    each role that are not run again, because so many have succeeded.
     """
 
     __slots__ = (
@@ -157,7 +157,7 @@ class RunAttempt:
     def is_partially_bound(self) -> bool:
         """Return whether a crash interrupted the bindings of the gang.
 
-        A gang that lost members later is not meant. After a crash, some members are not bound,
+        A gang that lost members later does not count. After a crash, some members are not bound,
         although they were there before others were bound.
         """
         if self.was_whole or not self._observed.summary.bound:

@@ -51,7 +51,7 @@ MOST_TOLD: Final = 32
 
 
 class Costly(NamedTuple):
-    """A group by its first gang, the time of its last decision, its number of slow decisions."""
+    """A group by its first gang, the CPU seconds of its last decision, and its slow decisions."""
 
     key: GangKey
     seconds: float
@@ -93,7 +93,7 @@ class SetAside:
     # Judging how long decisions take.
 
     def judge(self, plan: Plan, took: Mapping[Gangs, float], now: int) -> Plan:
-        """Return a plan that also refuses groups whose decisions took too long once more.
+        """Return the plan, which now also refuses groups whose decisions took too long again.
 
         `took` is the CPU time of decisions, in seconds. The decision on a group that has found room
         is made, and is not judged. A group whose decision was cut has failed in the plan, and is
@@ -215,7 +215,7 @@ class SetAside:
     def hold(self, key: GangKey, seconds: float, until: int, now: int) -> None:
         """Set a gang aside until a moment, as another process has done."""
         record = self._records[key] = _Record(seconds, STRIKES, now, until)
-        # The decision was made earlier by that much; the rest of its namespace ends then, too.
+        # The rest that is computed from `at` for other groups of the namespace ends then, too.
         record.at = until - (record.rests_until(STRIKES) - now)
 
 

@@ -1,4 +1,4 @@
-"""The sums of what pods are charged, by queue and flavor, kept up to date charge by charge."""
+"""The sums of the charges of pods, by queue and flavor, kept up to date charge by charge."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
@@ -255,9 +255,9 @@ class Tallies:
         return self._charges.setdefault(amounts, dict(amounts))
 
     def _count(self, entry: Entry, sign: int) -> None:
-        """Count an entry.
+        """Count an entry; equal entries in a row are added to the sums together.
 
-        The members of a gang share one entry, and mostly come one by one.
+        The members of a gang share one entry, and mostly come one after another.
         """
         if entry is not self._same:
             self._add_counted()

@@ -1,7 +1,7 @@
 """Recent usage of leaves: a decaying average of their charges.
 
-A leaf has its average as of a point in time. Both move on when the charges of the leaf change:
-until then, the old charges were in use.
+Each leaf has an average and the time as of which it was computed. Both are updated when the charges
+of the leaf change: until then, the old charges were in use.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ MOST_HALF_LIVES: Final = 4
 def advanced(
     average: RecentUsage, used: Mapping[str, int], now: int, half_life: int
 ) -> RecentUsage:
-    """Return an average as of now, if `used` was in use since it was computed.
+    """Return the present average, if `used` was in use since `average` was computed.
 
     The half-life is in seconds. Usage older than a few half-lives does not count.
     """
@@ -118,9 +118,9 @@ class RecentUsages:
         self._shown: tuple[QueueUsage, int, QueueUsage] | None = None
 
     def added(self, state: QueueState, now: int) -> QueueState:
-        """Return a state with the recent usage of leaves as of now. Costs a step for each leaf.
+        """Return a state with the present recent usage of leaves. Linear in leaves.
 
-        While usage stays equal and the second is the same, so is the returned object.
+        Within one second, its usage is the same object as long as the usage of `state` is.
         """
         if not self._half_life:
             return state

@@ -42,7 +42,7 @@ class PriorityClasses:
         return before is None or _said(before) != _said(found)
 
     def delete(self, uid: str) -> bool:
-        """Forget a class; return whether it was known."""
+        """Forget a PriorityClass; return whether it was known."""
         self._known = None
         return self.by_uid.pop(uid, None) is not None
 
@@ -137,7 +137,7 @@ class WaitingWorkloads:
         self._withdraw(uid)
 
     def settle(self) -> None:
-        """Make workloads wait that this scheduler may start now, and no others.
+        """Put workloads in line that this scheduler may start now, and take others out of it.
 
         Also limits the number of virtual pods.
         """
@@ -210,7 +210,7 @@ class WaitingWorkloads:
         return self._said.get(uid)
 
     def plan(self, waiting: Waiting, key: GangKey) -> Mapping[str, int]:
-        """Create members of a gang that are planned one by one; return their templates by uid."""
+        """Create a gang's members as single pods; return the template's index by a member's uid."""
         pods = self._virtual_pods.members(key) or waiting.gangs[key].pods
         if key not in waiting.planned:
             waiting.gangs[key] = waiting.gangs[key]._replace(pods=pods)
@@ -247,9 +247,9 @@ class WaitingWorkloads:
         self._note(Change.GANGS_TOUCHED)
 
     def _separate(self, uid: str) -> None:
-        """Judge a workload again that shares a gang with another one.
+        """Note that a workload shares its gang with no other one; judge that other one again.
 
-        Does nothing if it no longer waits there.
+        Does nothing if the workload shared no gang, or if further workloads still share it.
         """
         first = self._shared.pop(uid, None)
         if first is not None and first not in self._shared.values():
@@ -265,7 +265,7 @@ class WaitingWorkloads:
             self._gang_queue.upsert_virtual(key, pods, suspended, rests_until=rests)
 
     def _withdraw(self, uid: str) -> None:
-        """Let a workload wait no more."""
+        """Take a workload out of the line."""
         waiting = self._waiting.pop(uid, None)
         if waiting is None:
             return

@@ -1,4 +1,4 @@
-"""Moments at which gangs are due; when they are set is seen in gang_queue/test_due.py."""
+"""Moments at which gangs are due; when they are set is seen in test_due_gangs.py."""
 
 import pytest
 

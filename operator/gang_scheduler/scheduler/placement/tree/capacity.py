@@ -1,8 +1,8 @@
 """The number of members of one class that each domain can take, summed up the tree (roll-up).
 
 With slices this is no plain sum: a domain of a sliced layer holds only whole slices. One domain may
-hold the tail besides, which is the short last slice. So each domain has two numbers, its capacity
-without the tail and its capacity beside the tail, and both can be summed up exactly.
+also hold the tail, which is the short last slice. So each domain has two numbers, its capacity
+without the tail and its capacity in addition to the tail, and both can be summed up exactly.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ NEVER: Final = -(2**62)
 class Capacity(NamedTuple):
     """The capacity of every domain of one level, in members of whole slices.
 
-    `whole` is the capacity without the tail, `beside_tail` the capacity that is left beside the
-    tail.
+    `whole` is the capacity of a domain without the tail, and `beside_tail` the capacity that is
+    left once the domain holds the tail.
     """
 
     whole: IntArray
@@ -31,7 +31,7 @@ class Capacity(NamedTuple):
     def loss(self) -> IntArray:
         """The capacity that each domain loses to the tail, up to 0; NEVER if the tail does not fit.
 
-        A sum with NEVER may lie below it, and means the same.
+        A sum with NEVER may be lower than NEVER, and means the same.
         """
         lost: IntArray = np.where(self.beside_tail >= 0, self.beside_tail - self.whole, NEVER)
         return lost

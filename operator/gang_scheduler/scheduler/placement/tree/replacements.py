@@ -59,8 +59,9 @@ def seat(
 ) -> Seated | None:
     """Take room for all members that find a slot next to the bound members.
 
-    None if these are fewer than `at_least`, or if looking for them takes the work of a whole cycle;
-    it ends as soon as that is certain. `seat_parts` seats slices without a bound member.
+    None if fewer than `at_least` members find one, or if the search takes the work of a whole
+    cycle. The search ends as soon as that is certain. `seat_parts` seats slices without a bound
+    member.
     """
     seated: Seated = {}
     complete = all(gang.complete for gang in unit.gangs)
@@ -106,7 +107,7 @@ class _Ranks:
         """Seat waiting members in rank order, but slices that lost all their members last.
 
         Such a slice fits into any domain, and must not take slots that members of other slices
-        need. Yields how many members were to be seated, and where those are that were.
+        need. Yields for each stretch the number of its members, and the members that were seated.
         """
         stretches = list(self._stretches())
         for lost_whole in (False, True):
@@ -168,7 +169,7 @@ class _Ranks:
         return self._seat_parts([part], replace(self._area, must=depth)) or {}
 
     def _seat_beside(self, start: int, end: int) -> Seated:
-        """Seat as many of a stretch as have a slot, in the slots nearest to its neighbours."""
+        """Seat as many members of a stretch as fit, in the slots nearest to its neighbours."""
         unsliced = (1,) * len(self._sizes)
         members = tuple(self._line[start:end])
         class_members = ClassMembers(members[0].pod_class, members, unsliced)

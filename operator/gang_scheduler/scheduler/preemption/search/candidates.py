@@ -47,7 +47,7 @@ class _Domains(NamedTuple):
 
 
 class _Pool(NamedTuple):
-    """The pods that may be evicted in each domain, up to a priority of each domain.
+    """The pods that may be evicted in the domains, up to the `highest` priority of each domain.
 
     `over` are the domains that make enough room only by exceeding a PodDisruptionBudget.
     """
@@ -58,7 +58,7 @@ class _Pool(NamedTuple):
 
 
 def candidates_of(preemptor: Preemptor, potential: PotentialVictims) -> list[Candidate]:
-    """Return the domains with places enough once all potential victims left, the cheapest first."""
+    """Return the domains with enough places once all potential victims left, cheapest first."""
     found = _domains(preemptor)
     if found is None:
         rows = np.ones(len(preemptor.trial.nodes), dtype=np.bool_)
@@ -124,7 +124,7 @@ class _Least:
         ]
 
     def _pool(self) -> _Pool:
-        """Return the pods to consider in each domain, by the least priority and use of budgets."""
+        """Return the pods to consider: within budgets if enough, up to the lowest priority."""
         beyond = self._potential.beyond()
         within = self._here & ~beyond
         highest = np.array(
@@ -150,7 +150,7 @@ class _Least:
         return np.where(pool.over, NO_PRIORITY, priorities[low])
 
     def _up_to(self, pool: _Pool, highest: IntArray) -> BoolArray:
-        """Return the pods of the pool, in each domain up to a priority."""
+        """Return the pods of the pool, in each domain up to the `highest` priority there."""
         limits = np.where(pool.over, self._potential.priorities.max(initial=NO_PRIORITY), highest)
         found: BoolArray = pool.chosen & (self._potential.priorities <= limits[self._of_bound_pods])
         return found
@@ -233,7 +233,7 @@ class _Least:
     ) -> IntArray:
         """Return for each domain the least weight that gains the lacking amount.
 
-        Choices may be taken in part.
+        Choices count as divisible, so no whole choices weigh less.
         """
         useful = np.flatnonzero(gains > NONE)
         order = useful[np.lexsort((weights[useful] / gains[useful], domains[useful]))]
@@ -253,8 +253,8 @@ class _Least:
 class EvictableUnit(NamedTuple):
     """An eviction unit that can be evicted or left.
 
-    Of an elastic gang either `single` pods are evicted, no more than its surplus, or some of its
-    `steps`, or the `whole` gang. `tied`: the preemptor may need the pods where they are.
+    An elastic gang loses `single` pods, no more than its surplus, or some of its `steps`, or it is
+    evicted as a `whole`. A unit is `tied` if the preemptor may need its pods where they are.
     """
 
     unit: EvictionUnit
@@ -270,7 +270,7 @@ class EvictableUnit(NamedTuple):
 
     @property
     def of_surplus(self) -> bool:
-        """Whether the gang goes on without the unit."""
+        """Whether the gang keeps running without the unit."""
         return self.single or self.steps
 
     @property
@@ -302,7 +302,7 @@ def evictable_units_of(
         found.pop(gang, None)
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(EvictableUnit(unit, whole=True) for unit in broken)]
-    # Of sets with equal costs always the same one is chosen, in whatever order the pods come.
+    # Among sets with equal costs, the same one is always chosen, in whatever order the pods come.
     names = Counter(costs.name(gang) for gang in {each.gang for each in both})
     return sorted(both, key=lambda each: _place(each, costs, names))
 

@@ -1,8 +1,9 @@
 """Many victims: cheap ones first, in eviction sets.
 
 Where whole gangs are evicted, one gang often frees no slot until its neighbours on the same nodes
-are evicted, too. So costs are compared of eviction sets: the units to evict for one more slot on
-some node, with every other member of their gangs, and the slots that this frees on other nodes.
+are evicted, too. So the search compares the costs of eviction sets: the units to evict for one more
+slot on some node, with every other member of their gangs, and the slots that this frees on other
+nodes.
 """
 
 import heapq
@@ -48,9 +49,9 @@ class EvictionSets:
     def __init__(
         self, potential: PotentialVictims, slots: Slots, pool: Pool, among: BoolArray
     ) -> None:
-        """Choose bound pods of the pool, `among` these, and the gangs that must go with them.
+        """Choose among bound pods that the pool considers, and gangs that are evicted with them.
 
-        `among` has either all bound pods of a node, or none of them.
+        The mask `among` has either all bound pods of a node, or none of them.
         """
         self._potential = potential
         self._costs = potential.costs
@@ -206,7 +207,10 @@ class EvictionSets:
     def _taken_along(
         self, bound_pod: BoundPod, taken: Sequence[EvictionUnit], uids: AbstractSet[str]
     ) -> EvictionUnit | None:
-        """Return a bound pod as a unit: only the pod while its gang has surplus, else the gang."""
+        """Return a bound pod as a unit: only the pod while its gang has surplus, else the gang.
+
+        None if the gang may not be evicted.
+        """
         gang, portion = bound_pod.gang, self._costs.portion(bound_pod)
         if gang in self._costs.steps:
             return self._with_steps(bound_pod, uids)
@@ -223,7 +227,7 @@ class EvictionSets:
         return self._costs.unit([e for e in self._costs.members(gang) if e.pod.uid not in gone])
 
     def _with_steps(self, bound_pod: BoundPod, uids: AbstractSet[str]) -> EvictionUnit | None:
-        """Return a bound pod with the steps that must go before it, or else with its gang."""
+        """Return a bound pod with the steps that are evicted before it, or else with its gang."""
         surplus = self._costs.goes_with(bound_pod)
         if surplus is None and not self._costs.may_break(bound_pod.gang):
             return None

@@ -1,8 +1,8 @@
 """Many victims where there are queues: the first units that make enough room, in some order.
 
-The cheapest units go first. Of queues that cost the same, the queue comes first that borrows most
-after the evictions so far. A unit that may not go with the others is left out, and the next one
-takes its place.
+The cheapest units are evicted first. Among queues with equal costs, the queue that borrows most
+after the evictions so far comes first. A unit that may not be evicted with the others is left out,
+and the next unit takes its place.
 """
 
 import heapq
@@ -49,7 +49,7 @@ def allowed(
     own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.request.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):
-        # Other queues may have to yield once units of the own queue go.
+        # Units of other queues may become victims once units of the own queue are evicted.
         first = {each.gang for each in own}
         others = [each for each in there if each.gang not in first]
         orders.append(_Order([own, others], costs, judge))
@@ -66,12 +66,12 @@ def allowed(
     other = _first_allowed(_NodeByNode(node_by_node), judge, fits)
     if other is None or best is None:
         return best or other
-    # Victims with equal costs go in turns of their queues.
+    # At equal costs, the victims that were chosen by turns of their queues are taken.
     return other if cost(other)._replace(ties=()) < cost(best)._replace(ties=()) else best
 
 
 def _by_priority(*parts: Iterable[EvictableUnit]) -> list[list[EvictableUnit]]:
-    """Return the parts in turn, once for each priority."""
+    """Split the parts by priority: for each priority, the units of the first part come first."""
     lines: dict[tuple[int, int], list[EvictableUnit]] = {}
     for number, part in enumerate(parts):
         for each in part:
@@ -80,7 +80,7 @@ def _by_priority(*parts: Iterable[EvictableUnit]) -> list[list[EvictableUnit]]:
 
 
 _Line = list[EvictableUnit]
-"""The choices of one queue; the next one is at the end of the list."""
+"""The units of one queue; the next one is at the end of the list."""
 
 
 class _Order:
@@ -101,7 +101,7 @@ class _Order:
         self._known: list[EvictableUnit] = []
 
     def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
-        """Return the first units without these gangs, this many of them or all."""
+        """Return the first `number` units of other gangs, or all if there are fewer."""
         while True:
             found = [each for each in self._known if each.gang not in gone]
             if len(found) >= number or len(self._known) == self._number:
@@ -117,7 +117,7 @@ class _Order:
 
 
 class _NodeByNode:
-    """Choices that clear one node after another, made as they are asked for."""
+    """Units that clear one node after another, chosen as they are asked for."""
 
     most: Final = MOST_NODE_BY_NODE
 
@@ -126,7 +126,7 @@ class _NodeByNode:
         self._known: list[EvictableUnit] = []
 
     def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
-        """Return the first units without these gangs, this many of them or all."""
+        """Return the first `number` units of other gangs, or all if there are fewer."""
         found = [each for each in self._known if each.gang not in gone]
         while len(found) < number and (more := next(self._sets, None)) is not None:
             units = [EvictableUnit(unit) for unit in more]
@@ -138,7 +138,7 @@ class _NodeByNode:
 def _levels(
     there: Iterable[EvictableUnit], costs: VictimCosts, judge: Judge
 ) -> Iterator[list[_Line]]:
-    """Yield the lines of the queues for each class and priority, the lowest first."""
+    """Yield the units of each queue in order, for each class and priority from the lowest up."""
     levels: dict[tuple[int, ...], dict[QueueRef, list[tuple[Cost, EvictableUnit]]]] = {}
     for each in there:
         cost = costs.tally().with_more([each.unit])
@@ -155,7 +155,7 @@ def _levels(
 
 
 def _within_surplus(line: _Line, costs: VictimCosts, numbers: Counter[Portion]) -> _Line:
-    """Return the line without single pods that their gangs need; count the single pods that go."""
+    """Return the line without single pods that their gangs need; count evicted single pods."""
     kept = []
     for each in reversed(line):
         numbers[each.portion] += each.single
