@@ -103,7 +103,7 @@ thorough: setup ## Hold twenty times as many random cases against the laws as `m
 			tests/integration/test_checkpoints_chaos.py"
 
 .PHONY: e2e
-e2e: BINARIES += helm kube-scheduler jobset crane actionlint
+e2e: BINARIES += helm kube-scheduler jobset crane actionlint device-allocator
 e2e: binaries ## Run the tests that need a real control plane: end to end, contracts, differential, the chart
 	@echo "==> end to end, in three parts; then beside the JobSet controller, contracts on a real"
 	@echo "    API server, filters beside kube-scheduler's, the chart: a quarter of an hour"
@@ -203,6 +203,12 @@ differential: SEED ?= 1000
 differential: BINARIES += kube-scheduler
 differential: binaries ## Compare our filters with kube-scheduler's on CASES random clusters, from SEED on
 	@$(WITH_TESTS) -m differential --cases $(CASES) --seed $(SEED)
+
+.PHONY: differential-devices
+differential-devices: WORLDS ?= 5000
+differential-devices: SEED ?= 1000
+differential-devices: setup ## Compare our devices with those of kube-scheduler's allocator in WORLDS random worlds
+	@$(WITH_TESTS) -m differential.devices --worlds $(WORLDS) --seed $(SEED)
 
 .PHONY: chaos
 chaos: SECONDS ?= 300
@@ -324,7 +330,7 @@ $(RUNNABLE): requirements.lock
 $(INSTALLED): requirements-dev.lock $(RUNNABLE)
 	@echo "==> Python packages of the tests into .venv: about a minute the first time"
 	$(call quietly,installing,$(VENV_PYTHON) -m pip install \
-		--require-hashes --requirement requirements-dev.lock)
+		--no-deps --require-hashes --requirement requirements-dev.lock)
 	@touch $@
 
 .PHONY: binaries

@@ -49,6 +49,7 @@ WATCHED: Final = (
     Watched("PersistentVolumeClaim", (kinds.PERSISTENT_VOLUME_CLAIMS,)),
     Watched("StorageClass", (kinds.STORAGE_CLASSES,)),
     Watched("CSINode", (kinds.CSI_NODES,)),
+    Watched("ResourceClaim", (kinds.RESOURCE_CLAIMS,)),
     Watched("ClusterNetworkTopology", (kinds.CLUSTER_NETWORK_TOPOLOGIES,)),
     Watched("Topology", kinds.KUEUE_TOPOLOGIES),
     Watched("Queue", (kinds.QUEUES,)),

@@ -20,8 +20,9 @@ from gang_auditor import events
 from gang_auditor.events import BROKEN, LISTED, LISTING, RESUMED, Event, UnreadableLineError
 from gang_auditor.kinds_watched import WATCHED, Watched
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.client.errors import UNREADABLE, ApiError, Backoff, Kind
+from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 
 PAGE: Final = 500
 WATCH_SECONDS: Final = 300
@@ -40,10 +41,10 @@ Tell = Callable[[str], None]
 
 
 class Live:
-    """The events of a cluster, handed to `take` one by one.
+    """Passes the events of a cluster to `take`, one by one.
 
-    `tell` gets messages on unreadable kinds. All objects of a list are handed on at once, without
-    an event of another kind between them.
+    `tell` gets messages on kinds that cannot be read. All objects of a list are passed on together,
+    without events of other kinds between them.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Live:
                 return found, str(metadata.get("resourceVersion") or "")
 
     def told(self, watched: Watched, found: Sequence[dict[str, Any]]) -> None:
-        """Hand a list on."""
+        """Pass all objects of a list on."""
         now = time.time()
         kind = _kind(watched)
         self._take(Event(now, LISTING, kind))
@@ -96,19 +97,19 @@ class Live:
         self._take(Event(now, LISTED, kind))
 
     def note(self, watched: Watched, kind: str) -> None:
-        """Hand on that a watch broke, or continues."""
+        """Pass on that a watch broke, or was resumed."""
         self._take(Event(time.time(), kind, _kind(watched)))
 
     def changed(self, watched: Watched, gvr: GVR, event: dict[str, Any]) -> None:
-        """Hand a change on."""
+        """Pass a change on."""
         self._take(Event(time.time(), event["type"], _whole(watched, gvr, event["object"])))
 
     def say(self, words: str) -> None:
-        """Report that a kind is not judged."""
+        """Report a kind that cannot be judged."""
         self._tell(words)
 
     def stream(self, path: str) -> Any:  # noqa: ANN401 - a context of chunks.
-        """Open a watch."""
+        """Open a watch at a path."""
         return self._connection.stream(path, silence_seconds=SILENT_SECONDS)
 
 
@@ -158,7 +159,7 @@ class _Stream:
                 await self._backoff.after(again)
 
     async def _list(self) -> None:
-        """List in the best served version, and hand the objects on."""
+        """List the kind in the best version that is served, and pass the objects on."""
         for gvr in self._watched.versions:
             try:
                 found, self._version = await self._live.bodies(self._watched, gvr)

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from gang_auditor.events import Object, seconds
 from gang_scheduler.api import annotations as keys
 
-# Quantities of Kubernetes are parsed here on their own, because the code that is judged must not
-# do the counting. Grammar and rounding are those of apimachinery's `resource.Quantity`. A test
-# compares them with `model.resources`, which this module does not import.
+# The auditor parses quantities itself, because the judged code must not do the counting. Grammar
+# and rounding are those of apimachinery's `resource.Quantity`. A test compares the results with
+# `model.resources`, which this module does not import.
 
 Amounts = Mapping[str, int]
 """Amounts by resource: `cpu` in thousandths, others in bytes or as a count."""
@@ -25,12 +25,12 @@ SUFFIXES: Final[Mapping[str, Decimal]] = {
     "m": Decimal("1e-3"),
 }
 MOST: Final = Decimal(2**63 - 1)
-"""The largest number of a quantity: an API server reduces larger ones to it."""
+"""The largest quantity: an API server reduces larger ones to it."""
 
 
 @lru_cache(maxsize=4096)
 def amount(resource: str, text: str) -> int:
-    """Return a quantity in the unit of its resource, rounded up; 0 if it cannot be parsed."""
+    """Return a quantity in thousandths (CPU), bytes or units, rounded up; 0 if it is not valid."""
     number, factor = text, Decimal(1)
     for length in (2, 1):
         suffix = text[-length:]
@@ -47,7 +47,7 @@ def amount(resource: str, text: str) -> int:
 
 
 def amounts(listed: object) -> dict[str, int]:
-    """Return the amounts of a ResourceList of an object."""
+    """Return the amounts of a ResourceList."""
     if not isinstance(listed, Mapping):
         return {}
     return {str(name): amount(str(name), str(text)) for name, text in listed.items()}
@@ -72,7 +72,7 @@ def largest(parts: Iterable[Amounts]) -> dict[str, int]:
 
 
 def shown(resource: str, count: int) -> str:
-    """Return an amount as people write it: CPU in cores."""
+    """Return an amount as people write it, with CPU in cores."""
     return f"{count / 1000:g}" if resource == "cpu" else str(count)
 
 
@@ -88,7 +88,7 @@ class HostPort(NamedTuple):
     number: int
 
     def meets(self, other: "HostPort") -> bool:
-        """Return whether two ports exclude each other on one node."""
+        """Return whether two ports cannot be used on one node at the same time."""
         same = (self.protocol, self.number) == (other.protocol, other.number)
         return same and (ANY_ADDRESS in (self.address, other.address) or other == self)
 
@@ -101,32 +101,32 @@ class Pod:
 
     @cached_property
     def metadata(self) -> Object:
-        """Its metadata."""
+        """The metadata of the pod."""
         return mapping(self.raw, "metadata")
 
     @cached_property
     def spec(self) -> Object:
-        """Its spec."""
+        """The spec of the pod."""
         return mapping(self.raw, "spec")
 
     @cached_property
     def status(self) -> Object:
-        """Its status."""
+        """The status of the pod."""
         return mapping(self.raw, "status")
 
     @property
     def namespace(self) -> str:
-        """Its namespace."""
+        """The namespace of the pod."""
         return str(self.metadata.get("namespace") or "")
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the pod."""
         return str(self.metadata.get("name") or "")
 
     @property
     def uid(self) -> str:
-        """Its uid."""
+        """The uid of the pod."""
         return str(self.metadata.get("uid") or "")
 
     @property
@@ -136,62 +136,62 @@ class Pod:
 
     @property
     def key(self) -> str:
-        """`namespace/name`."""
+        """The pod as `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
     @cached_property
     def labels(self) -> Mapping[str, str]:
-        """Its labels."""
+        """The labels of the pod."""
         return mapping(self.metadata, "labels")
 
     @cached_property
     def annotations(self) -> Mapping[str, str]:
-        """Its annotations."""
+        """The annotations of the pod."""
         return mapping(self.metadata, "annotations")
 
     @cached_property
     def node(self) -> str:
-        """The node to which it is bound, or ""."""
+        """The node that the pod is bound to, or ""."""
         return str(self.spec.get("nodeName") or "")
 
     @cached_property
     def nominated(self) -> str:
-        """The node to which it is nominated, or ""."""
+        """The node that the pod is nominated to, or ""."""
         return str(self.status.get("nominatedNodeName") or "")
 
     @cached_property
     def has_ended(self) -> bool:
-        """Whether it has succeeded or failed."""
+        """Whether the pod has succeeded or failed."""
         return self.status.get("phase") in ENDED
 
     @cached_property
     def is_deleted(self) -> bool:
-        """Whether it is being deleted."""
+        """Whether the deletion of the pod has begun."""
         return bool(self.metadata.get("deletionTimestamp"))
 
     @cached_property
     def is_gated(self) -> bool:
-        """Whether it has scheduling gates."""
+        """Whether the pod has scheduling gates."""
         return bool(self.spec.get("schedulingGates"))
 
     @property
     def scheduler(self) -> str:
-        """The name of its scheduler."""
+        """The name of the pod's scheduler."""
         return str(self.spec.get("schedulerName") or "default-scheduler")
 
     @property
     def priority(self) -> int:
-        """Its priority, as filled in on admission."""
+        """The priority of the pod, as admission has filled it in."""
         return int(self.spec.get("priority") or 0)
 
     @property
     def holds_its_node(self) -> bool:
-        """Whether it takes room on a node."""
+        """Whether the pod takes room on a node."""
         return bool(self.node) and not self.has_ended
 
     @cached_property
     def plan(self) -> str:
-        """The plan that bound it; "" if this scheduler did not."""
+        """The id of the plan that bound the pod; "" if another scheduler bound it, or none."""
         return str(self.annotations.get(keys.PLAN_ID) or "") if self.node else ""
 
     @cached_property
@@ -200,8 +200,15 @@ class Pod:
         return {**_requests(self), "pods": 1}
 
     @cached_property
+    def taken_of_node(self) -> dict[str, int]:
+        """What it takes of the allocatable of its node: no resource that it gets as devices."""
+        special = mapping(self.status, "extendedResourceClaimStatus")
+        as_devices = {each.get("resourceName") for each in rows(special, "requestMappings")}
+        return {name: count for name, count in self.requests.items() if name not in as_devices}
+
+    @cached_property
     def host_ports(self) -> Sequence[HostPort]:
-        """The ports of the node that it uses."""
+        """The ports of the node that the pod uses."""
         return tuple(_host_ports(self))
 
     @cached_property
@@ -211,7 +218,7 @@ class Pod:
         return owners[0] if owners else {}
 
     def condition(self, kind: str) -> Object:
-        """Return its condition of a type; {} without one."""
+        """Return the condition of a type; {} without one."""
         found = [each for each in rows(self.status, "conditions") if each.get("type") == kind]
         return found[0] if found else {}
 
@@ -249,7 +256,7 @@ def _host_ports(pod: Pod) -> Iterator[HostPort]:
 
 
 def _requests(pod: Pod) -> dict[str, int]:
-    """Count as component-helpers' `resource.PodRequests` does."""
+    """Return the requests of a pod, counted as `resource.PodRequests` of component-helpers does."""
     wanted = _of_containers(pod, lambda each: _requested(mapping(each, "resources")))
     own = amounts(mapping(pod.spec, "resources").get("requests"))
     limits = amounts(mapping(pod.spec, "resources").get("limits"))
@@ -266,7 +273,7 @@ def _requested(resources: Object) -> dict[str, int]:
 
 
 def _of_containers(pod: Pod, count: Any) -> dict[str, int]:  # noqa: ANN401 - a function of objects.
-    """Return the larger amount of two: all containers together, or an init container's turn."""
+    """Return the larger of two amounts: all containers together, or an init container's turn."""
     running = total(count(each) for each in rows(pod.spec, "containers"))
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
@@ -284,7 +291,7 @@ def _is_infeasible(pod: Pod) -> bool:
 
 
 def _during_a_resize(pod: Pod, wanted: dict[str, int]) -> dict[str, int]:
-    """Return the largest of the amounts that containers request, were given, and use."""
+    """Return the largest of the amounts that containers request, have been given, and use."""
     infeasible = _is_infeasible(pod)
     said = {
         each.get("name"): each
@@ -322,7 +329,7 @@ def _own_during_a_resize(pod: Pod, own: dict[str, int]) -> dict[str, int]:
 
 
 class Kind(NamedTuple):
-    """A kind of objects by its name in manifests."""
+    """A kind of objects: its API group, and its name in manifests."""
 
     group: str
     name: str
@@ -358,12 +365,12 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the node."""
         return str(mapping(self.raw, "metadata").get("name") or "")
 
     @cached_property
     def labels(self) -> Mapping[str, str]:
-        """Its labels."""
+        """The labels of the node."""
         return mapping(mapping(self.raw, "metadata"), "labels")
 
     @cached_property
@@ -374,23 +381,23 @@ class Node:
 
     @cached_property
     def taints(self) -> Sequence[Object]:
-        """Its taints."""
+        """The taints of the node."""
         return rows(mapping(self.raw, "spec"), "taints")
 
     @cached_property
     def is_cordoned(self) -> bool:
-        """Whether it takes no new pods."""
+        """Whether the node is cordoned, and so takes no new pods."""
         return bool(mapping(self.raw, "spec").get("unschedulable"))
 
     @cached_property
     def is_ready(self) -> bool:
-        """Whether its kubelet reports that it is ready. A node without a report counts as ready."""
+        """Whether the kubelet reports that it is ready. A node without a report counts as ready."""
         conditions = rows(mapping(self.raw, "status"), "conditions")
         ready = [each.get("status") for each in conditions if each.get("type") == "Ready"]
         return ready[:1] in ([], ["True"])
 
     def judged_as(self, other: "Node | None") -> bool:
-        """Return whether rules judge both versions in the same way."""
+        """Return whether the rules would judge this version of the node like the other one."""
         return other is not None and all(
             getattr(self, name) == getattr(other, name)
             for name in ("labels", "allocatable", "taints", "is_cordoned", "is_ready")
@@ -407,7 +414,7 @@ INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 
 
 def selects(selector: Object | None, labels: Labels) -> bool:
-    """Return whether a LabelSelector selects labels: an empty one all, an absent one none."""
+    """Return whether a LabelSelector selects labels; an empty one selects all, None nothing."""
     if selector is None:
         return False
     wanted = mapping(selector, "matchLabels")

@@ -1,8 +1,8 @@
-"""Violations in a cluster as it is now, however they came about: for `audit --once`.
+"""Violations in a cluster as it is now, whatever caused them: for `audit --once`.
 
-Without a history no binding is to blame: a node may have shrunk, or labels changed. So these
-findings describe the state, and name the rules of bindings that would have prevented it. Only pods
-that were bound by the scheduler can be wrong; all pods count as present.
+Without a history, no binding can be blamed: a node may have shrunk, or labels may have changed. So
+these findings describe the state, and name the rules of bindings that would have prevented it. Only
+pods that the scheduler has bound are reported, but all pods count as present.
 """
 
 from collections import defaultdict
@@ -15,6 +15,7 @@ from gang_auditor.events import Finding
 from gang_auditor.gangs import GangName
 from gang_auditor.networks import Domain, Request, domains_of, request_of
 from gang_auditor.objects import Node, Pod
+from gang_auditor.rules import devices
 from gang_auditor.rules.volumes import claims_of, is_for_one
 from gang_auditor.world import World
 
@@ -28,12 +29,13 @@ def findings(world: World, limits: Limits, now: float) -> Iterator[Finding]:
             yield from _ports(node, pods, now)
     bound = [e for e in world.pods.values() if e.holds_its_node and limits.judges(e)]
     yield from _claims(bound, world, now)
+    yield from devices.standing(world, limits, now)
     yield from _domains(bound, world, now)
     yield from _quotas(world, now)
 
 
 def _over_committed(node: Node, pods: Sequence[Pod], now: float) -> Iterator[Finding]:
-    used = objects.total(each.requests for each in pods)
+    used = objects.total(each.taken_of_node for each in pods)
     for resource, count in sorted(used.items()):
         offered = node.allocatable.get(resource, 0)
         if count > offered:

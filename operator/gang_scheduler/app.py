@@ -25,8 +25,8 @@ from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost,
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.other_events import LeaderEvents
 from gang_scheduler.second_loop import Beside, Loop
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.state.gangs import set_aside
 from gang_scheduler.tasks import never_ending
@@ -53,7 +53,7 @@ log = Logger()
 def run(settings: Settings) -> None:
     """Run the operator until SIGTERM or SIGINT. Raises if it can no longer do its work.
 
-    LeadershipLost, with a line in the log, if it no longer leads.
+    It raises LeadershipLost, with a line in the log, if it no longer leads.
     """
     logs.configure(settings)
     metrics.most_queues(settings.metrics_queues)
@@ -75,7 +75,7 @@ async def main(settings: Settings) -> None:
     """Run the operator on the current event loop, until a signal stops it."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
-    # Each loop renews its token itself.
+    # Each event loop renews the token of its own connection.
     for_lease = Connection(
         await connection.load(settings.kubeconfig), LEASE_CONNECTIONS, settings.http_client
     )
@@ -105,7 +105,7 @@ async def main(settings: Settings) -> None:
 async def _entered(
     context: AbstractAsyncContextManager[Any], beside: Beside
 ) -> AsyncIterator[None]:
-    """Enter a context on the second loop; it stays there."""
+    """Enter and leave a context on the second event loop."""
     await beside.run(context.__aenter__)
     try:
         yield
@@ -192,6 +192,8 @@ class App:
             # This must come before any message that a gang lacks room, since such a message would
             # make an autoscaler buy nodes.
             self._parts.provisioner.note_served()
+            # Before any gang with claims of devices is tried, or refused.
+            self._parts.device_claims.note_served()
             metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
             if settings.leader_elect:
@@ -244,7 +246,7 @@ class App:
         self._has_taken_over = True
 
     def _tell_successors(self, suspects: Sequence[set_aside.Costly]) -> None:
-        """Write into the Lease which gangs are set aside, and which decisions take too long.
+        """Write the gangs that are set aside, and the decisions that take too long, into the Lease.
 
         Called on the second loop, which renews the Lease even while the main loop is held up.
         """

@@ -141,7 +141,7 @@ def unsealed(content: bytes, path: str) -> Saved:
             saved_at=manifest["savedAt"],
         )
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"it is no manifest: {error!r}") from error
+        raise ValueError(f"it is not a manifest: {error!r}") from error
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Takes in the outcomes of writes: counts them in the state, and reports them to users."""
+"""Handles the outcomes of writes: counts them in the state, and reports them to users."""
 
 import asyncio
 import time
@@ -10,13 +10,13 @@ from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.outcomes import (
     AdmissionFailed,
     AdmissionWritten,
+    ClaimsAwaited,
     EvictionBegun,
     GangBinding,
     Outcomes,
     PreemptionFailed,
     VictimsGone,
     VictimStuck,
-    VolumesAwaited,
     WorkloadSuspended,
     WriteOutcome,
     count_binding,
@@ -63,12 +63,12 @@ class OutcomeHandler:
         self._clock = clock
 
     async def run(self) -> None:
-        """Take in every outcome at once, until cancelled."""
+        """Handle every outcome at once, until cancelled."""
         while True:
             self._take(await self._outcomes.next())
 
     def take_in(self) -> None:
-        """Take in all outcomes that are in the queue."""
+        """Handle all outcomes that are in the queue."""
         for outcome in self._outcomes.take_all():
             self._take(outcome)
 
@@ -86,9 +86,9 @@ class OutcomeHandler:
             case VictimsGone(gangs, seconds):
                 with confined("report", _names(gangs)):
                     self._measures.victims_gone(seconds)
-            case VolumesAwaited(gang, cause):
+            case ClaimsAwaited(gang, reason, cause):
                 with confined("report", str(gang.key)):
-                    self._gang_events.waits_for_volumes(gang, cause)
+                    self._gang_events.waits_for_claims(gang, reason, cause)
             case VictimStuck(key, victim):
                 with confined("report", str(key)):
                     self._gang_events.victim_is_stuck(key, victim)

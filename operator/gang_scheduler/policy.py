@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.model.api_words import QuotaOf
 from gang_scheduler.model.queues import Product
-from gang_scheduler.model.values import QuotaOf
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy
@@ -34,7 +34,7 @@ def membership(policy: Policy) -> Membership:
 
 
 def naming(policy: Policy) -> Naming:
-    """Return the names that preemptors and victims have for each other."""
+    """Return how messages name preemptors and victims of other namespaces."""
     return Naming(policy.rules.preemption.hide_foreign_names)
 
 
@@ -43,7 +43,7 @@ _QUOTA_OF: Final = {Product.KUEUE: "kueue", Product.VOLCANO: "volcano"}
 
 
 def written_settings(policy: Policy, cache: Cache) -> dict[str, Any]:
-    """Return the settings as files have them; quota that another controller decides is ignored."""
+    """Return the settings as files have them; quota that others enforce is set to `ignore`."""
     found = policy.model_dump(mode="json", include=set(Policy.model_fields))
     for product, setting in _QUOTA_OF.items():
         if product not in cache.queues.enforced:

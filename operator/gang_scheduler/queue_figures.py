@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from gang_scheduler.model.consequences import Room
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.queues import QueueFigures, QueueRef
-from gang_scheduler.model.reasons import NOT_IN_LINE, Room, those_with
+from gang_scheduler.model.reasons import NOT_IN_LINE, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import Rules
 from gang_scheduler.scheduler.quota.forest import Forest
@@ -57,7 +58,7 @@ def _starves(cache: Cache, forest: Forest, figures: QueueFigures, rules: Rules, 
 
 
 def _release(cache: Cache, forest: Forest, victims: Mapping[str, GangKey]) -> dict[QueueRef, int]:
-    """Release the charges of victims; return the number of gone gangs of each queue, below 0."""
+    """Release the charges of victims; return minus the number of gone gangs of each queue."""
     gone = Counter[QueueRef]()
     keys: dict[GangKey, QueueRef] = {}
     for uid, key in victims.items():

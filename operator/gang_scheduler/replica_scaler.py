@@ -44,10 +44,10 @@ from gang_scheduler.workloads import table
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 10
-"""How long a gang is left alone for which no change was due after all, or no room was free."""
+"""How long a gang is left alone after no change was due, or no room was free."""
 LONGEST_PAUSE_SECONDS: Final = 3600
 IDLE_SECONDS: Final = 60
-"""How long no growth is tried after one that the object does not allow: some members have ended."""
+"""How long no growth is tried after the object did not allow one: some members have ended."""
 MOST_TRIALS: Final = 4
 """How many trials are made in one look: they take time from the cycles."""
 MOST_SHAPES: Final = 64
@@ -63,7 +63,7 @@ log = Logger()
 
 @dataclass(slots=True)
 class _Known:
-    """What is remembered of a workload. Times are in seconds since the epoch.
+    """The memory of one workload. Times are in seconds since the epoch.
 
     `stopped` is the annotation under which other writers changed the number, None while none does.
     `seen` is the number that another writer wrote last, at the last of `edits`.
@@ -78,9 +78,10 @@ class _Known:
     stopped: Elastic | None = None
 
     def note(self, found: Replicas, elastic: Elastic, now: int) -> None:
-        """Take in what an object says of its last changes, also by an earlier process.
+        """Take in the last changes that an object records, also the changes of an earlier process.
 
-        Changes under another annotation, which were too many then, do not count any more.
+        If others changed the number too often under another annotation, these changes no longer
+        count.
         """
         if self.written is None and found.written is not None:
             is_past = found.written.stopped not in ("", signature(elastic))
@@ -93,12 +94,12 @@ class _Known:
             self.edits = [*self.edits[-1:], min(found.edited_at, now) or now]
 
     def lately(self, now: int) -> tuple[int, ...]:
-        """Return those of the last changes by other writers that still count."""
+        """Return the times of the last changes by other writers, as far as they still count."""
         return tuple(each for each in self.edits if now - each < CONTEST_SECONDS)
 
     @property
     def edited_at(self) -> int | None:
-        """When another writer has changed the number that stands; None if none has."""
+        """When another writer wrote the present number; None if none did."""
         return self.edits[-1] if self.seen is not None and self.edits else None
 
 
@@ -132,7 +133,7 @@ class ReplicaScaler:
         await every(LOOK_SECONDS, self.look, "write", "numbers of replicas", when=when)
 
     async def look(self) -> None:
-        """Change what is due, gang by gang."""
+        """Change the number of replicas of each gang for which a change is due."""
         found = dict(self._gangs())
         self._known = {uid: each for uid, each in self._known.items() if uid in found}
         self._resizer.hands_off &= found.keys()
@@ -205,7 +206,7 @@ class ReplicaScaler:
     async def _due(
         self, info: GangInfo, workload: ManagedWorkload, body: Body, known: _Known, fits: int
     ) -> Change | None:
-        """Return the change that is due of a version of a workload. Raises ApiError."""
+        """Return the change that is due for a workload as it was read. Raises ApiError."""
         if replicas.is_stopped(body, workload.kind):
             return None
         now = int(self._clock())
@@ -251,7 +252,7 @@ class ReplicaScaler:
         self._events.record(About.of_gang(info), REPLICAS_STOPPED, note, warning=True)
 
     def _failed(self, info: GangInfo, known: _Known, error: ApiError) -> None:
-        """Tell that a request was refused, and wait longer each time before the next one."""
+        """Report that a request was refused, and wait longer each time before the next one."""
         known.refusals += 1
         pause = min(30 * 2 ** min(known.refusals, 12), LONGEST_PAUSE_SECONDS)
         known.not_before = self._clock() + pause
@@ -262,7 +263,7 @@ class ReplicaScaler:
     # Room.
 
     def _has_room(self, key: GangKey, known: _Known, number: int, now: int) -> bool:
-        """Return whether a trial finds room for so many more workers; the next one comes later."""
+        """Return whether a trial finds room for `number` more workers; if not, pause trials."""
         if self._trials == MOST_TRIALS:
             return False
         self._trials += 1
@@ -272,7 +273,7 @@ class ReplicaScaler:
         return False
 
     def _fits(self, key: GangKey, number: int, now: int) -> bool:
-        """Return whether so many more workers find room that no gang waits for."""
+        """Return whether `number` more workers find room that no gang waits for."""
         snapshot = self._cache.with_more(key, number, now)
         if snapshot is None:
             return False
@@ -308,7 +309,7 @@ def _size_of(info: GangInfo) -> Size | None:
 
 
 def nodes_for(snapshot: Snapshot, key: GangKey, number: int, profile: Profile) -> frozenset[str]:
-    """Return the nodes on which so many more members of a gang find room; empty if they do not.
+    """Return the nodes on which `number` more members of a gang find room; empty if they do not.
 
     The snapshot has them as waiting members. Nothing is evicted for them.
     """
@@ -320,7 +321,7 @@ def nodes_for(snapshot: Snapshot, key: GangKey, number: int, profile: Profile) -
 def is_wanted(
     nodes: frozenset[str], waiting: Iterable[PodClass], snapshot: Snapshot, profile: Profile
 ) -> bool:
-    """Return whether a pod of a class that waits could use one of the nodes."""
+    """Return whether a pod of one of the waiting classes could use one of the nodes."""
     asking = {_alone(each) for each in waiting if _is_known(each, snapshot)}
     if len(asking) > MOST_SHAPES:
         return True
@@ -330,10 +331,11 @@ def is_wanted(
 
 
 def _is_known(pod_class: PodClass, snapshot: Snapshot) -> bool:
-    """Return whether any node has what a class asks for."""
+    """Return whether any node could hold a pod of this class."""
     return all(name in snapshot.nodes.axis for name, _ in pod_class.requests)
 
 
 def _alone(pod_class: PodClass) -> PodClass:
-    """Return a class without what depends on other pods and on volumes: it fits more nodes."""
-    return replace(pod_class, pod_affinity=None, selected_by=frozenset(), storage=None)
+    """Return a class without its needs of other pods, volumes and devices: it fits more nodes."""
+    alone = replace(pod_class, pod_affinity=None, selected_by=frozenset(), storage=None)
+    return replace(alone, devices=None)

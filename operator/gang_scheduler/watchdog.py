@@ -28,7 +28,7 @@ HELD_SECONDS: Final = 2.0
 """A loop that does nothing else for this long is held up."""
 LOOK_SECONDS: Final = 0.1
 MOST_A_LOOK: Final = 2 * LOOK_SECONDS
-"""A check that comes later was delayed itself, as by a stopped process: it proves nothing."""
+"""A check that comes later was delayed itself, as in a stopped process: it proves nothing."""
 MOST_FRAMES: Final = 40
 """At most this many frames of the stack are reported, the innermost ones."""
 CUT_SIGNAL: Final = signal.SIGURG
@@ -41,6 +41,7 @@ WORKS: Final = {
     "decode": Work.EVENT,
     "report": Work.REPORT,
     "largest_fit": Work.REPORT,
+    "device_gauge": Work.REPORT,
     "queue_reports": Work.REPORT,
     "volcano_jobs": Work.REPORT,
     "apply": Work.WRITE,
@@ -104,7 +105,7 @@ class Watchdog:
             self._tell_of_the_hold(taking)
 
     def _goes_round(self) -> None:
-        """Request the loop's next turn. It has had the last requested one."""
+        """Note that the loop has had the turn requested last, and request its next one."""
         if self._work is not None:
             log.warning("loop_free", work=self._work, seconds=round(self._held, 1))
         self._held, self._busy, self._work = 0.0, 0.0, None

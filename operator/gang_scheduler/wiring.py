@@ -8,8 +8,10 @@ from typing import Protocol
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import CRDS
+from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, Posting, Saving, Ways
+from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, SaveRequests, Saving, Ways
+from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.forced_deletions import PartialGangs, StuckMembers
@@ -26,6 +28,7 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.pod_http import PodHttpClient
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
+from gang_scheduler.device_gauge import DeviceGauge
 from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
@@ -57,8 +60,8 @@ from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_status import TopologyWriter
+from gang_scheduler.settings.choices import DegradedGangs, OnPartialGang, PodSource
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import DegradedGangs, OnPartialGang, PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -108,6 +111,7 @@ class Reports:
     gang_events: GangEvents
     queue_metrics: QueueMetrics
     measures: Measures
+    devices: DeviceGauge
     queue_notes: QueueNotes
     queue_places: QueuePlaces
 
@@ -139,10 +143,23 @@ def eviction_texts(shared: Shared) -> EvictionTexts:
 # Parts that carry out decisions: they bind, evict, start, suspend and request nodes.
 
 
-def build_binder(shared: Shared) -> Binder:
+def build_device_claims(shared: Shared, source: Source) -> DeviceClaims:
+    """Return the part that gives devices to claims, and takes them back."""
+    return DeviceClaims(
+        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        not_served=lambda: source.not_served,
+        writes=shared.writes,
+    )
+
+
+def build_binder(shared: Shared, device_claims: DeviceClaims) -> Binder:
     """Return the part that binds gangs, and their claims before the pods."""
     volume_binder = VolumeBinder(
         *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        device_claims=device_claims,
+        attached_devices=AttachedDevices(
+            shared.cache.devices, shared.settings.device_binding_timeout_seconds
+        ),
         outcomes=shared.outcomes,
         changes=shared.changes,
         hold_seconds=shared.settings.claim_timeout_seconds,
@@ -198,7 +215,7 @@ def _saving(shared: Shared, writer: StepWriter) -> Saving:
     ways = Ways(
         Annotating(shared.api, cache.checkpoints, writer),
         annotates=settings.checkpoint_annotations,
-        posting=Posting(cache, PodHttpClient()) if settings.checkpoint_http else None,
+        posting=SaveRequests(cache, PodHttpClient()) if settings.checkpoint_http else None,
     )
     return Saving(
         *(cache, ways),
@@ -248,10 +265,12 @@ def build_reports(shared: Shared, binder: Binder) -> Reports:
         writes=shared.writes,
     )
     gang_events = GangEvents(shared.cache, events, pod_events, shared.naming)
+    devices = DeviceGauge(shared.cache)
     return Reports(
         *(backpressure, events, pod_events, gang_events),
         queue_metrics=QueueMetrics(shared.cache),
-        measures=Measures(shared.cache),
+        measures=Measures(shared.cache, offered=devices.offered),
+        devices=devices,
         queue_notes=QueueNotes(
             *(shared.cache.queues.declared, events),
             checks=shared.cache.kueue_objects.admission_checks.all,
@@ -269,7 +288,7 @@ def _counted(cache: Cache) -> Collection[str]:
 def status_writers(
     shared: Shared, reports: Reports, recording: Recorder | None = None
 ) -> Iterator[Runs]:
-    """Yield all parts that write, except those for bindings."""
+    """Yield all parts that write, except the parts for bindings."""
     if recording is not None:
         yield recording
     victim_seconds = shared.settings.rules.preemption.victim_timeout_seconds
@@ -280,6 +299,7 @@ def status_writers(
     )
     yield _status_writer(shared, reports, recording)
     yield reports.measures
+    yield reports.devices
     yield CheckpointAnnouncer(shared.cache, reports.gang_events)
     yield LatestCheckpoints(shared.api, shared.cache, writes=shared.writes)
     yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
@@ -315,7 +335,7 @@ def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Run
 
 
 def build_recorder(shared: Shared, objects: Objects) -> Recorder:
-    """Return the part that records what becomes of gangs and nodes."""
+    """Return the part that writes recordings of gangs and nodes into files."""
     settings = shared.settings
     files = RotatedFiles(
         Path(settings.record_to), settings.record_megabytes * 10**6, settings.record_files
@@ -393,6 +413,7 @@ class Parts:
     queue_writer: QueueWriter
     quota_controllers: QuotaControllers
     provisioner: Provisioner
+    device_claims: DeviceClaims
     writers: tuple[Runs, ...]
 
 
@@ -406,15 +427,16 @@ def build(
 ) -> Parts:
     """Return all parts. `after_start` is called when the source has set its signal handlers."""
     shared = shared_by_all(settings, KubernetesApi(open_connection), Writes(may_write))
-    binder, admitter = build_binder(shared), build_admitter(shared)
-    suspender = build_suspender(shared)
-    evictor = build_evictor(shared, suspender)
-    reports = build_reports(shared, binder)
     objects = Objects() if settings.record_to else None
     left_out = LeftOutObjects(objects.left_out) if objects is not None else LeftOutObjects()
     recording = build_recorder(shared, objects) if objects is not None else None
     event_handlers = _event_handlers(shared, left_out, objects)
     source = _source(shared, watched_by, open_connection, event_handlers, after_start)
+    device_claims = build_device_claims(shared, source)
+    binder, admitter = build_binder(shared, device_claims), build_admitter(shared)
+    suspender = build_suspender(shared)
+    evictor = build_evictor(shared, suspender)
+    reports = build_reports(shared, binder)
     outcomes = outcome_handler(shared, reports)
     queue_writer = build_queue_writer(shared)
     quota_controllers = _quota_controllers(shared, reports, source)
@@ -434,8 +456,9 @@ def build(
         queue_writer=queue_writer,
         quota_controllers=quota_controllers,
         provisioner=provisioner,
+        device_claims=device_claims,
         writers=(
-            *(outcomes, binder, evictor, quota_controllers, provisioner),
+            *(outcomes, device_claims, binder, evictor, quota_controllers, provisioner),
             *(admitter, suspender),
             Drainer(shared.cache, evictor, writes=shared.writes),
             *status_writers(shared, reports, recording),

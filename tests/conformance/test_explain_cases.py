@@ -20,6 +20,8 @@ NOT_FROM_MANIFESTS = {
     Reason.SET_ASIDE,
     Reason.WAITING_FOR_PROVISIONING,
     Reason.WAITING_FOR_CHECKPOINT,
+    Reason.WAITING_FOR_CLAIMS,
+    Reason.WAITING_FOR_DEVICES,
 }
 """What no manifest brings about: a test of its own has it."""
 

@@ -11,8 +11,8 @@ import pytest
 
 from conformance import queue_manifests
 from conformance.queue_manifests import Case
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.gangs.specs import GangObject
+from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
 from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.snapshots import pseudonyms, taking

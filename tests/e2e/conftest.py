@@ -21,6 +21,7 @@ CRDS = Path(__file__).parents[2] / "crds"
 NODES = 16
 PARTS = 3
 SECONDS = {
+    "test_replay_is_the_operator.py": 420,
     "test_examples.py": 215,
     "test_failed_nodes.py": 215,
     "test_training_survives_eviction.py": 170,
@@ -57,6 +58,8 @@ SECONDS = {
     "test_topology_status.py": 30,
     "test_explain.py": 30,
     "test_image.py": 30,
+    "test_page.py": 120,
+    "test_page_in_chromium.py": 40,
 }
 """About how long files take that take long. What is wrong here costs time and nothing else."""
 OTHER_SECONDS = 10

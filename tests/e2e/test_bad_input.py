@@ -21,10 +21,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 TOMORROW = "kueue.x-k8s.io/podset-of-tomorrow"
 UNSUPPORTED: dict[str, tuple[str, dict[str, Any]]] = {
-    "spec.resourceClaims": (
-        "spec",
-        {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
-    ),
     f"metadata.annotations[{TOMORROW}]": ("metadata", {"annotations": {TOMORROW: "1"}}),
 }
 

@@ -5,8 +5,6 @@ written with the rights of the chart's role for jobs, and no others.
 """
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -14,17 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from e2e.support import gang_manifests, manifests, operator_health, preemption
+from e2e.support import chart_objects, gang_manifests, manifests, operator_health, preemption
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.preemption import LOW, evicted, high, let_go, marked
 from e2e.support.queues import QUEUE, Objects, queue, reason
 from e2e.support.waiting import eventually, until
 from tools import controlplane
-from tools.chart import CHART
-from tools.controlplane import binaries
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
 
@@ -40,22 +35,9 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane of its own, with priorities and the chart's role for jobs."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
-        started.request("POST", f"{RBAC}/clusterroles", checkpointer())
+        started.request("POST", f"{RBAC}/clusterroles", chart_objects.cluster_role("checkpointer"))
         with preemption.priority_classes(started):
             yield started
-
-
-def checkpointer() -> Manifest:
-    """Return the ClusterRole of the chart for jobs that report their checkpoints."""
-    rendered = subprocess.run(
-        [binaries.find("helm"), "template", "gangs", str(CHART), "--set=image.repository=none"],
-        env={**os.environ, "KUBECONFIG": "/nonexistent"},
-        capture_output=True,
-        check=True,
-    ).stdout
-    documents: list[Manifest] = [each for each in yaml.safe_load_all(rendered) if each]
-    (found,) = (e for e in documents if e["metadata"]["name"].endswith(":checkpointer"))
-    return found
 
 
 @pytest.fixture
@@ -77,7 +59,7 @@ def namespace(
             "roleRef": {
                 "apiGroup": "rbac.authorization.k8s.io",
                 "kind": "ClusterRole",
-                "name": checkpointer()["metadata"]["name"],
+                "name": chart_objects.cluster_role("checkpointer")["metadata"]["name"],
             },
             "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": made.name}],
         }

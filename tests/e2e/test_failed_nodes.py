@@ -22,7 +22,7 @@ from e2e.support.failed_nodes import (
     remove,
     taint,
 )
-from e2e.support.fault_proxy import FaultProxy
+from e2e.support.fault_proxy import FaultProxy, after
 from e2e.support.manifests import Manifest, gang, pod, pod_group
 from e2e.support.namespaces import Namespace
 from e2e.support.networks import asking
@@ -244,7 +244,7 @@ def test_a_gang_that_was_evicted_in_part_by_a_killed_operator_starts_anew_whole(
         before = running(namespace, 4, timeout_seconds=3)
         (lost, failed) = before[2]
         assert failed.startswith("b0-")
-        proxy.start_over(preemption_stages.after(1, "evict"))
+        proxy.start_over(after(1, "evict"))
         crash(namespace, failed)
         remove(namespace, *names_of(namespace, [lost]))
         # Three run, and are deleted one beside the other.

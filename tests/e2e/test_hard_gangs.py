@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from e2e.support import slow_operator
 from e2e.support.manifests import gang, pod
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
@@ -15,31 +16,7 @@ from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
-SHORT, LONG = 3, 3600
-"""Seconds of CPU that a decision on a gang takes: on one that is named `short`, and `long`."""
-REST_SECONDS = 10 * SHORT
-HARD = f"""
-import sys
-import time
-from gang_scheduler import at_work, cli
-from gang_scheduler.scheduler import admission
-
-admit = admission.admit
-seconds = {{"short": {SHORT}, "long": {LONG}}}
-
-def slowly(group, *others):
-    takes = seconds.get(group.gangs[0].key.name, 0) * (group.problem is None)
-    until = time.thread_time() + takes
-    while time.thread_time() < until:
-        pass
-    return admit(group, *others)
-
-admission.admit = slowly
-if "--cut" not in sys.argv:
-    at_work.CUT_SECONDS = float("inf")
-sys.argv = [each for each in sys.argv if each != "--cut"]
-cli.main()
-"""
+REST_SECONDS = 10 * slow_operator.GANGS["short"]
 SET_ASIDE = "py-gang-scheduler.io/set-aside"
 
 
@@ -58,7 +35,8 @@ class Hard(controlplane.Scheduler):
     def command(self) -> list[str]:
         """What starts it."""
         flags = self._argv[self._argv.index("run") :]
-        return [sys.executable, "-c", HARD, *flags, *(("--cut",) if self._cut else ())]
+        never_cut = () if self._cut else ("--never-cut",)
+        return [sys.executable, "-P", slow_operator.__file__, *never_cut, *flags]
 
     def told(self) -> list[str]:
         """Return the names of the gangs that the Lease tells the next leader of."""

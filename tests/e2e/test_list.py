@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from e2e.support import queues
+from e2e.support import chart_objects, queues
+from e2e.support.chart_objects import RELEASE
 from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.queues import Objects, queue
@@ -19,7 +20,6 @@ from e2e.support.waiting import eventually, until
 from gang_scheduler.cli import main
 from support import listed_clusters
 from tools import controlplane
-from tools.chart import CHART
 from tools.controlplane import access, binaries, credentials
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
@@ -27,7 +27,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 ROLES = ("readerrole", "tenantroles", "profile")
 FIGURES = ("nominal", "used", "borrowed", "lent", "fairShare")
 PLUGIN = "gang_scheduler.cli.kubectl_gang"
-RELEASE = "py-gang-scheduler"
 UNDECIDED = ("", "WaitingForMembers", "Scheduling")
 Run = subprocess.CompletedProcess[str]
 
@@ -37,7 +36,8 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane of its own, with the roles of the chart."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
-        started.kubectl("apply", "--namespace=default", "--filename=-", input=chart_roles())
+        roles = chart_objects.of_templates(ROLES)
+        started.kubectl("apply", "--namespace=default", "--filename=-", input=roles)
         yield started
 
 
@@ -46,20 +46,6 @@ def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.
     with controlplane.Scheduler(plane) as started, queues.objects(plane) as made:
         made.create_and_wait(queue("idle", 0))
         yield started
-
-
-def chart_roles() -> str:
-    """Return those objects of the chart that are for users."""
-    shown = [f"--show-only=templates/{each}.yaml" for each in ROLES]
-    flags = ["--set=image.repository=registry.example.com/a", "--skip-tests", *shown]
-    done = subprocess.run(
-        [binaries.find("helm"), "template", RELEASE, str(CHART), *flags],
-        env={**os.environ, "KUBECONFIG": "/nonexistent"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
 
 
 @pytest.fixture

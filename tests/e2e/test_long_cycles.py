@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from e2e.support import slow_operator
 from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import until
@@ -15,21 +16,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 CYCLE_SECONDS = 15
 """Longer than the Lease lasts without being renewed."""
-SLOW = f"""
-import time
-from gang_scheduler import cli, loop
-
-decide = loop.schedule
-
-def slowly(snapshot, profile, **looking_on):
-    until = time.monotonic() + {CYCLE_SECONDS} * bool(snapshot.groups)
-    while time.monotonic() < until:
-        pass
-    return decide(snapshot, profile, **looking_on)
-
-loop.schedule = slowly
-cli.main()
-"""
 LEASE = "py-gang-scheduler-slow"
 
 
@@ -40,7 +26,7 @@ class Slow(controlplane.Scheduler):
     def command(self) -> list[str]:
         """What starts it."""
         flags = self._argv[self._argv.index("run") :]
-        return [sys.executable, "-c", SLOW, *flags]
+        return [sys.executable, "-P", slow_operator.__file__, f"--cycles={CYCLE_SECONDS}", *flags]
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 from e2e.support import overlapping_gangs, preemption
 from e2e.support.auditing import finding_nothing
-from e2e.support.fault_proxy import FaultProxy
+from e2e.support.fault_proxy import FaultProxy, after
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
 from e2e.support.overlapping_gangs import OverlappingGangs
-from e2e.support.preemption_stages import after, stage_of
+from e2e.support.preemption_stages import stage_of
 from e2e.support.waiting import until
 from gang_scheduler.cli import main
 from tools import controlplane

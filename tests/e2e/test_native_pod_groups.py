@@ -115,13 +115,14 @@ def test_what_cannot_be_honoured_yet_is_named_and_others_go_on(namespace: Namesp
     namespace.own_nodes(1)
     group, *members = gang_manifests.native_gang("near", 2, on=namespace.here)
     for member in members:
-        member["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+        key = "kueue.x-k8s.io/podset-unknown-topology"
+        member["metadata"]["annotations"] = {key: "rack"}
     gang_manifests.create(namespace, group, *members)
     gang_manifests.create(namespace, *gang_manifests.native_gang("good", 2, on=namespace.here))
 
     eventually(2, lambda: len(namespace.bound("good")))
     eventually("UnsupportedFeature", lambda: namespace.condition_of_pod("near-0").get("reason"))
-    assert "spec.resourceClaims" in namespace.condition_of_pod("near-0")["message"]
+    assert f"metadata.annotations[{key}]" in namespace.condition_of_pod("near-0")["message"]
     assert {} == namespace.bound("near")
 
 

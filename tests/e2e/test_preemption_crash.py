@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from e2e.support import preemption
-from e2e.support.fault_proxy import FaultProxy
+from e2e.support.fault_proxy import FaultProxy, after
 from e2e.support.manifests import pod_group
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
 from e2e.support.preemption import high, let_go, low
-from e2e.support.preemption_stages import after, stage_of
+from e2e.support.preemption_stages import stage_of
 from e2e.support.waiting import eventually
 from tools import controlplane
 

@@ -1,16 +1,13 @@
 """`submit` on a real API server: to running pods, and what a client leaves that is killed."""
 
 import asyncio
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from e2e.support import tenants
+from e2e.support import chart_objects, tenants
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from gang_scheduler.inspection import servers
@@ -20,7 +17,6 @@ from gang_scheduler.submit import creation, submission
 from gang_scheduler.submit.training_job import TrainingJob
 from support.killed_clients import Killed, Mortal
 from tools import controlplane
-from tools.controlplane import binaries
 from tools.jobset import standin
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
@@ -156,22 +152,9 @@ def test_the_owner_of_a_job_set_goes_by_itself_if_the_client_is_killed_last(
 @pytest.fixture
 def user(home: Namespace, plane: controlplane.ControlPlane, tmp_path: Path) -> Iterator[Client]:
     """Give the client of a ServiceAccount that has the chart's role in the namespace alone."""
-    rules = gang_user()["rules"]
+    rules = chart_objects.cluster_role("gang-user")["rules"]
     with Client(str(tenants.of_namespace(plane, home.name, tmp_path, rules=rules))) as found:
         yield found
-
-
-def gang_user() -> dict[str, Any]:
-    """Return the ClusterRole of the chart for those that submit jobs."""
-    rendered = subprocess.run(
-        [binaries.find("helm"), "template", "gangs", str(CHART), "--set=image.repository=none"],
-        env={**os.environ, "KUBECONFIG": "/nonexistent"},
-        capture_output=True,
-        check=True,
-    ).stdout
-    documents: list[dict[str, Any]] = [each for each in yaml.safe_load_all(rendered) if each]
-    (found,) = (e for e in documents if e["metadata"]["name"].endswith(":gang-user"))
-    return found
 
 
 def test_the_role_of_the_chart_is_enough(home: Namespace, user: Client) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from e2e.support import gang_manifests, preemption, training
-from e2e.support.fault_proxy import FaultProxy
+from e2e.support.fault_proxy import FaultProxy, after
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
 from e2e.support.preemption import high
-from e2e.support.preemption_stages import after, stage_of
+from e2e.support.preemption_stages import stage_of
 from e2e.support.training import annotation, begun, pods_of, saved
 from e2e.support.waiting import eventually, until
 from tools import controlplane, kubelet

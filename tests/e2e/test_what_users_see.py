@@ -62,7 +62,7 @@ def test_a_complete_gang_that_may_not_be_tried_is_in_prescheduling(namespace: Na
     namespace.create(*gang("a", 2, resourceClaims=CLAIM))
 
     eventually("PreScheduling", lambda: namespace.phase("a"))
-    assert "UnsupportedFeature" == namespace.condition_of_gang("a", "Scheduled")["reason"]
+    assert "ClaimNotFound" == namespace.condition_of_gang("a", "Scheduled")["reason"]
 
 
 def test_conditions_say_of_which_generation_they_are(namespace: Namespace) -> None:

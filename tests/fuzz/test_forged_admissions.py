@@ -6,8 +6,8 @@ object is all that is left of what an earlier one decided.
 
 from fuzz import attacks
 from fuzz.attacks import GOOD, SIZE
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.rules import Rules, WorkloadRules
-from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache

@@ -22,8 +22,8 @@ from gang_scheduler.client.errors import UNREADABLE
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.decode.reader import Reader
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.rules import Rules, WorkloadRules
-from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

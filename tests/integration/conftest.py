@@ -17,7 +17,7 @@ from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.embedded import server as server_in_python
-from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from integration.support import contract_servers
 from support import yaml_texts
 from tools import controlplane

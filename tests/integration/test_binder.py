@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.binder import GIVE_UP_SECONDS
+from gang_scheduler.apply.binder import BIND_SECONDS
 from gang_scheduler.apply.outcomes import Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
@@ -172,7 +172,7 @@ async def test_a_long_retry_after_does_not_hold_the_room_for_longer_than_other_f
         long = ApiError(429, "too many requests", retry_after=3600)
         await bound_under(harness, at("a-1", lambda _: Fault(long)))
 
-        assert now() - started <= GIVE_UP_SECONDS + 6
+        assert now() - started <= BIND_SECONDS + 6
 
 
 async def test_room_of_a_binding_that_may_have_happened_is_not_given_away() -> None:
@@ -186,7 +186,7 @@ async def test_room_of_a_binding_that_may_have_happened_is_not_given_away() -> N
             lambda call: Fault(LOST_ANSWER, after=True) if call.name.startswith("a") else None
         ]
         assert ["a"] == [placed.gang.key.name for placed in harness.cycle().placed]
-        await asyncio.sleep(GIVE_UP_SECONDS + 100)
+        await asyncio.sleep(BIND_SECONDS + 100)
         assert () == harness.cycle().placed
         harness.api.scripts = []
         await harness.quiet()

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS
+from gang_scheduler.apply.binder import BIND_SECONDS, LATE_SECONDS
 from gang_scheduler.apply.outcomes import Outcome
-from gang_scheduler.client.errors import DENIED_SECONDS, ApiError
+from gang_scheduler.client.backoff import DENIED_SECONDS
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.report.words.text import text_if_any
 from integration.support.binding_faults import (
@@ -308,6 +309,6 @@ async def test_after_two_minutes_of_failures_a_member_is_planned_anew(victim: st
         outcomes = await bound_under(harness, script)
 
         assert Outcome.GAVE_UP is outcomes[victim]
-        assert GIVE_UP_SECONDS <= now() - started <= GIVE_UP_SECONDS + 6
+        assert BIND_SECONDS <= now() - started <= BIND_SECONDS + 6
         assert bindings_of(harness, victim) <= 31
         harness.assert_the_cache_is_right()

@@ -9,8 +9,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.model.values import CheckpointOutcome
 from integration.support.saving_gangs import (
     STAGES,
     TIMEOUT,

@@ -10,7 +10,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.port import PodAnswer, PodRequest
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.report.checkpoints import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from integration.support.saving_gangs import (

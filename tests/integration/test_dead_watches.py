@@ -10,7 +10,7 @@ import pytest
 
 from gang_scheduler.api.kinds import CRDS, GVR, NATIVE_POD_GROUPS, NODES, PODS, PYTORCH_JOBS
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.settings.values import PodSource
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import kopf, list_watch, synced

@@ -12,9 +12,9 @@ from gang_scheduler.apply.gang_evictions import Drainer
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.queues import Queue
-from gang_scheduler.model.values import StopPolicy
 from integration.support.saving_gangs import ANNOTATES, BY_ANNOTATION, TIMEOUT, requests
 from support.queue_clusters import KIND, OURS, flavored
 from support.scheduler_process import NOTHING, FakeWorkloads, SchedulerProcess

@@ -11,9 +11,9 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.client.fake.cluster import Change, Document
 from gang_scheduler.decode.elastic import elastic_of
+from gang_scheduler.model.api_words import ELASTIC_KINDS
 from gang_scheduler.model.gangs import signature
 from gang_scheduler.model.pods import Elastic
-from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import rfc3339
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, is_bound
 from support import api_objects, replicas_of_roles

@@ -31,10 +31,17 @@ SERVED = {(each.gvr.api_version, each.kind): each for each in kinds.BUILT_IN}
 OURS = {each.body["spec"]["names"]["kind"]: each.body["spec"] for each in world.definitions()}
 
 
+def is_served(example: Example) -> bool:
+    """Return whether the embedded server has all kinds of an example: it has none of devices."""
+    manifests = (each.read_text() for each in examples.manifests(example.directory))
+    found = (each for manifest in manifests for each in yaml_texts.read_all(manifest))
+    return all(e["kind"] in OURS or (e["apiVersion"], e["kind"]) in SERVED for e in found)
+
+
 def fitting() -> list[Path]:
-    """Return the examples that need nothing of others, so that few servers must be started."""
+    """Return the examples of kinds that are served, ordered so that few servers must be started."""
     loaded = [examples.load(each) for each in examples.directories()]
-    plain = [each for each in loaded if not each.needs]
+    plain = [each for each in loaded if not each.needs and is_served(each)]
     return [each.directory for each in sorted(plain, key=lambda it: (it.nodes_file, it.directory))]
 
 

@@ -12,7 +12,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.decode.events import EventHandlers, LeftOut, LeftOutObjects
-from gang_scheduler.decode.queues import shared
+from gang_scheduler.decode.queues import declared
 from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import ApiAnswer
@@ -392,7 +392,7 @@ async def test_what_is_never_scheduled_is_told_to_be_invalid() -> None:
     desk, left_out = Desk(), LeftOutObjects()
     why = InvalidField("spec.weight", "2", "must be a number")
     obj = {"metadata": {"name": "q", "uid": "u"}}
-    holds = shared.unreadable_queue(QueueKind.QUEUE, QUEUES)(obj, why, None)
+    holds = declared.unreadable_queue(QueueKind.QUEUE, QUEUES)(obj, why, None)
 
     left_out_events(desk, left_out).tell(LeftOut("Queue", obj, why, holds))
     node = {"metadata": {"name": "n", "uid": "v"}}
@@ -501,10 +501,11 @@ async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
     cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.name, specs[0].uid, specs)
     gangs = [replace(builders.gang("a"), key=key) for key in keys]
 
+    reason = Reason.WAITING_FOR_VOLUMES
     for gang in gangs:
-        desk.gang_events.waits_for_volumes(gang, InvalidInput(f"of {gang.key}"))
+        desk.gang_events.waits_for_claims(gang, reason, InvalidInput(f"of {gang.key}"))
     # One of them again.
-    desk.gang_events.waits_for_volumes(gangs[0], InvalidInput(f"still of {gangs[0].key}"))
+    desk.gang_events.waits_for_claims(gangs[0], reason, InvalidInput(f"still of {gangs[0].key}"))
 
     expected = [("set", f"of {key}") for key in keys]
     assert expected == [(name, note) for _, _, name, note in await desk.told()]

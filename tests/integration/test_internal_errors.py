@@ -13,7 +13,7 @@ from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -27,7 +27,7 @@ STEPS_OF_BINDING = [
     (GangInfo, "settle"),
     (Grouping, "listen"),
     (Grouping, "_as_group"),
-    (admission, "admit"),
+    (eligibility, "check"),
     (Decisions, "placed"),
     (Evictor, "placed"),
     (Binder, "submit"),

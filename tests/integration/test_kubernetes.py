@@ -19,7 +19,7 @@ from gang_scheduler.client.fence import Fence
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from integration.support import contract_servers
 from tools import controlplane
 

@@ -48,6 +48,8 @@ ELSEWHERE = {
     "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
     "pgs_recording_errors_total": "unit/recording/test_recorder.py",
+    "pgs_devices": "unit/test_device_gauge.py",
+    "pgs_claim_writes_total": "integration/test_device_claims.py",
 }
 """What needs more than gangs that run, wait and preempt, and where that is."""
 QUEUES = 10_000

@@ -9,11 +9,14 @@ import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from gang_scheduler.api.kinds import EVENTS, GVR, LEASES, NAMESPACES, NODES, POD_GROUPS, PODS
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
 from gang_scheduler.page.sources import LEAST_SECONDS, OfServer
@@ -65,9 +68,9 @@ def create(served: Embedded, gvr: GVR, body: Body) -> None:
 
 
 @contextlib.asynccontextmanager
-async def page_of(served: Embedded) -> AsyncIterator[Browser]:
+async def page_of(served: Embedded, **given: float) -> AsyncIterator[Browser]:
     """Open the page of a server."""
-    source = OfServer(str(served.kubeconfig), "", 5.0, "", Policy())
+    source = OfServer(str(served.kubeconfig), "", 5.0, "", Policy(), **given)
     async with opened(source) as browser:
         yield browser
 
@@ -101,6 +104,81 @@ async def test_the_page_shows_a_cluster_as_it_changes(served: Embedded) -> None:
         await until(browser, "/gangs/team/waits", "node-1")
         explained = await document(browser, "/api/v1/gangs/team/waits")
         assert "Starts" == explained["verdict"]
+
+
+def asked_from_now(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which the paths of all requests are added from now on."""
+    paths, request = list[str](), Connection.request
+
+    async def noted(self: Connection, method: str, path: str, **options: Any) -> bytes:
+        paths.append(path)
+        return await request(self, method, path, **options)
+
+    monkeypatch.setattr(Connection, "request", noted)
+    return paths
+
+
+def lists(paths: list[str]) -> list[str]:
+    """Return the lists of nodes and pods."""
+    return [each for each in paths if each.partition("?")[0] in (NODES.path(), PODS.path())]
+
+
+async def test_a_change_comes_by_watch_without_a_list(
+    served: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with page_of(served) as browser:
+        await browser.get("/")
+        paths = asked_from_now(monkeypatch)
+        create(served, NODES, node("node-1"))
+        await until(browser, "/nodes", "node-1")
+        served.request("DELETE", NODES.path("", "node-1"))
+        for _ in range(ROUNDS):
+            if "node-1" not in (await browser.get("/nodes")).text:
+                break
+            await anyio.sleep(LEAST_SECONDS / 4)
+        else:
+            raise AssertionError("/nodes still has node-1")
+
+    assert [] == lists(paths)
+
+
+async def test_without_the_right_to_watch_the_cluster_is_listed(
+    served: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise ApiError(403, "you may not watch")
+
+    monkeypatch.setattr(Connection, "stream", refused)
+    async with page_of(served) as browser:
+        assert "Stale since" not in (await until(browser, "/nodes", "node-0"))
+        create(served, NODES, node("node-1"))
+        await until(browser, "/nodes", "node-1")
+        paths = asked_from_now(monkeypatch)
+        create(served, NODES, node("node-2"))
+        await until(browser, "/nodes", "node-2")
+
+    assert 0 < len(lists(paths))
+
+
+async def test_watches_end_while_nothing_is_read_and_begin_anew(
+    served: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with page_of(served, unasked_seconds=2 * LEAST_SECONDS) as browser:
+        await browser.get("/nodes")
+        streams, stream = list[str](), Connection.stream
+
+        def noted(self: Connection, path: str, **options: Any) -> Any:
+            streams.append(path)
+            return stream(self, path, **options)
+
+        monkeypatch.setattr(Connection, "stream", noted)
+        await anyio.sleep(4 * LEAST_SECONDS)
+        create(served, NODES, node("node-1"))
+        await anyio.sleep(LEAST_SECONDS)
+        assert [] == streams
+        await until(browser, "/nodes", "node-1")
+
+    assert [] != [each for each in streams if each.partition("?")[0] == NODES.path()]
 
 
 async def test_the_heartbeat_and_the_decisions_are_read(served: Embedded) -> None:

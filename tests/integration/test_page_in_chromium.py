@@ -11,6 +11,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.streams import BEAT_SECONDS, Streams
 from gang_scheduler.page.view import Reading
+from support import accessibility
 from support.chromium import Tab, chromium
 from support.listed_clusters import Body, gang, node, queue
 from support.pages import opened, source_of
@@ -62,9 +63,9 @@ class Changing:
 
 
 @asynccontextmanager
-async def page(source: Changing, directory: Path) -> AsyncIterator[tuple[Tab, str]]:
+async def page(source: Changing) -> AsyncIterator[tuple[Tab, str]]:
     """Open the page of a source in a browser."""
-    async with opened(source, enter=False) as browser, chromium(directory) as tab:
+    async with opened(source, enter=False) as browser, chromium() as tab:
         await tab.open(browser.address)
         yield tab, browser.address.partition("/?")[0]
         assert [] == tab.errors
@@ -72,7 +73,7 @@ async def page(source: Changing, directory: Path) -> AsyncIterator[tuple[Tab, st
 
 async def test_a_screen_follows_the_cluster_and_keeps_what_the_user_has(tmp_path: Path) -> None:
     source = Changing(tmp_path, FIRST)
-    async with page(source, tmp_path) as (tab, address):
+    async with page(source) as (tab, address):
         await tab.open(f"{address}/gangs")
         await tab.until("document.querySelectorAll('tr[data-key]').length === 3")
         await tab.value(
@@ -90,7 +91,7 @@ async def test_a_screen_follows_the_cluster_and_keeps_what_the_user_has(tmp_path
 
 async def test_nothing_moves_if_only_numbers_change(tmp_path: Path) -> None:
     source = Changing(tmp_path, FIRST)
-    async with page(source, tmp_path) as (tab, _):
+    async with page(source) as (tab, _):
         await tab.value("new Promise((done) => setTimeout(done, 1000))")
         await tab.value(SHIFTS)
         tiles = "document.getElementById('tiles').textContent"
@@ -106,7 +107,7 @@ async def test_nothing_moves_if_only_numbers_change(tmp_path: Path) -> None:
 
 async def test_what_is_selected_stays_until_it_is_no_longer_selected(tmp_path: Path) -> None:
     source = Changing(tmp_path, FIRST)
-    async with page(source, tmp_path) as (tab, _):
+    async with page(source) as (tab, _):
         await tab.value(
             "window.words = document.querySelector('#waiting td.wide');"
             "getSelection().selectAllChildren(words); window.chosen = getSelection().toString();"
@@ -123,7 +124,7 @@ async def test_what_is_selected_stays_until_it_is_no_longer_selected(tmp_path: P
 async def test_a_lost_connection_and_an_unread_cluster_are_said(tmp_path: Path) -> None:
     source = Changing(tmp_path, FIRST)
     stale = "document.getElementById('stale').textContent"
-    async with page(source, tmp_path) as (tab, _):
+    async with page(source) as (tab, _):
         source.broken = "no route"
         await tab.until(f"{stale}.startsWith('Stale since')")
         source.broken = ""
@@ -144,14 +145,14 @@ async def test_without_a_stream_the_browser_asks(
 ) -> None:
     monkeypatch.setattr(Streams.__init__, "__defaults__", (0, BEAT_SECONDS))
     source = Changing(tmp_path, FIRST)
-    async with page(source, tmp_path) as (tab, _):
+    async with page(source) as (tab, _):
         source.change([*FIRST, *gang("small", 1)])
         await tab.until("document.querySelector('#waiting tr[data-key$=\"team/small\"]')")
 
 
 async def test_the_map_shows_nodes_gangs_and_their_domains_by_keyboard(tmp_path: Path) -> None:
     told = "document.getElementById('map-told').textContent"
-    async with page(Changing(tmp_path, FIRST), tmp_path) as (tab, address):
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
         await tab.open(f"{address}/nodes")
         await tab.until("document.getElementById('map').style.width")
         await tab.value("document.getElementById('map').focus(); true")
@@ -174,7 +175,7 @@ async def test_the_map_says_what_the_pointer_is_at_and_lights_a_gang(tmp_path: P
         ".getImageData(0, 0, document.getElementById('map').width, 20).data.buffer)]"
         ".reduce((all, each) => all.add(each), new Set()).size"
     )
-    async with page(Changing(tmp_path, FIRST), tmp_path) as (tab, address):
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
         await tab.open(f"{address}/nodes?gang=team/runs")
         await tab.until("document.getElementById('map').style.width")
         await tab.until(f"{colours} > 1")
@@ -192,7 +193,7 @@ async def test_the_map_says_what_the_pointer_is_at_and_lights_a_gang(tmp_path: P
 async def test_the_map_follows_the_cluster_and_keeps_its_node(tmp_path: Path) -> None:
     told = "document.getElementById('map-told').textContent"
     source = Changing(tmp_path, FIRST)
-    async with page(source, tmp_path) as (tab, address):
+    async with page(source) as (tab, address):
         await tab.open(f"{address}/nodes?node=node-3")
         await tab.until(f"{told}.startsWith('node-3: 0 of 8')")
         await tab.value(SHIFTS)
@@ -213,7 +214,7 @@ async def test_without_javascript_every_screen_shows_its_data(tmp_path: Path) ->
         "/decisions": "0 decisions",
         "/try": "What would happen",
     }
-    async with page(Changing(tmp_path, FIRST), tmp_path) as (tab, address):
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
         await tab.ask("Emulation.setScriptExecutionDisabled", value=True)
         for path, words in shown.items():
             await tab.open(f"{address}{path}")
@@ -221,3 +222,33 @@ async def test_without_javascript_every_screen_shows_its_data(tmp_path: Path) ->
             assert not await tab.value(
                 "[...document.querySelectorAll('.map')].some((each) => each.offsetHeight)"
             ), path
+
+
+LOADED = "performance.getEntries().map((each) => each.name).filter((name) => name.includes('://'))"
+IS_OPEN = "document.getElementById('keys').open"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/", "/gangs", "/gangs/team/huge", "/queues", "/queues/blue", "/nodes"),
+        *("/nodes/node-0", "/decisions", "/try?name=x&nodes=1&gpus=8", "/gangs/team/nothing"),
+    ],
+)
+async def test_no_screen_asks_any_other_host(path: str, tmp_path: Path) -> None:
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
+        await tab.open(f"{address}{path}")
+        await tab.until(f"{LOADED}.some((name) => name.endsWith('/static/times.js'))")
+        loaded = await tab.value(LOADED)
+
+    assert [] == [name for name in loaded if not name.startswith(f"{address}/")]
+
+
+async def test_a_question_mark_shows_all_keys(tmp_path: Path) -> None:
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
+        await tab.open(f"{address}/gangs")
+        await tab.press("?")
+        await tab.until(IS_OPEN)
+        assert [] == await accessibility.violations_of(tab)
+        await tab.press("Escape")
+        await tab.until(f"!{IS_OPEN}")

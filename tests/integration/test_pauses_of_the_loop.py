@@ -15,7 +15,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects, Sink
 from gang_scheduler.second_loop import Loop
-from gang_scheduler.settings.values import PodSource
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -6,10 +6,9 @@ in the order of the replay, each once the operator has done what the replay says
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,17 +17,16 @@ from gang_scheduler.api.annotations import POD_GROUP_LABEL
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
-from gang_scheduler.replay import by_operator, reading
+from gang_scheduler.replay import by_operator
 from gang_scheduler.replay.gangs import Objects
 from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.run import Rules
-from gang_scheduler.replay.scenarios import Clusters, Given
-from support import yaml_texts
+from support.replayed_gangs import bodies, replayed, rows, stripped
 from support.replays import Played
-from tools.controlplane import nodes
 
 PATIENCE_SECONDS = 60.0
 GANGS = 15
+GAP = 750
 RESTART_DELAY = 7
 SEED = 24
 """One with evictions, and with which no two things happen at about the same time.
@@ -36,9 +34,7 @@ SEED = 24
 Here hours pass in seconds: a gang that a replay evicts again hours later still rests from the last
 eviction. No such gang may be among these.
 """
-HEADER = "name,submit,duration,pods,gpu,queue,priority"
 KINDS = {"Node": NODES, "Queue": QUEUES, "PriorityClass": PRIORITY_CLASSES}
-Body = Mapping[str, Any]
 Running = dict[str, str]
 """The node of each pod that has one, by name."""
 
@@ -59,14 +55,8 @@ def blocking_is_an_error() -> Iterator[None]:
 
 @pytest.mark.timeout(900)
 def test_the_operator_does_what_a_replay_says(tmp_path: Path) -> None:
-    text = "\n".join([HEADER, *rows()])
-    jobs = reading.of_text("jobs.csv", text, {"high": 10})
-    policy, files = tmp_path / "policy.yaml", tmp_path / "cluster.yaml"
-    policy.write_text("reservations: 0\n")
-    files.write_text("\n---\n".join(map(yaml_texts.written, bodies())))
-    given = Given(cluster=[str(files)], policies=[f"live={policy}"])
-    scenario = Clusters(given).scenarios(jobs)[0]
-    found = Played(jobs, scenario, Rules(restart_delay=RESTART_DELAY))
+    rules = Rules(restart_delay=RESTART_DELAY)
+    found, scenario = replayed(rows(GANGS, GAP, SEED), tmp_path, rules)
     expected = steps(found)
     evicted = [key for _, kind, key, _ in found.replay.log or () if kind == "evicted"]
     moments = [step.moment for step in expected]
@@ -85,37 +75,6 @@ def test_the_operator_does_what_a_replay_says(tmp_path: Path) -> None:
                 there = running_at(found, live, until)
                 assert there == live.running(there), step
     assert [] == server.problems()
-
-
-def rows(seed: int = SEED) -> Iterator[str]:
-    """Yield gangs of two queues: some are urgent, and all ask for more than there is."""
-    dice = Random(seed)  # noqa: S311 - the same seed, the same jobs.
-    moments = sorted(dice.sample(range(0, 750 * GANGS, 7), GANGS))
-    for number, at in enumerate(moments):
-        lasts, pods, gpu = (
-            dice.randrange(501, 4500, 7),
-            dice.randrange(2, 5),
-            dice.choice((1, 2, 4)),
-        )
-        queue, priority = dice.choice(("red", "blue")), dice.choice(("", "", "high"))
-        yield f"gang-{number:02},{at},{lasts},{pods},{gpu},{queue},{priority}"
-
-
-def bodies() -> Iterator[Body]:
-    """Yield four nodes of four GPUs, and two queues that have half of these each and lend them."""
-    for number in range(4):
-        allocatable = {"cpu": "64", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "4"}
-        yield nodes.manifest(f"node-{number}", {}, allocatable)
-    for name in ("red", "blue"):
-        quota = {"quota": {"soft": {"nvidia.com/gpu": "8"}}, "borrowing": {"enabled": True}}
-        version = "py-gang-scheduler.io/v1alpha1"
-        yield {"apiVersion": version, "kind": "Queue", "metadata": {"name": name}, "spec": quota}
-    yield {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": "high"},
-        "value": 10,
-    }
 
 
 def steps(found: Played) -> list[Step]:
@@ -186,12 +145,3 @@ class Live:
 
     def _items(self, gvr: GVR) -> list[dict[str, Any]]:
         return cluster.items(self._server, gvr, "default")
-
-
-def stripped(body: Body) -> Body:
-    """Return an object as a user creates it: its pods leave at once."""
-    metadata = {k: v for k, v in body["metadata"].items() if k not in ("uid", "creationTimestamp")}
-    made = {**{k: v for k, v in body.items() if k != "status"}, "metadata": metadata}
-    if body["kind"] == "Pod":
-        made["spec"] = {**body["spec"], "terminationGracePeriodSeconds": 0}
-    return made

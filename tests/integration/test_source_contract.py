@@ -22,7 +22,7 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.demo import cluster
 from gang_scheduler.demo.cluster import DemoFailed, Embedded
-from gang_scheduler.settings.values import PodSource
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import kopf, list_watch

@@ -18,6 +18,7 @@ OF_NO_MODULE = {
     "gang_auditor/test_memory.py",
     "scheduler/filters/test_node_states.py",
     "scheduler/placement/test_strategies.py",
+    "scheduler/preemption/test_device_claims.py",
     "scheduler/preemption/test_pod_affinity.py",
     "scheduler/test_costs.py",
     "scheduler/turns/test_bound_of_a_cycle.py",

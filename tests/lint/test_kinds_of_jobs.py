@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from gang_scheduler.model.values import ELASTIC_KINDS, GangKind, ManagedKind
+from gang_scheduler.model.api_words import ELASTIC_KINDS, GangKind, ManagedKind
 from gang_scheduler.workloads import table
 from lint import trees
 
@@ -13,7 +13,7 @@ OF_KUBERNETES: Final = {"batch", "apps"}
 SHARED: Final = {"PodGroup", "JobSet", "Job"}
 """Names of gangs that the model knows, and names that kinds of Kubernetes itself have, too."""
 ELSEWHERE: Final = {
-    "model/values.py": "a setting takes the name as a word; see the test below",
+    "model/api_words.py": "a setting takes the name as a word; see the test below",
     "decode/foreign_marks.py": "the name of a product whose marks are read or refused",
 }
 

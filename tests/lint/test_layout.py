@@ -15,9 +15,9 @@ from lint import trees
 from tools import code_measures
 
 SOURCE_ROOT = trees.PROJECT / "operator"
-MOST_MODULES = 526
+MOST_MODULES = 581
 LONGEST_FILE = 600
-LONGEST_CHAIN = 48
+LONGEST_CHAIN = 49
 """Modules of the longest chain of imports."""
 
 

@@ -18,10 +18,13 @@ QUOTES = {
     "scheduler/filters": "constants of a filter: kube-scheduler's reasons, word by word, and ours",
     "scheduler/placement/tree/gather.py": "a reason in the style of a filter's",
     "state/volumes/snapshot.py": "kube-scheduler's reasons of its volume plugins",
+    "model/consequences.py": "whose turn it is, as people read it",
     "model/reasons.py": "what a reason means to people is in its row, for report and inspection",
     "model/causes": "what a cause says to people is in its class, for report and inspection",
     "model/layers.py": "what is wrong with the layers that a user wrote: input's own words",
     "model/resources.py": "what is wrong with a quantity that a user wrote",
+    "scheduler/devices": "what is wrong with a claim or a selector, partly in the words of CEL",
+    "model/device_quantities.py": "what is wrong with a quantity of a device",
 }
 KEYS = {
     "scheduler/label_domains.py": {"one node each"},
@@ -36,6 +39,7 @@ LOOKS = {
 }
 TELLERS = {
     "model/causes": "a cause that is made of another one says what that one says",
+    "decode/devices": "of a field: the string that it holds",
     "decode/elastic.py": "of a JsonField: the string that it holds",
     "decode/pods/membership.py": "of a JsonField",
     "decode/topology.py": "of a JsonField",

@@ -23,7 +23,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 ROUNDS_SECONDS: Final = 15.0
 OF_A_SCRAPE: Final = {"__name__", "job", "instance", "namespace", "le"}
 WITHOUT_DATA: Final = {
+    "pgs_claim_writes_total": "no claims of devices",
     "pgs_claims_bound_seconds": "no volumes",
+    "pgs_device_search_cut_total": "no claims of devices",
+    "pgs_devices": "no driver publishes devices",
     "pgs_elastic_changes_total": "the elastic gang has what it wants",
     "pgs_evictions_repeated_total": "no gang is evicted twice",
     "pgs_internal_errors_total": "no errors of ours",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from unittest.mock import patch
 
-from gang_scheduler.model.values import Fairness
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import objects, run
 from gang_scheduler.simulation.documents import Document
@@ -103,7 +103,7 @@ def _watched() -> Iterator[list[State | None]]:
 
 
 def _links(cache: Any) -> frozenset[Link]:
-    found = cache.evictions.yielded(0)
+    found = cache.evictions.yielded(0, cache.gang_queue.infos)
     return frozenset(
         (below.name, each.gang.name, each.eviction_class.weight)
         for below, links in found.items()

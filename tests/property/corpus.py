@@ -71,6 +71,10 @@ POD_SPEC: Manifest = {
         {"name": "d", "gcePersistentDisk": {"pdName": "d"}},
         {"name": "r", "rbd": {"monitors": ["m"], "image": "i"}},
     ],
+    "resourceClaims": [
+        {"name": "gpu", "resourceClaimTemplateName": "gpus"},
+        {"name": "nic", "resourceClaimName": "nics"},
+    ],
     "terminationGracePeriodSeconds": 30,
     "hostNetwork": False,
 }
@@ -94,7 +98,12 @@ POD: Manifest = {
         "ownerReferences": [OWNER],
     },
     "spec": POD_SPEC,
-    "status": {"phase": "Pending", "nominatedNodeName": "n1", "conditions": [CONDITION]},
+    "status": {
+        "phase": "Pending",
+        "nominatedNodeName": "n1",
+        "conditions": [CONDITION],
+        "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "p-1-gpu"}],
+    },
 }
 RUNNING: Manifest = {
     **POD,
@@ -328,10 +337,100 @@ ATTACHMENT: Manifest = {
     "metadata": {"name": "a", "uid": "a"},
     "spec": {"attacher": "d", "nodeName": "n1", "source": {"persistentVolumeName": "pv"}},
 }
+DEVICE_CLASS: Manifest = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpus", "uid": "gpus", "creationTimestamp": TIME},
+    "spec": {
+        "selectors": [{"cel": {"expression": "device.driver == 'd'"}}],
+        "config": [{"opaque": {"driver": "d", "parameters": {"a": 1}}}],
+        "extendedResourceName": "example.com/gpu",
+    },
+}
+DEVICE: Manifest = {
+    "name": "gpu-0",
+    "attributes": {"model": {"string": "a"}, "index": {"int": 1}, "fast": {"bool": True}},
+    "capacity": {"memory": {"value": "80Gi", "requestPolicy": {"default": "1Gi"}}},
+    "consumesCounters": [{"counterSet": "s", "counters": {"memory": {"value": "1Gi"}}}],
+    "taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}],
+    "bindingConditions": ["ready"],
+    "bindingFailureConditions": ["failed"],
+    "bindsToNode": True,
+    "allowMultipleAllocations": True,
+}
+RESOURCE_SLICE: Manifest = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "s", "uid": "slice"},
+    "spec": {
+        "driver": "d",
+        "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
+        "nodeSelector": {"nodeSelectorTerms": [TERM]},
+        "sharedCounters": [{"name": "s", "counters": {"memory": {"value": "80Gi"}}}],
+        "devices": [DEVICE],
+    },
+}
+TAINT_RULE: Manifest = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceTaintRule",
+    "metadata": {"name": "r", "uid": "taint-rule"},
+    "spec": {
+        "deviceSelector": {"driver": "d", "pool": "n1", "device": "gpu-0"},
+        "taint": {"key": "k", "value": "v", "effect": "NoSchedule"},
+    },
+}
+ASKED: Manifest = {
+    "devices": {
+        "requests": [
+            {
+                "name": "gpu",
+                "exactly": {
+                    "deviceClassName": "gpus",
+                    "selectors": [{"cel": {"expression": "device.attributes['d'].index > 0"}}],
+                    "allocationMode": "ExactCount",
+                    "count": 1,
+                    "tolerations": [{"key": "k", "operator": "Exists", "effect": "NoSchedule"}],
+                    "capacity": {"requests": {"memory": "1Gi"}},
+                    "adminAccess": False,
+                },
+            },
+            {"name": "nic", "firstAvailable": [{"name": "any", "deviceClassName": "gpus"}]},
+        ],
+        "constraints": [{"requests": ["gpu"], "matchAttribute": "d/model"}],
+        "config": [{"requests": ["gpu"], "opaque": {"driver": "d", "parameters": {"a": 1}}}],
+    }
+}
+RESOURCE_CLAIM: Manifest = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "p-1-gpu", "namespace": "default", "uid": "gpu-claim"},
+    "spec": ASKED,
+    "status": {
+        "allocation": {
+            "devices": {
+                "results": [
+                    {"request": "gpu", "driver": "d", "pool": "n1", "device": "gpu-0"},
+                ],
+            },
+            "nodeSelector": {"nodeSelectorTerms": [TERM]},
+        },
+        "reservedFor": [{"resource": "pods", "name": "p-1", "uid": "p-1"}],
+        "devices": [
+            {"driver": "d", "pool": "n1", "device": "gpu-0", "conditions": [CONDITION]},
+        ],
+    },
+}
+CLAIM_TEMPLATE: Manifest = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "gpus", "namespace": "default", "uid": "gpu-template"},
+    "spec": {"spec": ASKED},
+}
 
 ALL = (
     *(POD, RUNNING, ANNOTATED, NODE, POD_GROUP, NATIVE, JOB, JOB_SET, NETWORK, KUEUE, NAMESPACE),
     *(BUDGET, PRIORITY_CLASS, CLAIM, VOLUME, STORAGE_CLASS),
     *(CSI_NODE, CSI_DRIVER, CAPACITY, ATTACHMENT),
+    *(DEVICE_CLASS, RESOURCE_SLICE, TAINT_RULE, RESOURCE_CLAIM, CLAIM_TEMPLATE),
 )
 """One of each, which may all be in one cluster."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     FlavorResource,
@@ -16,7 +17,6 @@ from gang_scheduler.model.queues import (
     QueueRef,
     Quota,
 )
-from gang_scheduler.model.values import Fairness
 
 
 @dataclass

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import Product, Queue, ResourceGroup
-from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from property.naive_queues import NaiveTree
 from property.queue_worlds import NOW, Tree, World
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Final
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.model.bound_pods import BoundPod, Charged
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import Node as ClusterNode
@@ -36,7 +37,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.naive_queues import NaiveTree, Node

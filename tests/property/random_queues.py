@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from random import Random
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.nodes import Node as ClusterNode
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
@@ -15,7 +16,6 @@ from gang_scheduler.model.queues import (
     QueueState,
     QueueUsage,
 )
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.ordering.queue_turns import Head
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_queues import NaiveTree, Node, as_queues, ref_of

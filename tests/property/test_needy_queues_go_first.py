@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
@@ -34,7 +35,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.charges import Exact
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_queues import NaiveTree, as_queues, ref_of

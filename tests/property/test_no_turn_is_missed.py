@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
@@ -24,7 +25,6 @@ from gang_scheduler.model.queues import (
     QueueUsage,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.scheduler.turns.lines import OpenTrees
 from property.random_cases import SEEDS, dice_of
 from support.builders import node, pod

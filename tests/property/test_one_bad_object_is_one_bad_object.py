@@ -37,6 +37,11 @@ RESOURCES = {
     "CSIDriver": kinds.CSI_DRIVERS,
     "CSIStorageCapacity": kinds.CSI_STORAGE_CAPACITIES,
     "VolumeAttachment": kinds.VOLUME_ATTACHMENTS,
+    "DeviceClass": kinds.DEVICE_CLASSES,
+    "DeviceTaintRule": kinds.DEVICE_TAINT_RULES[0],
+    "ResourceSlice": kinds.RESOURCE_SLICES,
+    "ResourceClaim": kinds.RESOURCE_CLAIMS,
+    "ResourceClaimTemplate": kinds.RESOURCE_CLAIM_TEMPLATES,
 }
 POD_GROUPS = {
     corpus.POD_GROUP["apiVersion"]: kinds.POD_GROUPS,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from hypothesis import given
 
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Bind, Plan
-from gang_scheduler.model.values import StopPolicy
 from property.naive_queues import NaiveTree
 from property.queue_worlds import Tree, World, a_crowd
 from property.random_cases import SEEDS

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.queues import EvictionRules
-from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.settings.policy import Policy
 from support.builders import node
 from support.churn import Churn, Job

@@ -12,13 +12,14 @@ from search.slow.archive import MOST, Archive, Found
 from search.slow.judging import Verdict
 from search.slow.recipes import CLUSTER, CROWD, NODES, PODS, Recipe
 
-WORLDS = 24
+WORLDS = 40
 FEW = 60
 SCHEDULER = "py-gang-scheduler"
 EVERY_KIND = {
     *("Node", "Pod", "PodGroup", "Job", "ClusterNetworkTopology", "PodDisruptionBudget"),
     *("Queue", "ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue"),
     *("PersistentVolume", "PersistentVolumeClaim", "StorageClass"),
+    *("DeviceClass", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from gang_scheduler.model.values import Fairness
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from property.naive_queues import NaiveTree, ref_of
 from property.random_cases import SEEDS, dice_of

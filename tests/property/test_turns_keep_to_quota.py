@@ -10,10 +10,10 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gang_scheduler.model.api_words import Fairness, Strategy
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import Queue, QueueRef
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import Fairness, Strategy
 from support.builders import node
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import decide, in_queue, running, world

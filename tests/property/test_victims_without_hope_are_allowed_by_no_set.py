@@ -7,14 +7,15 @@ from random import Random
 
 from hypothesis import given
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef
-from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from property.random_cases import SEEDS
 from support.queue_builders import cluster_queue, cohort, cq_ref
-from support.reclaim_builders import LIMITS, ledger, part, request, running
+from support.reclaim_builders import LIMITS, Nodes, ledger, part, request, running
 
 World = tuple[Ledger, ReclaimRequest, list[RunningInQueue]]
 
@@ -36,6 +37,50 @@ def test_classes_that_were_ruled_out_are_needed_by_no_set(seed: int) -> None:
         before, after = plain.judge(parts), narrow.judge(parts)
         assert bool(before.illegal) == bool(after.illegal)
         assert before.illegal or before.classes == after.classes
+
+
+@given(seed=SEEDS)
+def test_a_request_that_reaches_no_queue_has_no_victims(seed: int) -> None:
+    reaches, has_victims = reached(a_world(Random(seed)))  # noqa: S311
+
+    assert reaches or not has_victims
+
+
+def test_requests_reach_queues_and_do_not() -> None:
+    seen = Counter(reached(a_world(Random(seed))) for seed in range(300))  # noqa: S311
+
+    assert seen[True, True] > 30
+    # Most requests without victims are known to have none before any gang is looked at.
+    assert seen[False, False] > 2 * seen[True, False] > 0
+
+
+@given(seed=SEEDS)
+def test_earlier_answers_change_none(seed: int) -> None:
+    dice = Random(seed)  # noqa: S311
+    world = a_world(dice)
+    together = requests_in(world)
+    for _ in range(6):
+        asking = request(world[1].ref, dice.randint(1, 9), priority=1)
+
+        assert requests_in(world).reaches_any(asking) == together.reaches_any(asking)
+
+
+def reached(world: World) -> tuple[bool, bool]:
+    """Return whether the request reaches any queue, and whether any gang may be its victim."""
+    _, asking, gangs = world
+    requests = requests_in(world)
+    reclaim = requests.reclaim(asking, {"cpu"})
+    reclaim.rule_out([*requests.candidates(reclaim)])
+    return requests.reaches_any(asking), any(map(reclaim.possible, gangs))
+
+
+def requests_in(world: World) -> ReclaimRequests:
+    quota, _, gangs = world
+    nodes = Nodes()
+    for each in gangs:
+        (amount,) = each.charge.values()
+        nodes.run(each.ref, each.key.name, amount, known=each.known, priority=each.priority)
+    return ReclaimRequests(nodes.bound_pods(), quota, LIMITS)
 
 
 def test_both_verdicts_occur() -> None:

@@ -25,7 +25,8 @@
     if (each > (levels[at - 1] ?? 0) + 1) faults.push(`a heading of level ${each} after ${levels[at - 1] ?? "none"}`);
   });
 
-  const landmarks = "header, nav, main, footer, [role=search], section[aria-label], .skip";
+  // A dialog has a name of its own, and stands outside of all others.
+  const landmarks = "header, nav, main, footer, [role=search], section[aria-label], .skip, dialog[aria-labelledby]";
   if (all("main").length !== 1) faults.push("not one main");
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const holders = new Set();

@@ -1,8 +1,13 @@
 """What keeps readers from a screen: names, headings, landmarks, contrast, sizes and focus.
 
-These are the rules of WCAG 2.2 AA that a program can judge, for the markup that the page uses.
+These are the rules of WCAG 2.2 AA that a program can judge, for the markup that the page uses; and
+those of axe, which judges any markup.
 """
 
+import functools
+import importlib.util
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +32,30 @@ _FOCUSABLE: Final = (
     "[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea,"
     ' [tabindex="0"]\')].filter((each) => each.checkVisibility()).length'
 )
+_RUN: Final = """
+axe.run(document, %s).then(({violations}) => violations.flatMap(
+  ({id, help, nodes}) => nodes.map((each) => `${id}: ${help}: ${each.html.slice(0, 120)}`)))
+"""
+OF_COLOURS: Final = ("color-contrast",)
+"""The rules of axe whose findings depend on colours."""
+
+
+@functools.cache
+def axe() -> str:
+    """Return the script of axe, from the package that the lock file pins."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    assert found is not None, "axe is not installed: make setup"
+    assert found.submodule_search_locations is not None
+    return Path(found.submodule_search_locations[0], "axe.min.js").read_text()
+
+
+async def violations_of(tab: Tab, rules: Sequence[str] = ()) -> list[str]:
+    """Return what axe says against the screen that is shown, by all its rules or by some."""
+    if not await tab.value("Boolean(window.axe)"):
+        await tab.value(f"{axe()}; true")
+    options = {"resultTypes": ["violations"], **({"runOnly": [*rules]} if rules else {})}
+    found: list[str] = await tab.value(_RUN % json.dumps(options))
+    return found
 
 
 async def faults_of(tab: Tab) -> list[str]:

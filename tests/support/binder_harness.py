@@ -9,11 +9,13 @@ from typing import Any, Self
 import anyio
 
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
+from gang_scheduler.apply.attached_devices import ATTACH_SECONDS, AttachedDevices
 from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.outcomes import (
+    ClaimsAwaited,
     GangBinding,
     Outcomes,
-    VolumesAwaited,
     WriteOutcome,
     count_binding,
 )
@@ -61,6 +63,7 @@ class BinderHarness:
         concurrency: int = 4,
         may_write: Callable[[], bool] = lambda: True,
         hold_seconds: float = HOLD_SECONDS,
+        attach_seconds: float = ATTACH_SECONDS,
         echo_seconds: Callable[[], float] = lambda: ECHO_SECONDS,
     ) -> None:
         self.cluster = FakeCluster()
@@ -69,8 +72,13 @@ class BinderHarness:
         self.cache = Cache([builders.SCHEDULER], changes)
         self._outcomes = Outcomes()
         writes = Writes(may_write)
+        self.device_claims = DeviceClaims(
+            *(self.api, self.cache, concurrency), not_served=lambda: (), writes=writes
+        )
         volume_binder = VolumeBinder(
             *(self.api, self.cache, concurrency),
+            device_claims=self.device_claims,
+            attached_devices=AttachedDevices(self.cache.devices, attach_seconds),
             outcomes=self._outcomes,
             changes=changes,
             hold_seconds=hold_seconds,
@@ -94,7 +102,7 @@ class BinderHarness:
             self.node(f"n{number}", CPU_A_NODE)
 
     async def __aenter__(self) -> Self:
-        parts = (self._follow, self.binder.run, self._watch.run)
+        parts = (self._follow, self.device_claims.run, self.binder.run, self._watch.run)
         self._tasks = [asyncio.create_task(each()) for each in parts]
         await self.quiet()
         return self
@@ -134,8 +142,12 @@ class BinderHarness:
         """Plan what is due and submit it, as the loop does."""
         self._take_in_outcomes()
         now = int(asyncio.get_running_loop().time())
-        plan = schedule(self.cache.snapshot(now), PROFILES["binpack"])
+        plan = self.plan(schedule(self.cache.snapshot(now), PROFILES["binpack"]))
         applying.take_in(self.cache, plan, now, _Binds(self.binder))
+        return plan
+
+    def plan(self, plan: Plan) -> Plan:
+        """Return the plan that is carried out."""
         return plan
 
     async def cycles(self, done: Callable[[], bool], seconds: float = 1000) -> None:
@@ -189,7 +201,7 @@ class BinderHarness:
         if isinstance(outcome, GangBinding):
             self.finished.append(outcome)
             count_binding(self.cache, outcome, int(asyncio.get_running_loop().time()))
-        elif isinstance(outcome, VolumesAwaited):
+        elif isinstance(outcome, ClaimsAwaited):
             self._told(outcome.gang, text_of(outcome.cause))
 
     def _told(self, gang: Gang, words: str) -> None:

@@ -16,12 +16,12 @@ from gang_scheduler.apply.provisioning import Provisioner
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.client.fake.cluster import SERVED, Document, FakeCluster
 from gang_scheduler.client.writing import Writes
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
 from gang_scheduler.model.queues import DEFAULT_RETRY, Retry
 from gang_scheduler.model.rules import Rules, WorkloadRules
 from gang_scheduler.model.suspended import Admission
-from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import kinds

@@ -15,6 +15,7 @@ from gang_scheduler.decode import checkpoints, topology
 from gang_scheduler.decode.gang_annotations import GangOptions, said_of_gang
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.queues import naming
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
@@ -27,7 +28,6 @@ from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology_request import PodSet, TopologyRequest
-from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Metadata, OwnerReference

@@ -5,8 +5,7 @@ from typing import Any
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.recording.objects import ReaderAndSink
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache

@@ -1,13 +1,15 @@
 """A headless Chromium that is told what to do over its DevTools protocol."""
 
+import atexit
 import base64
+import functools
 import itertools
-import json
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ import pytest
 
 PROGRAM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 PATIENCE_SECONDS: Final = 60.0
+WIDTH, HEIGHT = 1280, 900
 FLAGS: Final = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     *("--no-first-run", "--disable-extensions", "--remote-debugging-port=0", "about:blank"),
@@ -99,46 +102,59 @@ class Tab:
 
 
 @asynccontextmanager
-async def chromium(
-    directory: Path, width: int = 1280, height: int = 900, *flags: str
-) -> AsyncIterator[Tab]:
-    """Run a Chromium with its profile in a directory; skips the test if there is none."""
+async def chromium() -> AsyncIterator[Tab]:
+    """Open a tab with cookies and a cache of its own; skips the test if there is no Chromium.
+
+    All tests of a process share one Chromium: starting it takes longer than most of them.
+    """
     if PROGRAM is None:
         pytest.skip("no Chromium found; apt-get install chromium")
-    profile = directory / "profile"
-    with _running(PROGRAM, profile, f"--window-size={width},{height}", *flags):
-        port = await _port_of(profile)
-        async with aiohttp.ClientSession() as session:
-            async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
-                tabs = json.loads(await answer.text())
-            address = next(each["webSocketDebuggerUrl"] for each in tabs if each["type"] == "page")
-            async with session.ws_connect(address, max_msg_size=0) as socket:
-                tab = Tab(socket)
-                await tab.ask("Page.enable")
-                await tab.ask("Runtime.enable")
-                yield tab
+    port, browser_path = await _listening(_profile(PROGRAM))
+    devtools = f"ws://127.0.0.1:{port}"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{devtools}{browser_path}") as socket,
+    ):
+        browser = Tab(socket)
+        made = await browser.ask("Target.createBrowserContext", disposeOnDetach=True)
+        target = await browser.ask(
+            "Target.createTarget", url="about:blank", width=WIDTH, height=HEIGHT, **made
+        )
+        address = f"{devtools}/devtools/page/{target['targetId']}"
+        async with session.ws_connect(address, max_msg_size=0) as own:
+            tab = Tab(own)
+            await tab.ask("Page.enable")
+            await tab.ask("Runtime.enable")
+            await tab.ask("Emulation.setFocusEmulationEnabled", enabled=True)
+            yield tab
+        await browser.ask("Target.disposeBrowserContext", **made)
 
 
-@contextmanager
-def _running(program: str, profile: Path, *flags: str) -> Iterator[None]:
+@functools.cache
+def _profile(program: str) -> Path:
+    """Return the profile of the one Chromium, which ends with this process."""
+    profile = Path(tempfile.mkdtemp(prefix="chromium-"))
     process = subprocess.Popen(
-        [program, *FLAGS, *flags, f"--user-data-dir={profile}"],
+        [program, *FLAGS, f"--user-data-dir={profile}"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    try:
-        yield
-    finally:
+
+    def end() -> None:
         process.terminate()
         process.wait()
+        shutil.rmtree(profile, ignore_errors=True)
+
+    atexit.register(end)
+    return profile
 
 
-async def _port_of(profile: Path) -> int:
-    """Return the port on which a Chromium with this profile listens, once it does."""
+async def _listening(profile: Path) -> tuple[int, str]:
+    """Return the port and the path at which a Chromium with this profile answers, once it does."""
     with anyio.fail_after(PATIENCE_SECONDS):
         while True:
             written = profile / "DevToolsActivePort"
             lines = written.read_text().splitlines() if written.exists() else []
             if len(lines) > 1:
-                return int(lines[0])
+                return int(lines[0]), lines[1]
             await anyio.sleep(0.05)

@@ -12,7 +12,7 @@ from typing import Final
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Placed, Plan, Preemption

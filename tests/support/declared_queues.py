@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from gang_scheduler.decode.cluster import NAME_LABEL, DeclaredNamespace
-from gang_scheduler.decode.queues.shared import LocalQueue, WorkloadPriorityClass
+from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.queues import LocalQueueKey, Product, Queue, QueueSet
 from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.namespaces import Namespaces
 from gang_scheduler.state.queues.names import KnownQueues, QueueNames
 from support.queue_builders import cq_ref, queue_set

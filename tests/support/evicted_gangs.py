@@ -25,6 +25,7 @@ class Cluster:
         rules = QueueRules(yield_memory_seconds=memory_seconds)
         self.cache = Cache([SCHEDULER], Changes(), Rules(queues=rules))
         self.records = self.cache.evictions
+        self._evicted: set[GangKey] = set()
         self._handlers = event_handlers(self.cache)
         self.see(node_body("n1"), queue_body("all"))
         self.see(queue_body("red", parent="all"), queue_body("blue", parent="all"))
@@ -60,11 +61,13 @@ class Cluster:
         preemptors = tuple(gang(name) for name in by)
         made = Preemption(preemptors, (), victims, classes=classes, forgotten=forgotten)
         self.records.note(made, at)
+        self._evicted.update(classes)
         return made
 
     def links(self, now: int = NOW + 60) -> dict[str, set[str]]:
-        """Return which gangs yielded to which."""
-        found = self.records.yielded(now).items()
+        """Return which gangs yielded to which, of those evicted here or known."""
+        gangs = {*self.cache.gang_queue.infos, *self._evicted}
+        found = self.records.yielded(now, gangs).items()
         return {key.name: {each.gang.name for each in links} for key, links in found}
 
 

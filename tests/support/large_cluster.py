@@ -14,7 +14,7 @@ tried again. What the cycles decide is not carried out.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
@@ -66,19 +66,19 @@ class LargeCluster:
         self.api = FakeApi(FakeCluster())
         self._gang_events = parts.gang_events(self.cache, parts.events(self.api, self._clock))
         self._statuses = parts.status_writer(self.api, self.cache, clock=self._clock, concurrency=1)
-        self._elsewhere = builders.pod("elsewhere", node="node-0", scheduler="other", cpu="1m")
-        self._first: list[Pod] = []
-        self._fill(scale)
-        self._await(scale)
+        self.elsewhere = builders.pod("elsewhere", node="node-0", scheduler="other", cpu="1m")
+        self.first: list[Pod] = []
+        self.fill(scale)
+        self.await_gangs(scale)
 
     def happens(self) -> None:
         """Let a pod end elsewhere."""
         self.now += 1
-        self.cache.delete_pod(self._elsewhere.uid)
-        self.cache.upsert_pod(self._elsewhere)
-        if self.case == "fit":
+        self.cache.delete_pod(self.elsewhere.uid)
+        self.cache.upsert_pod(self.elsewhere)
+        if self.case.endswith("fit"):
             # They have not been bound: to the cache they are as good as new.
-            for pod in self._first:
+            for pod in self.first:
                 self.cache.gang_queue.upsert_member(
                     builders.gang_key(pod.name.removesuffix("-0")), pod
                 )
@@ -108,52 +108,61 @@ class LargeCluster:
     def _clock(self) -> float:
         return self.now
 
-    def _fill(self, scale: Scale) -> None:
+    def fill(self, scale: Scale) -> None:
+        """Add the nodes, and the gangs that run on them."""
         for number in range(scale.nodes):
             pods = -(-(scale.running - number) // scale.nodes)
-            self.cache.upsert(self.cache.node_store, _node(number, pods + FREE_CPUS))
+            self.cache.upsert(self.cache.node_store, plain_node(number, pods + FREE_CPUS))
         if self.case == "racks":
             cache_feeding.upsert(
                 self.cache,
                 CLUSTER_NETWORK_TOPOLOGIES,
                 DeclaredTopology("uid-default", "default", tree_spec=TREE_SPEC),
             )
-        self.cache.upsert_pod(self._elsewhere)
+        self.cache.upsert_pod(self.elsewhere)
         one = builders.pod_class(cpu=1)
         for gang in range(-(-scale.running // SIZE)):
             priority = LOWEST if gang % 10 == 0 else RUNNING
             for number in range(gang * SIZE, min((gang + 1) * SIZE, scale.running)):
-                self._member(f"run-{gang}", number, one, priority, f"node-{number % scale.nodes}")
-            self._declare(f"run-{gang}")
+                self.member(f"run-{gang}", number, one, priority, f"node-{number % scale.nodes}")
+            self.declare(f"run-{gang}")
 
-    def _await(self, scale: Scale) -> None:
+    def await_gangs(self, scale: Scale) -> None:
+        """Add the gangs that wait."""
         pod_classes = [_pod_class(self.case, shape) for shape in range(SHAPES)]
         for gang in range(scale.gangs):
             pod_class = pod_classes[gang % SHAPES]
             outranks = self.case == "priority" and gang < scale.outranking
             priority = OUTRANKING if outranks else LOWEST
-            members = [self._member(f"wait-{gang}", i, pod_class, priority) for i in range(SIZE)]
-            self._first.append(members[0])
+            members = [self.member(f"wait-{gang}", i, pod_class, priority) for i in range(SIZE)]
+            self.first.append(members[0])
             racks = (LayerRef("RackLayer"),) if self.case == "racks" and gang % 2 else ()
             mate = GangName(builders.NAMESPACE, f"wait-{gang ^ 1}")
             bound_members = [mate] if self.case == "groups" else []
-            self._declare(
+            self.declare(
                 f"wait-{gang}", TopologyRequest(must=racks) if racks else None, bound_members
             )
 
-    def _declare(
+    def declare(
         self,
         gang: str,
         topology_request: TopologyRequest | None = None,
         bound_members: Sequence[GangName] = (),
     ) -> None:
+        """Declare a gang."""
         said = replace(
             builders.gang_spec(gang, SIZE, groups=bound_members), topology_request=topology_request
         )
         cache_feeding.upsert_gang_specs(self.cache, POD_GROUPS.group, said.uid, [said])
 
-    def _member(
-        self, gang: str, number: int, pod_class: PodClass, priority: int, node: str = ""
+    def member(
+        self,
+        gang: str,
+        number: int,
+        pod_class: PodClass,
+        priority: int,
+        node: str = "",
+        **fields: Any,
     ) -> Pod:
         """Add a pod. Pods of one class share what they ask for, as those do that are read."""
         name = f"{gang}-{number}"
@@ -168,12 +177,14 @@ class LargeCluster:
             priority=priority,
             labels={builders.POD_GROUP_LABEL: gang},
             unscheduled=None if node else ("Unschedulable", "no room"),
+            **fields,
         )
         self.cache.upsert_pod(pod)
         return pod
 
 
-def _node(number: int, cpu: int) -> Node:
+def plain_node(number: int, cpu: int) -> Node:
+    """Return a node, in racks of so many."""
     labels = {"rack": f"rack-{number // RACK}"}
     return builders.node(f"node-{number}", cpu=cpu, pods=1_000, labels=labels)
 

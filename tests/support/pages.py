@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 
 from gang_scheduler.inspection import files
 from gang_scheduler.page.access import HOST, Access
-from gang_scheduler.page.past import Past
+from gang_scheduler.page.history import Past
 from gang_scheduler.page.routes import application
 from gang_scheduler.page.sources import ClusterSource, OfFiles, Views
 from gang_scheduler.settings.policy import Policy

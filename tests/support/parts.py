@@ -1,11 +1,13 @@
 """The parts of the operator that decide and write, joined as the operator joins them."""
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, NamedTuple
 
+from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, Posting, Saving, Ways
+from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, SaveRequests, Saving, Ways
+from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.leftovers import LostNominations
@@ -54,7 +56,7 @@ class Modes(NamedTuple):
         clock: Callable[[], float] = time.time,
     ) -> Callable[[StepWriter], Saving]:
         """Return what makes the stage in which they do, of the writer of the evictor."""
-        posting = None if self.http is None else Posting(cache, self.http, clock=clock)
+        posting = None if self.http is None else SaveRequests(cache, self.http, clock=clock)
 
         def made(writer: StepWriter) -> Saving:
             ways = Ways(Annotating(api, cache.checkpoints, writer), self.annotates, posting)
@@ -86,13 +88,22 @@ class Parts:
         backpressure: Backpressure = NO_BACKPRESSURE,
         fresh: Callable[[], Awaitable[None]] = always_fresh,
         modes: Modes = NO_MODES,
+        not_served: Collection[str] = (),
         **how: Any,
     ) -> None:
         naming = Naming()
         outcomes = Outcomes()
         writes = Writes(may_write)
+        self.device_claims = DeviceClaims(
+            *(api, cache, CONCURRENCY), not_served=lambda: not_served, writes=writes
+        )
         volume_binder = VolumeBinder(
-            *(api, cache, CONCURRENCY), outcomes=outcomes, changes=changes, writes=writes
+            *(api, cache, CONCURRENCY),
+            attached_devices=AttachedDevices(cache.devices),
+            device_claims=self.device_claims,
+            outcomes=outcomes,
+            changes=changes,
+            writes=writes,
         )
         self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, backpressure, writes)
@@ -148,7 +159,8 @@ class Parts:
     def that_run(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         """What must run for decisions to be carried out; the loop is the last."""
         starts = (self.admitter.run, self.suspender.run)
-        return (self.outcomes.run, self.binder.run, self.evictor.run, *starts, self.loop.run)
+        writers = (self.outcomes.run, self.device_claims.run, self.binder.run, self.evictor.run)
+        return (*writers, *starts, self.loop.run)
 
 
 def gang_events(cache: Cache, events: Events) -> GangEvents:

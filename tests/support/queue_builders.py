@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.nodes import Node, NodeTable
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
@@ -20,7 +21,6 @@ from gang_scheduler.model.queues import (
     QueueUsage,
     Quota,
 )
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.forest import Forest
 
 CPU: Final = FlavorResource(DEFAULT_FLAVOR, "cpu")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     Charge,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.bound_pods import BoundPod, Charged
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang
@@ -22,7 +23,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.rules import PromiseRules, Rules
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders

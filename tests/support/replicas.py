@@ -8,9 +8,9 @@ from gang_scheduler.apply.workloads.replicas import FIELD_MANAGER, Resizer
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, Change, Document, FakeCluster
 from gang_scheduler.client.writing import Writes
+from gang_scheduler.model.api_words import ELASTIC_KINDS
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.rules import WorkloadRules
-from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.replica_scaler import ReplicaScaler
 from gang_scheduler.report.events import About

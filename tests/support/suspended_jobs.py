@@ -5,10 +5,10 @@ from typing import Any
 
 from gang_scheduler import policy
 from gang_scheduler.api.annotations import ADMITTED_AT
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.suspended import Admission, Suspension
-from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache

@@ -8,7 +8,7 @@ longest chain of imports inside a package; a circle counts as one storey.
 import ast
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -40,10 +40,11 @@ class Module(NamedTuple):
         return parts[0] if len(parts) > 1 else ONE_FILE_MODULES
 
 
-def modules() -> list[Module]:
-    """Read all modules."""
+@cache
+def modules() -> tuple[Module, ...]:
+    """Read all modules, once."""
     paths = {_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
-    return [_read(name, path, paths) for name, path in paths.items()]
+    return tuple(_read(name, path, paths) for name, path in paths.items())
 
 
 def _name(path: Path) -> str:
@@ -112,7 +113,7 @@ def storeys(found: Iterable[Module]) -> int:
     return max(map(height, arrows))
 
 
-def report(found: list[Module]) -> str:
+def report(found: Sequence[Module]) -> str:
     """Return all measures as Markdown."""
     areas: dict[str, list[Module]] = defaultdict(list)
     for each in found:
@@ -136,7 +137,7 @@ def report(found: list[Module]) -> str:
     )
 
 
-def _row(title: str, found: list[Module]) -> str:
+def _row(title: str, found: Sequence[Module]) -> str:
     lengths = sorted(length for each in found for length in each.functions)
     median = statistics.median(lengths)
     p90 = lengths[len(lengths) * 9 // 10]

@@ -182,6 +182,19 @@ def test_only_a_setting_lets_the_scheduler_use_the_eviction_api() -> None:
     assert [eviction] == on_demand("useEvictionApi")
 
 
+def test_a_setting_takes_the_rights_on_claims_of_devices_away() -> None:
+    rights = {(verb, resource) for verb, resource in granted("clusterrole.yaml")}
+    claims = ["resourceclaims", "resourceclaims/status", "resourceclaims/binding"]
+    text = (CHART / "templates" / "clusterrole.yaml").read_text()
+    (block,) = [block for when, block in ON_DEMAND.findall(text) if '.dra) "off"' in when]
+
+    assert not {("update", each) for each in claims} & rights
+    assert [
+        {"apiGroups": ["resource.k8s.io"], "resources": claims, "verbs": ["update", "patch"]},
+        {"apiGroups": ["resource.k8s.io"], "resources": claims[:1], "verbs": ["create", "delete"]},
+    ] == yaml_texts.read(block)
+
+
 def test_only_a_setting_lets_the_scheduler_patch_pods() -> None:
     assert ("patch", "pods") not in granted("clusterrole.yaml")
     assert [{"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}] == on_demand(

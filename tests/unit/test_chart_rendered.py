@@ -15,8 +15,9 @@ import pytest
 
 import gang_scheduler
 from gang_scheduler.api import annotations
+from gang_scheduler.cli.page import page_command
 from gang_scheduler.inspection import cluster, live
-from gang_scheduler.model.values import NodeStrategy
+from gang_scheduler.model.api_words import NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.workloads import table
@@ -734,3 +735,113 @@ def test_where_users_are_given_by_the_namespace_no_group_is_set() -> None:
 def test_recording_needs_a_volume() -> None:
     assert "settings.recordTo=/week needs recording.volume" in refusal("settings.recordTo=/week")
     assert "/recording/subPath" in refusal(CLAIM, "recording.subPath=../other")
+
+
+# The page.
+
+PAGE = "page.enabled=true"
+
+
+def of_page(kind: str, *values: str) -> list[Manifest]:
+    """Return the objects of a kind that are made with the page alone."""
+    without = [str(each) for each in rendered(*values)]
+    return [
+        each
+        for each in rendered(PAGE, *values)
+        if each["kind"] == kind and str(each) not in without
+    ]
+
+
+def test_the_page_is_made_only_on_demand_and_beside_the_scheduler() -> None:
+    (page,) = of_page("Deployment")
+    (service,) = of_page("Service")
+    scheduler = only("Deployment")
+    labels = page["spec"]["template"]["metadata"]["labels"]
+
+    assert not [each for each in rendered() if "page" in each["metadata"]["name"]]
+    assert selects(page["spec"]["selector"]["matchLabels"], labels)
+    assert selects(service["spec"]["selector"], labels)
+    assert not selects(scheduler["spec"]["selector"]["matchLabels"], labels)
+    assert (1, "Recreate") == (page["spec"]["replicas"], page["spec"]["strategy"]["type"])
+
+
+def test_the_pod_of_the_page_is_as_confined_as_the_scheduler() -> None:
+    page = of_page("Deployment")[0]["spec"]["template"]["spec"]
+    scheduler = only("Deployment")["spec"]["template"]["spec"]
+
+    (container,), (other,) = page["containers"], scheduler["containers"]
+    assert other["securityContext"] == container["securityContext"]
+    assert scheduler["securityContext"].items() <= page["securityContext"].items()
+    assert not page["enableServiceLinks"]
+    mounts = {each["mountPath"] for each in container["volumeMounts"]}
+    assert {"/tmp", "/history"} == mounts  # noqa: S108 - a path in the container.
+
+
+def test_the_arguments_of_the_page_are_those_of_its_command() -> None:
+    values = ("page.ingress.enabled=true", "page.ingress.host=gangs.example.com")
+    (page,) = of_page("Deployment", *values)
+    (container,) = page["spec"]["template"]["spec"]["containers"]
+    given = [each.partition("=")[0] for each in container["args"]]
+    known = {each for option in page_command.params for each in option.opts}
+
+    assert ["py-gang-scheduler", "page"] == container["command"]
+    assert set(given) <= known
+    assert "--allowed-host=gangs.example.com" in container["args"]
+
+
+def test_the_page_may_read_and_ask_who_may_what_and_nothing_else() -> None:
+    roles = {each["metadata"]["name"]: each for each in rendered(PAGE) if "rules" in each}
+    bound = [each["roleRef"]["name"] for each in of_page("ClusterRoleBinding")]
+    assert ["page", "reader"] == sorted(each.rpartition(":")[2] for each in bound)
+    rules = [rule for name in bound for rule in roles[name]["rules"]]
+    written = {
+        (verb, resource)
+        for rule in rules
+        for verb in rule["verbs"]
+        for resource in rule["resources"]
+        if verb not in ("get", "list", "watch")
+    }
+    assert {("create", "tokenreviews"), ("create", "subjectaccessreviews")} == written
+    assert not of_page("ClusterRoleBinding", "rbac.create=false")
+
+
+def test_the_network_policy_of_the_page_is_for_its_pod() -> None:
+    (policy,) = of_page("NetworkPolicy", "networkPolicy.enabled=true")
+    (page,) = of_page("Deployment")
+    labels = page["spec"]["template"]["metadata"]["labels"]
+
+    assert selects(policy["spec"]["podSelector"]["matchLabels"], labels)
+    assert ["page", "probes"] == [rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]]
+    assert [443, 6443] == [each["port"] for each in policy["spec"]["egress"][0]["ports"]]
+    other = only("NetworkPolicy", "networkPolicy.enabled=true")
+    assert not selects(other["spec"]["podSelector"]["matchLabels"], labels)
+
+
+def test_the_page_behind_an_ingress_answers_to_its_host() -> None:
+    values = ("page.ingress.enabled=true", "page.ingress.host=gangs.example.com")
+    (ingress,) = of_page("Ingress", *values, "page.ingress.tlsSecret=certificate")
+
+    (rule,), (tls,) = ingress["spec"]["rules"], ingress["spec"]["tls"]
+    assert "gangs.example.com" == rule["host"]
+    assert {"hosts": ["gangs.example.com"], "secretName": "certificate"} == tls
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((PAGE, "page.ingress.enabled=true"), "needs page.ingress.host"),
+        ((PAGE, "page.auth=proxy"), "page.auth=proxy needs page.tlsSecret"),
+        (("page.auth=none",), "/page/auth': value must be one of 'token', 'proxy'"),
+    ],
+)
+def test_a_page_that_could_not_work_is_refused(values: tuple[str, ...], words: str) -> None:
+    assert words in refusal(*values)
+
+
+def test_a_proxy_names_users_only_with_a_certificate_of_its_ca() -> None:
+    values = ("page.auth=proxy", "page.tlsSecret=tls", "page.proxyCaConfigMap=front-proxy")
+    pod = of_page("Deployment", *values)[0]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+
+    assert {"--auth=proxy", "--proxy-ca=/proxy-ca/ca.crt"} <= {*container["args"]}
+    assert {"tls", "proxy-ca"} < {each["name"] for each in pod["volumes"]}

@@ -115,6 +115,30 @@ def test_the_output_that_is_shown_of_a_command_comes_out(
     assert output == result.stdout.rstrip("\n")
 
 
+def test_the_example_of_devices_runs_as_it_stands() -> None:
+    text = page("docs/devices.md")
+    found = re.search(r"simulate -f - <<'EOF'\n(.*?)\n    EOF\n", text, re.DOTALL)
+    assert found is not None
+    manifests = textwrap.dedent(found[1])
+    table, claims, message = [
+        textwrap.dedent(each).strip()
+        for each in re.findall(r"(?:^(?: {4}.*)?\n)+", text[found.end() :], re.MULTILINE)
+        if each.strip()
+    ][:3]
+
+    def simulated(manifests: str, *more: str) -> str:
+        arguments = ["simulate", "-f", "-", *more]
+        return CliRunner().invoke(main, arguments, input=manifests).stdout
+
+    assert table == simulated(manifests).strip()
+    decided = json.loads(simulated(manifests, "-o", "json"))
+    assert json.loads(claims) == decided["bindings"][0]["claims"]
+    larger = re.sub(r"(completions|parallelism): 2", r"\1: 3", manifests)
+    waiting = json.loads(simulated(larger, "-o", "json"))["unschedulable"][0]
+    assert waiting["message"].startswith(" ".join(message.split()))
+    assert max(map(len, manifests.splitlines())) <= 80
+
+
 def test_the_readme_is_short() -> None:
     assert len(page("README.md").splitlines()) <= MOST_LINES
 

@@ -19,6 +19,8 @@ PAGES = sorted(
     [*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md"), *PROJECT.glob("examples/*/*.md")]
 )
 BLOCK = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.MULTILINE)
+HERE = re.compile(r"^(?:.* <<'EOF'|EOF)$", re.MULTILINE)
+"""The lines around manifests that a command is given."""
 IGNORED = {
     "action": "Ignore",
     "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
@@ -36,7 +38,7 @@ def shown() -> Iterator[tuple[str, JobSpec]]:
     for path in PAGES:
         for block in BLOCK.findall(path.read_text()):
             if re.search(r"^ {4}kind: Job", block, re.MULTILINE):
-                yield from jobs_in(path, textwrap.dedent(block))
+                yield from jobs_in(path, HERE.sub("", textwrap.dedent(block)))
 
 
 def jobs_in(path: Path, text: str) -> Iterator[tuple[str, JobSpec]]:

@@ -1,6 +1,7 @@
 """Every setting that decisions depend on reaches them, in `run` and in `simulate`."""
 
 import ast
+import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,14 +11,14 @@ from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.cli import main
-from gang_scheduler.model.values import NodeStrategy
+from gang_scheduler.model.api_words import NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state.changes import Changes
 
 DECIDE_NOTHING = {
     # What becomes of members that are bound already, and when it is written.
-    *("on_partial_gang", "claim_timeout_seconds"),
+    *("on_partial_gang", "claim_timeout_seconds", "device_binding_timeout_seconds"),
     # How gangs save their work once it is decided that they go.
     *("checkpoint_annotations", "checkpoint_http", "max_checkpoint_seconds", "max_checkpoints"),
     *("degraded_gangs", "force_delete_stuck_pods_seconds"),
@@ -100,3 +101,31 @@ def test_a_resource_counts_as_others_by_one_rule_alone() -> None:
         Policy.model_validate({"resource_transformations": [rule, {**rule, "multiplyBy": "z"}]})
 
     assert ("resource_transformations",) == error.value.errors()[0]["loc"]
+
+
+def test_classes_of_devices_count_by_their_mapping() -> None:
+    long = {"name": "example.com/gpu", "deviceClassNames": ["h100", "a100"]}
+    for given in (long, "example.com/gpu=h100,a100", json.dumps(long)):
+        settings = Policy.model_validate({"device_class_mappings": [given]})
+        rules = policy.cache(settings, Changes()).queues.requests
+
+        asked = (("deviceclass/a100", 1), ("deviceclass/h100", 2), ("deviceclass/nic", 4))
+        assert rules.charged(asked) == {"example.com/gpu": 3, "deviceclass/nic": 4}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["x=a", "y=b,a"], r"\[1\].deviceClassNames 'a' counts as 'x' already"),
+        (["=a"], "at least 1 character"),
+        (["x="], "at least 1 character"),
+        ([{"name": "x", "deviceClassNames": []}], "at least 1 item"),
+        ([{"name": "x", "deviceClassNames": ["a"], "sources": []}], "Unexpected keyword argument"),
+        (["x"], "Expecting value"),
+    ],
+)
+def test_a_mapping_of_classes_names_both(given: list[object], words: str) -> None:
+    with pytest.raises(ValidationError, match=words) as error:
+        Policy.model_validate({"device_class_mappings": given})
+
+    assert error.value.errors()[0]["loc"][0] == "device_class_mappings"

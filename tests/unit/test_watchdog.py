@@ -14,7 +14,7 @@ from gang_scheduler import at_work
 from gang_scheduler.at_work import DecisionCutError, DecisionTimes, Work
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.report.events import Backpressure
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.second_loop import Beside
@@ -173,15 +173,15 @@ async def test_a_decision_without_end_is_cut_and_all_others_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(at_work, "CUT_SECONDS", 0.2)
-    admit, times = admission.admit, DecisionTimes()
+    check, times = eligibility.check, DecisionTimes()
 
     def endlessly(of: GangGroup, *others: Any) -> Any:
         until = time.monotonic() + 60 * (of.name == "default/b")
         while time.monotonic() < until:
             pass
-        return admit(of, *others)
+        return check(of, *others)
 
-    monkeypatch.setattr(admission, "admit", endlessly)
+    monkeypatch.setattr(eligibility, "check", endlessly)
     watchdog = Watchdog(times, lambda _: None)
     before = signal.signal(CUT_SIGNAL, lambda *_: times.cut())
     try:

@@ -11,7 +11,7 @@ from gang_scheduler import wiring
 from gang_scheduler.api import annotations
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.settings.values import PodSource
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.wiring import Parts
 from support import builders, cache_feeding
 from support.flags import settings_of_run

@@ -30,6 +30,25 @@ app.kubernetes.io/name: {{ include "py-gang-scheduler.name" . | trunc 58 | trimS
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* The name of the objects of the page. */}}
+{{- define "py-gang-scheduler.pageName" -}}
+{{- include "py-gang-scheduler.fullname" . | trunc 58 | trimSuffix "-" }}-page
+{{- end }}
+
+{{/* Labels that select the pod of the page, which no selector of the scheduler's pods must match. */}}
+{{- define "py-gang-scheduler.pageLabels" -}}
+app.kubernetes.io/name: {{ include "py-gang-scheduler.name" . | trunc 58 | trimSuffix "-" }}-page
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "py-gang-scheduler.pageServiceAccountName" -}}
+{{- if .Values.page.serviceAccount.create }}
+{{- default (include "py-gang-scheduler.pageName" .) .Values.page.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.page.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
 {{/* Labels of every object. What the user adds comes last, and takes the place of none. */}}
 {{- define "py-gang-scheduler.labels" -}}
 {{- $labels := include "py-gang-scheduler.selectorLabels" . | fromYaml }}
@@ -80,11 +99,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "maxTerminationSeconds" "maxGracePeriodSeconds"
   "queueNamespaces" "gpuResources" "kueue" "volcano" "kueueFairness" "fairStrategies"
   "defaultQueue" "requireQueue" "countOtherSchedulers" "resourceTransformations"
-  "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
+  "deviceClassMappings" "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
   "lostWorkCapSeconds" "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
   "manageJobs" "elasticKinds" "podsTimeoutSeconds"
-  "provisioningRequests" "provisioningRetries" "provisioningBackoffSeconds"
+  "provisioningRequests" "provisioningRetries" "provisioningBackoffSeconds" "dra"
 }}
 {{- $found := dict }}
 {{- range $name, $value := .Values.settings }}
@@ -199,6 +218,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- if and $settings.recordTo (not .Values.recording.volume) (not (hasPrefix "/tmp/" $settings.recordTo)) }}
 {{- fail (printf "settings.recordTo=%s needs recording.volume: the root of the container cannot be written to" $settings.recordTo) }}
+{{- end }}
+{{- with .Values.page }}
+{{- if and .enabled .ingress.enabled (not .ingress.host) }}
+{{- fail "page.ingress.enabled needs page.ingress.host: the page answers to its own names only" }}
+{{- end }}
+{{- if and .enabled (eq .auth "proxy") (not (and .tlsSecret .proxyCaConfigMap)) }}
+{{- fail "page.auth=proxy needs page.tlsSecret and page.proxyCaConfigMap: only a proxy that shows its certificate may name users" }}
+{{- end }}
 {{- end }}
 {{- with .Values.metrics }}
 {{- if and .serviceMonitor.enabled (not .service.enabled) }}

@@ -1,13 +1,52 @@
 """Rules on single bindings: bound once, within the node's capacity, filters and host ports."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gang_auditor import objects
 from gang_auditor.auditor import Limits
-from gang_auditor.bound import Binding, binding_of, counted
 from gang_auditor.events import Finding
 from gang_auditor.objects import Node, Pod
 from gang_auditor.world import Change, Due, World
+
+# A binding is judged once the watches of other kinds have caught up with it.
+
+
+class Binding(NamedTuple):
+    """A bound pod, and the pods `beside` it on its node. Times are in seconds.
+
+    The binding was seen `at` a time, and happened not before `since`.
+    """
+
+    pod: Pod
+    at: float
+    since: float
+    beside: Sequence[Pod]
+
+    def about(self, limits: Limits) -> tuple[float, float]:
+        """Return the begin and the end of the time in which the decision may have been made."""
+        return limits.decided(self.since), self.at + limits.skew
+
+
+def binding_of(pod: Pod, change: Change, world: World, limits: Limits) -> Binding:
+    """Return the binding of a pod that a change has shown."""
+    beside = counted(pod, change, world, limits)
+    return Binding(pod, change.at, change.since, beside)
+
+
+def counted(pod: Pod, change: Change, world: World, limits: Limits) -> list[Pod]:
+    """Return the other pods on the node that the scheduler knew when it bound a pod.
+
+    These are pods that it bound itself, and other pods that were there for longer than the skew.
+    """
+    known_by = change.since - limits.skew
+    return [
+        each
+        for each in world.on_node(pod.node)
+        if each.uid != pod.uid
+        and (limits.judges(each) or world.bound_at.get(each.uid, change.at) <= known_by)
+    ]
+
 
 # Rule `bindings`: each pod is bound once, and never while it is being deleted, has ended or is
 # gated. Source: a pod has one node for its life. The API server's binding subresource refuses pods
@@ -18,7 +57,7 @@ from gang_auditor.world import Change, Due, World
 
 
 class Bindings:
-    """Bindings that are forbidden even if there is room."""
+    """Judges bindings that are forbidden even if there is room."""
 
     name = "bindings"
 
@@ -26,7 +65,7 @@ class Bindings:
         self._limits = limits
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
-        """Compare a pod before and after."""
+        """Compare the versions of a pod before and after a change."""
         for change in changes:
             before, after = change.before, change.after
             if before is None or after is None or not self._limits.judges(after):
@@ -45,9 +84,9 @@ class Bindings:
         return Finding(change.at, self.name, pod.about, message, {"node": pod.node})
 
     def _unfit(self, pod: Pod, change: Change, world: World) -> str:
-        """Return why a pod must not be bound, "" if it may be.
+        """Return why a pod must not be bound, "" if it may be bound.
 
-        Gates may be removed between two lists.
+        Gates may have been removed between two lists.
         """
         over_at = world.over_at.get(pod.uid, change.at)
         states = {
@@ -64,11 +103,12 @@ class Bindings:
 #
 # Not flagged: nodes that became smaller, or pods that became larger, after the binding; bindings
 # of another scheduler within the skew, since neither could know of the other; resources that the
-# pod does not request, which kube-scheduler does not check either.
+# pod does not request, which kube-scheduler does not check either; resources for which the pod has
+# devices, by its status (`extendedResourceClaimStatus`): the rule `devices` judges these.
 
 
 class Capacity:
-    """The capacity of nodes, and the pods on them."""
+    """Judges whether the pods on a node exceed its capacity."""
 
     name = "capacity"
 
@@ -86,12 +126,12 @@ class Capacity:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Compare with the most that the node has offered about that time."""
+        """Compare the pods on a node with the most that the node has offered around that time."""
         for binding in self._due.take(now):
             versions = world.nodes.between(binding.pod.node, *binding.about(self._limits))
             offered = objects.largest(each.allocatable for each in versions if each)
-            used = objects.total(e.requests for e in (binding.pod, *binding.beside))
-            for resource, asked in sorted(binding.pod.requests.items()):
+            used = objects.total(e.taken_of_node for e in (binding.pod, *binding.beside))
+            for resource, asked in sorted(binding.pod.taken_of_node.items()):
                 if asked > 0 and used[resource] > offered.get(resource, 0):
                     yield self._finding(binding, resource, used[resource], offered.get(resource, 0))
 
@@ -119,7 +159,7 @@ class Capacity:
 
 
 class Filters:
-    """The filters of nodes, such as taints: which pods a node admits."""
+    """Judges whether a node admits a pod, for example by its taints."""
 
     name = "filters"
 
@@ -135,7 +175,7 @@ class Filters:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge by all versions of the node about that time."""
+        """Judge bindings by all versions of the node around that time."""
         for pod, since, at in self._due.take(now):
             begin, end = self._limits.decided(since), at + self._limits.skew
             versions = [each for each in world.nodes.between(pod.node, begin, end) if each]
@@ -146,7 +186,7 @@ class Filters:
 
 
 def fault_of(pod: Pod, node: Node) -> str:
-    """Return why a node rejects a pod, "" if it accepts it."""
+    """Return why a node rejects a pod, "" if it accepts the pod."""
     if node.is_cordoned and not objects.tolerates(pod, objects.CORDONED):
         return "is cordoned"
     if not node.is_ready and not objects.tolerates(pod, objects.NOT_READY):
@@ -165,7 +205,7 @@ def fault_of(pod: Pod, node: Node) -> str:
 
 
 class Ports:
-    """Ports of nodes that pods take."""
+    """Judges whether two pods use the same port of a node."""
 
     name = "ports"
 

@@ -14,9 +14,9 @@ from typing import Final
 
 from gang_auditor import objects
 from gang_auditor.auditor import Limits
-from gang_auditor.bound import Binding, binding_of
 from gang_auditor.events import Finding, Object
 from gang_auditor.objects import Kind, Pod, mapping, rows
+from gang_auditor.rules.room import Binding, binding_of
 from gang_auditor.world import Change, Due, World
 
 CLAIM: Final = Kind("", "PersistentVolumeClaim")
@@ -26,7 +26,7 @@ ALONE: Final = "ReadWriteOncePod"
 
 
 class Volumes:
-    """Claims and volumes of pods."""
+    """Judges whether the claims and volumes of a pod fit its node."""
 
     name = "volumes"
 
@@ -46,7 +46,7 @@ class Volumes:
                 yield Finding(change.at, self.name, pod.about, message, {"claim": other[1]})
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Judge a pod by its claims, volumes and node as they were about that time."""
+        """Judge bindings by the claims, volumes and nodes around that time."""
         for binding in self._due.take(now):
             pod = binding.pod
             about = _Moment(world, *binding.about(self._limits))
@@ -79,13 +79,13 @@ def claims_of(pod: Pod) -> Sequence[str]:
 
 
 def is_for_one(world: World, claim: str) -> bool:
-    """Return whether only one pod may use a claim, about a time."""
+    """Return whether only one pod may use a claim (ReadWriteOncePod)."""
     found = world.objects(CLAIM).latest(claim)
     return found is not None and ALONE in (mapping(found, "spec").get("accessModes") or ())
 
 
 class _Moment:
-    """The state of the objects at about one time."""
+    """The state of claims, volumes and nodes around one time."""
 
     def __init__(self, world: World, begin: float, end: float) -> None:
         self._world = world
@@ -93,7 +93,7 @@ class _Moment:
         self._end = end
 
     def fault(self, claim: str, node: str) -> str:
-        """Return the fault of a claim for a pod on a node; "" if it has none."""
+        """Return why a claim does not fit a pod on a node; "" if it fits."""
         claims = self._versions(CLAIM, claim)
         if not claims:
             return f"its claim {claim} does not exist"
@@ -113,7 +113,7 @@ class _Moment:
         return ""
 
     def over(self, pod: Pod, beside: Sequence[Pod]) -> Iterator[str]:
-        """Yield the drivers with too many volumes on a node, with a pod that brings some."""
+        """Yield the drivers with too many volumes on a node, if the pod brings one of them."""
         limits: dict[str, int] = {}
         for csi_node in self._versions(CSI_NODE, pod.node):
             for driver in rows(mapping(csi_node, "spec"), "drivers"):
@@ -129,7 +129,7 @@ class _Moment:
                 yield f"which has {used} of {limits[name]} volumes of {name} then"
 
     def _attached(self, pod: Pod) -> Iterator[tuple[str, str]]:
-        """Yield driver and handle of the volumes of a pod."""
+        """Yield the driver and the handle of each volume of a pod."""
         for claim in claims_of(pod):
             for found in self._versions(CLAIM, claim)[-1:]:
                 name = str(mapping(found, "spec").get("volumeName") or "")

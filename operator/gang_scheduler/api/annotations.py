@@ -8,7 +8,7 @@ written for these projects work unchanged. Keys of our own have the prefix
 from collections.abc import Mapping
 from typing import Final
 
-from gang_scheduler.model import values
+from gang_scheduler.model import api_words
 
 # Labels on a pod that name its PodGroup. The first one found wins, in this order.
 POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
@@ -29,7 +29,7 @@ USER: Final = "py-gang-scheduler.io/user"
 SUBMITTED: Final = "py-gang-scheduler.io/submitted"
 
 # How a gang is scheduled. On the PodGroup, or on the pods of a gang without one.
-GANG_GROUPS: Final = values.GANG_GROUPS
+GANG_GROUPS: Final = api_words.GANG_GROUPS
 GANG_MODE: Final = "gang.scheduling.koordinator.sh/mode"
 GANG_MATCH_POLICY: Final = "gang.scheduling.koordinator.sh/match-policy"
 GANG_WAITING_TIME: Final = "gang.scheduling.koordinator.sh/waiting-time"
@@ -39,12 +39,12 @@ GANG_TOTAL_NUMBER: Final = "gang.scheduling.koordinator.sh/total-number"
 GANG_TIMEOUT: Final = "gang.scheduling.koordinator.sh/timeout"
 
 # Where a gang is placed, and which rank a pod has in it.
-NETWORK_TOPOLOGY_SPEC: Final = values.NETWORK_TOPOLOGY_SPEC
+NETWORK_TOPOLOGY_SPEC: Final = api_words.NETWORK_TOPOLOGY_SPEC
 NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology-index"
 
-# The roles of a gang with the minimum of each, as JSON, and on a pod which of these it has.
-ROLES: Final = values.ROLES
-ROLE: Final = values.ROLE
+# The roles of a gang with the minimum of each, as JSON; and on a pod, its role.
+ROLES: Final = api_words.ROLES
+ROLE: Final = api_words.ROLE
 
 # How a gang grows and shrinks, as JSON. On the PodGroup, the workload or its pod template.
 ELASTIC: Final = "py-gang-scheduler.io/elastic"
@@ -56,12 +56,14 @@ MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 # PodGroup, a Job that is a gang, or a pod. It counts only if the administrator allows it, too.
 FORCE_DELETE_STUCK_PODS: Final = "py-gang-scheduler.io/force-delete-stuck-pods"
 
-# For how long pods are expected to run, as such a duration or in seconds. The scheduler needs it to
-# promise starts, and to let short gangs pass. On a PodGroup, a Job or pods; Kueue's is a label.
+# How long pods are expected to run: a duration such as "2h", or a number of seconds. The scheduler
+# needs it to promise starts, and to let short gangs pass. On a PodGroup, a Job or pods; Kueue's key
+# is a label.
 EXPECTED_DURATION: Final = "py-gang-scheduler.io/expected-duration"
 KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 
-# How a gang saves its work before it is evicted, and for how long: on a PodGroup, a Job or pods.
+# How a gang is asked to save its work before it is evicted, how much time it gets, and the port to
+# ask at in mode HTTP. On a PodGroup, a Job or pods.
 CHECKPOINT: Final = "py-gang-scheduler.io/checkpoint"
 CHECKPOINT_TIMEOUT: Final = "py-gang-scheduler.io/checkpoint-timeout"
 CHECKPOINT_PORT: Final = "py-gang-scheduler.io/checkpoint-port"
@@ -83,9 +85,9 @@ RESUME_COUNT: Final = "py-gang-scheduler.io/resume-count"
 # Written by us on the Job of a gang, as JSON: its last checkpoint. A PodGroup has a status for it.
 CHECKPOINT_LATEST: Final = "py-gang-scheduler.io/checkpoint-latest"
 
-# Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Of Kueue's and
-# Volcano's keys the annotation is read, too.
-QUEUE: Final = values.QUEUE
+# Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Kueue's and
+# Volcano's keys may also be annotations.
+QUEUE: Final = api_words.QUEUE
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
 # On a Workload of Kueue: the uid of the workload that it manages.
@@ -93,21 +95,23 @@ KUEUE_JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 VOLCANO_QUEUE_SHORT: Final = "volcano.sh/queue-name"
 # On a Namespace: the queue for gangs that name none.
-DEFAULT_QUEUE: Final = values.DEFAULT_QUEUE
-# Annotations that we write with a binding: QUEUE, and for each resource the flavor that it is
-# charged in, as JSON. Usage follows these, and no label that is changed later.
+DEFAULT_QUEUE: Final = api_words.DEFAULT_QUEUE
+# Written by the scheduler with a binding, together with QUEUE: the flavor in which each resource is
+# charged, as JSON. Both decide what a bound pod is charged to, even if its labels change later.
 FLAVORS: Final = "py-gang-scheduler.io/flavors"
-# Written by the scheduler on a workload that was suspended, together with these two: when the
-# workload was started. While the annotation exists, the scheduler may suspend the workload again. A
-# workload that another writer suspends stays suspended.
+# When the scheduler started a suspended workload. It writes this annotation and the next two on the
+# workload. While this one exists, the scheduler may suspend the workload again. A workload that
+# another writer suspends stays suspended.
 ADMITTED_AT: Final = "py-gang-scheduler.io/admitted-at"
-# The templates of such a workload before the additions of its admission, as JSON.
+# The fields of the workload's pod templates as they were before its admission, as JSON.
 ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
-# The nodes with room kept for its pods. After a restart it is still kept for missing pods.
+# The nodes on which room is kept for the workload's pods. It tells the scheduler after a restart
+# where to keep room for pods that do not exist yet.
 ADMITTED_TO: Final = "py-gang-scheduler.io/admitted-to"
 
 # Written by the scheduler with each change of the number of replicas of a workload, as JSON: the
-# new number of workers, when and why it was written, and how often in a row more did not help.
+# new number of workers, when and why it was written, and how often in a row the gang grew and the
+# new workers found no room.
 ELASTIC_STATE: Final = "py-gang-scheduler.io/elastic-state"
 
 # How nodes are bought for a gang: the class of its ProvisioningRequest. On a PodGroup, a Job or
@@ -158,14 +162,14 @@ OF_BINDINGS: Final = frozenset(
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
-PODSET_REQUIRED: Final = values.PODSET_REQUIRED
-PODSET_PREFERRED: Final = values.PODSET_PREFERRED
-PODSET_UNCONSTRAINED: Final = values.PODSET_UNCONSTRAINED
-PODSET_SLICE_LAYER: Final = values.PODSET_SLICE_LAYER
-PODSET_SLICE_SIZE: Final = values.PODSET_SLICE_SIZE
-PODSET_SLICE_LAYERS: Final = values.PODSET_SLICE_LAYERS
-PODSET_GROUP: Final = values.PODSET_GROUP
-PODSET_KEYS: Final = values.PODSET_KEYS
+PODSET_REQUIRED: Final = api_words.PODSET_REQUIRED
+PODSET_PREFERRED: Final = api_words.PODSET_PREFERRED
+PODSET_UNCONSTRAINED: Final = api_words.PODSET_UNCONSTRAINED
+PODSET_SLICE_LAYER: Final = api_words.PODSET_SLICE_LAYER
+PODSET_SLICE_SIZE: Final = api_words.PODSET_SLICE_SIZE
+PODSET_SLICE_LAYERS: Final = api_words.PODSET_SLICE_LAYERS
+PODSET_GROUP: Final = api_words.PODSET_GROUP
+PODSET_KEYS: Final = api_words.PODSET_KEYS
 # A pod group of Kueue: its name is a label of its pods, and their number an annotation. Another
 # annotation lets Kueue start it before all pods exist.
 KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
@@ -184,9 +188,9 @@ REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 APP_WRAPPER_LABEL: Final = "workload.codeflare.dev/appwrapper"
 
 # On a JobSet or in the template of a replicatedJob: each Job gets a domain of this node label for
-# itself. Affinity from its webhook enforces it, or with the other key, labels that were set by
-# hand.
-EXCLUSIVE_TOPOLOGY: Final = values.EXCLUSIVE_TOPOLOGY
+# itself. Pod affinity that JobSet's webhook adds enforces it; with the other key, node labels that
+# an administrator set by hand do.
+EXCLUSIVE_TOPOLOGY: Final = api_words.EXCLUSIVE_TOPOLOGY
 NODE_SELECTOR_STRATEGY: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
 # On a claim: the node for which its volume is to be made.
@@ -199,7 +203,7 @@ def ask_for_gang(labels: Mapping[str, str], present: Mapping[str, str]) -> bool:
 
 
 def ask_for_topology(present: Mapping[str, str]) -> bool:
-    """Return whether annotations request that members are placed together, even in an unknown way.
+    """Return whether annotations request that members are placed together, even by unknown keys.
 
     If so, the pods of a Job are a gang. An unconstrained podset is a gang, too: it may be on any
     nodes, but Kueue starts it as a whole. The index of a member requests nothing.

@@ -57,9 +57,15 @@ VOLUME_ATTACHMENTS = GVR("storage.k8s.io", "v1", "volumeattachments")
 JOBS = GVR("batch", "v1", "jobs")
 JOB_SETS = GVR("jobset.x-k8s.io", "v1alpha2", "jobsets")
 DEVICE_CLASSES = GVR("resource.k8s.io", "v1", "deviceclasses")
+RESOURCE_SLICES = GVR("resource.k8s.io", "v1", "resourceslices")
+RESOURCE_CLAIMS = GVR("resource.k8s.io", "v1", "resourceclaims")
+RESOURCE_CLAIM_TEMPLATES = GVR("resource.k8s.io", "v1", "resourceclaimtemplates")
+DEVICE_TAINT_RULES = tuple(
+    GVR("resource.k8s.io", version, "devicetaintrules") for version in ("v1", "v1beta2")
+)
 STATEFUL_SETS = GVR("apps", "v1", "statefulsets")
 AUTOSCALERS = GVR("autoscaling", "v2", "horizontalpodautoscalers")
-"""HorizontalPodAutoscalers: what one of them scales is not scaled by us."""
+"""HorizontalPodAutoscalers: the scheduler does not scale a workload that one of them scales."""
 DEPLOYMENTS = GVR("apps", "v1", "deployments")
 
 

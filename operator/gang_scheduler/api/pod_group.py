@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
+from gang_scheduler.model.api_words import CheckpointOutcome, EvictionReason
 
 # Base models, conditions and field types that all our kinds share. The pydantic types decide two
 # things: which objects `parsing` accepts, and which schema `crds` writes into the CRD.
@@ -62,7 +62,7 @@ class OneOf:
         _handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
         """Return the schema of the enum restricted to these words."""
-        # pydantic would look up a missing word in the enum itself, which may have it.
+        # pydantic would look up a word outside of the list in the enum itself, which may have it.
         known = core_schema.enum_schema(source, list(self.words), sub_type="str")
         return core_schema.no_info_before_validator_function(self._checked, known)
 

@@ -23,7 +23,7 @@ from gang_scheduler.api.pod_group import (
     Text,
     Time,
 )
-from gang_scheduler.model.values import (
+from gang_scheduler.model.api_words import (
     EvictionPolicy,
     Fairness,
     FlavorPreference,
@@ -503,11 +503,11 @@ NAME_RULES: Final = (
     },
     {
         "rule": "self.metadata.name == 'root' || !has(self.spec) || !has(self.spec.fairness)",
-        "message": "fairness may be set only in the queue root",
+        "message": "fairness may be set only in the Queue named root",
     },
     {
         "rule": "self.metadata.name != 'root' || !has(self.spec) || !has(self.spec.parent)",
-        "message": "parent must be absent in the queue root",
+        "message": "parent must be absent in the Queue named root",
     },
 )
 ONE_WAY: Final[dict[str, Any]] = {

@@ -25,11 +25,13 @@ from gang_scheduler.apply.volume_binder import (
     needs_claims,
     waits_of,
 )
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.backoff import Backoff, Denials
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes.gangs import ApiAnswer, InternalError
+from gang_scheduler.model.causes.devices import DeviceNotAttached
+from gang_scheduler.model.causes.gangs import ApiAnswer, DeviceClaimFailed, InternalError
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.provisioning import ProvisioningRequest
 from gang_scheduler.model.reasons import Cause
@@ -39,8 +41,8 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
-GIVE_UP_SECONDS = 120.0
-"""After this time the gang is planned again: its node may be gone."""
+BIND_SECONDS = 120.0
+"""A binding is retried for this long. Then the gang is planned again: the node may be gone."""
 LOOK_SECONDS = 5.0
 """The pause before asking again on which node a pod is."""
 LATE_SECONDS = 4.0
@@ -57,9 +59,10 @@ Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
 
 @dataclass(slots=True, eq=False)
 class _Binding:
-    """One binding, over all its attempts.
+    """The binding of one pod, over all its attempts.
 
-    `is_open`: a request was not answered, so a refusal of a later attempt may not be final.
+    `is_open`: the API server did not answer an earlier request. The pod may be bound, even if the
+    API server refuses a later attempt.
     """
 
     of: GangBinding
@@ -141,20 +144,26 @@ class Binder:
     async def _after_claims(
         self, wait_set: WaitSet, bindings: Mapping[ClaimWait, list[GangBinding]]
     ) -> None:
-        """Bind the members of each wait once its claims are bound, or none of them."""
+        """Bind the members of each ClaimWait once its claims are bound; none if one fails."""
 
         def settled(wait: ClaimWait) -> None:
+            without = Outcome.WITHOUT_VOLUMES
+            of_devices = isinstance(wait.problem, DeviceClaimFailed | DeviceNotAttached)
+            if of_devices or not wait_set.size:
+                without = Outcome.WITHOUT_DEVICES
             for gang_binding in bindings[wait]:
-                self._claims_settled(gang_binding, wait.problem)
+                self._claims_settled(gang_binding, wait.problem, without)
 
         with confined("bind", "claims"):
             await self._volume_binder.bind(wait_set, settled)
 
-    def _claims_settled(self, gang_binding: GangBinding, problem: Cause | None) -> None:
+    def _claims_settled(
+        self, gang_binding: GangBinding, problem: Cause | None, without: Outcome
+    ) -> None:
         if problem is not None:
             gang_binding.problem = problem
             for bind in gang_binding.placed.binds:
-                self._settle(gang_binding, bind, Outcome.WITHOUT_VOLUMES)
+                self._settle(gang_binding, bind, without)
         elif not self._closed:
             self._enqueue(gang_binding)
 
@@ -187,7 +196,7 @@ class Binder:
 
         def again() -> None:
             self._queue.put_nowait(binding)
-            # Until now it was not done.
+            # Only now, so that `drain` also waits for bindings that pause between attempts.
             self._queue.task_done()
 
         asyncio.get_running_loop().call_later(binding.backoff.seconds(), again)
@@ -197,16 +206,24 @@ class Binder:
         if outcome not in (*COUNTED, *UNBOUND):
             self._cache.forget(bind.pod.uid)
         if gang_binding.done:
-            # All members are forgotten together: one that is free earlier would be planned on its
-            # own.
-            for each in gang_binding.placed.binds:
-                if gang_binding.outcomes[each.pod.uid] in UNBOUND:
-                    self._keep_room(gang_binding, each)
+            # Forget all unbound members at once. A member that is forgotten earlier would be
+            # planned without the others.
+            unbound = [
+                each
+                for each in gang_binding.placed.binds
+                if gang_binding.outcomes[each.pod.uid] in UNBOUND
+            ]
+            for each in unbound:
+                self._keep_room(gang_binding, each)
+            self._volume_binder.give_devices_up(unbound)
             self._give_room_up(gang_binding.together)
             self._outcomes.put(gang_binding)
 
     def _keep_room(self, gang_binding: GangBinding, bind: Bind) -> None:
-        """Take a binding back, but keep its room: gangs of the same start may be bound."""
+        """Undo a pod's binding in the cache, but keep its room for it.
+
+        Gangs that start together with its gang may be bound already.
+        """
         self._cache.forget(bind.pod.uid)
         pod = self._cache.pod(bind.pod.uid)
         if pod is not None and not pod.nominated:
@@ -232,7 +249,7 @@ class Binder:
             **plan_annotations.bought_by(self._request_of(gang_binding)),
         }
         clock = asyncio.get_running_loop().time
-        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
+        backoff, deadline = Backoff(), clock() + BIND_SECONDS
         while self._writes.allowed():
             try:
                 await self._api.bind(pod, bind.node, marks)
@@ -280,7 +297,7 @@ class Binder:
         return outcome
 
     async def _find_out(self, pod: PodRef, node: str, otherwise: Outcome) -> Outcome:
-        """Ask for the pod's node until there is an answer: the pod may hold the room already."""
+        """Ask the API server for the pod's node until it answers: the pod may be there already."""
         await asyncio.sleep(LATE_SECONDS)
         backoff = Backoff(LOOK_SECONDS, LOOK_SECONDS)
         while self._writes.allowed():

@@ -25,6 +25,7 @@ from gang_scheduler.client.port import Api, Body, PodAnswer, PodHttp, PodRequest
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import checkpoints
 from gang_scheduler.decode.checkpoints import LEAST_PORT
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.bound_pods import by_gang
 from gang_scheduler.model.causes.gangs import MemberGone, SavesAwaited
 from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, News, Request
@@ -32,7 +33,6 @@ from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.checkpoints import CheckpointRecords
@@ -63,7 +63,7 @@ WITHDRAWN: Final[Body] = {"type": CHECKPOINT_REQUESTED, "status": "False", "reas
 
 
 class Annotating:
-    """Writes and withdraws the requests, by the writer of preemption steps."""
+    """Writes and withdraws requests to save work, as steps of a preemption."""
 
     def __init__(self, api: Api, records: CheckpointRecords, writer: StepWriter) -> None:
         self._api = api
@@ -97,7 +97,7 @@ class Annotating:
             yield Step("withdraw", pod, noted if by_http else of_annotations, optional=True)
 
     def _notes(self, current: PreemptionRun, gang: AskedGang) -> Iterator[Step]:
-        """Yield the step that notes a request, unless it is noted already."""
+        """Yield the step that records a gang's HTTP request, unless it is recorded."""
         first = gang.pods[0]
         if self._records.standing_on(first) == gang.request:
             current.asked.add(first.uid)
@@ -115,7 +115,7 @@ class Annotating:
     def _requests(
         self, current: PreemptionRun, gang: AskedGang, refused: dict[str, str]
     ) -> Iterator[Step]:
-        """Yield the steps for pods that do not have the request yet; `refused` gets answers."""
+        """Yield a step for each pod without the request; `refused` gets errors by uid."""
         written = {
             annotations.CHECKPOINT_REQUESTED_AT: rfc3339(gang.request.at),
             annotations.CHECKPOINT_REQUEST_ID: gang.request.id,
@@ -175,7 +175,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_of_a_pod(address: Address) -> bool:
-    """Return whether an address can belong to a pod: not to this host, a link or a group."""
+    """Return whether an address can belong to a pod: no loopback, link-local or multicast."""
     return not (
         address.is_loopback
         or address.is_link_local
@@ -185,8 +185,11 @@ def is_of_a_pod(address: Address) -> bool:
     )
 
 
-class Posting:
-    """Sends requests to the first members of gangs, again and again until they have saved."""
+class SaveRequests:
+    """Asks one member of each gang, over HTTP, to save a checkpoint.
+
+    The request is repeated until the member answers that it has saved.
+    """
 
     def __init__(
         self,
@@ -205,7 +208,7 @@ class Posting:
     async def ask(self, gang: AskedGang) -> None:
         """Ask a gang until it answers or the request is withdrawn.
 
-        Cancelled when its time is over.
+        The caller cancels this when the gang's time is over.
         """
         method = "POST"
         while True:
@@ -226,7 +229,7 @@ class Posting:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _answer(self, method: str, host: str, gang: AskedGang) -> PodAnswer | None:
-        """Return an answer; None if none came, but another attempt may bring one."""
+        """Return the member's answer; None if there was none and the request may be repeated."""
         asked = {"requestId": gang.request.id, "requestedAt": rfc3339(gang.request.at)}
         body = msgspec.json.encode(asked) if method == "POST" else None
         policy, request_id = gang.policy, gang.request.id
@@ -267,11 +270,15 @@ LOOK_SECONDS: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The writer of requests for each mode. None: gangs are deleted without being asked."""
+    """How gangs are asked to save, by the mode of their policy.
+
+    `annotates`: requests may be written as annotations. `posting` sends requests over HTTP. Gangs
+    of a mode that is off are deleted without being asked.
+    """
 
     annotating: Annotating
     annotates: bool = False
-    posting: Posting | None = None
+    posting: SaveRequests | None = None
 
 
 class Saving:
@@ -376,7 +383,7 @@ class Saving:
         return mode is CheckpointMode.ANNOTATION and self._ways.annotates
 
     def _seconds(self, key: GangKey, policy: CheckpointPolicy) -> int:
-        """Return how much time a gang has."""
+        """Return how many seconds a gang has to save: by its policy, its queue, or the default."""
         queues = self._cache.queues.saving(self._cache.queue_of(key)).timeout
         said = (policy.timeout_seconds, queues, TIMEOUT_SECONDS)
         return min(next(each for each in said if each is not None), self._most_seconds)

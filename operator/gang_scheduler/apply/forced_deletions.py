@@ -15,7 +15,7 @@ from gang_scheduler.apply import disruption_target
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields
-from gang_scheduler.model.failures import Shortage
+from gang_scheduler.model.failures import DegradedReason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, PodRef
@@ -81,7 +81,7 @@ AGAIN_SECONDS: Final = 10
 
 
 class StuckMembers:
-    """Removes stuck members, at the earliest after `seconds`; 0: never."""
+    """Removes members that are stuck on failed nodes, at the earliest after `seconds`; 0: never."""
 
     def __init__(
         self,
@@ -119,9 +119,9 @@ class StuckMembers:
         self._tried = {uid: at for uid, at in self._tried.items() if uid in there}
 
     def _degraded(self, now: int) -> Iterator[tuple[Values, float]]:
-        """Yield how many gangs are degraded, by the reason that their condition has."""
-        found = Counter(each.shortage for _, each in self._cache.degraded.all(now))
-        yield from (((each.value,), found[each]) for each in Shortage)
+        """Yield the number of degraded gangs for each reason in the DegradedDomain condition."""
+        found = Counter(each.reason for _, each in self._cache.degraded.all(now))
+        yield from (((each.value,), found[each]) for each in DegradedReason)
 
     def _due(self, pod: Pod) -> int | None:
         """Return when a pod may be removed, in seconds since the epoch; None for never."""

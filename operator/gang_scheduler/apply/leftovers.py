@@ -14,16 +14,17 @@ from gang_scheduler.model.causes.gangs import (
     NominationTaken,
     NominationUnused,
 )
+from gang_scheduler.model.consequences import Room
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Cause, Reason, Room, those_with
+from gang_scheduler.model.reasons import Cause, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
 from gang_scheduler.state.gangs.gang_info import HOLD_SECONDS, GangInfo
-from gang_scheduler.state.memory import Told, pruned
+from gang_scheduler.state.memory import Reported, pruned
 from gang_scheduler.state.queues import draining
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
@@ -238,10 +239,11 @@ log = Logger()
 
 
 class StuckVictims:
-    """Reports each pod once that is stuck in termination on the nominated node of a gang.
+    """Reports each stuck pod once: it terminates, and a gang is nominated to its node.
 
     A pod is stuck when `timeout_seconds` have passed since the end of its grace period, or if its
-    grace period is longer than gangs wait for. `outcomes` then gets the waiting gang, and the pod.
+    grace period is longer than gangs are willing to wait. `outcomes` then gets the waiting gang,
+    and the pod.
     """
 
     def __init__(
@@ -255,7 +257,7 @@ class StuckVictims:
         self._timeout_seconds = timeout_seconds
         self._outcomes = outcomes
         self._clock = clock
-        self._told: Told[str, str] = Told()
+        self._told: Reported[str, str] = Reported()
         self._lingering: set[str] = set()
 
     async def run(self) -> None:
@@ -281,7 +283,7 @@ class StuckVictims:
         metrics.VICTIMS_LINGERING.set(len(hanging))
 
     def _hanging(self, waiting: Collection[str]) -> Iterator[Pod]:
-        """Yield the stuck pods on these nodes, and those found by the last call."""
+        """Yield the stuck pods on these nodes, and the stuck pods that the last call found."""
         for pod in self._cache.pods():
             if (pod.node in waiting or pod.uid in self._lingering) and self._hangs(pod):
                 yield pod

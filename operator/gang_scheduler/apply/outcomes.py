@@ -9,7 +9,8 @@ import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.causes.gangs import BindingFailed
+from gang_scheduler.model.causes.devices import DeviceNotAttached
+from gang_scheduler.model.causes.gangs import BindingFailed, DeviceClaimFailed
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -32,11 +33,13 @@ class Outcome(enum.StrEnum):
     GAVE_UP = "gave_up"
     WITHOUT_VOLUMES = "without_volumes"
     """Claims of the gang were not bound: no binding was tried."""
+    WITHOUT_DEVICES = "without_devices"
+    """Claims of the gang did not get their devices: no binding was tried."""
 
 
 @dataclass(slots=True, eq=False)
 class GangBinding:
-    """Members of a gang that are being bound. `outcomes` fills up by pod uid.
+    """Members of a gang that are being bound. `outcomes` gets the outcome of each, by pod uid.
 
     `joins`: the gang does not need these members for its quorum. `submitted_at` is the event loop's
     time, in seconds. `begun`: the first binding is being sent, or was sent. `together` are the
@@ -75,6 +78,12 @@ class GangBinding:
         rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
         if self.without_volumes:
             return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, cause=self.problem)
+        if self.without_devices and isinstance(self.problem, DeviceNotAttached):
+            return Refused(self.gang, Reason.WAITING_FOR_DEVICES, rest, cause=self.problem)
+        if self.without_devices:
+            denied = isinstance(self.problem, DeviceClaimFailed) and self.problem.denied
+            reason = Reason.INTERNAL_ERROR if denied else Reason.UNSCHEDULABLE
+            return Refused(self.gang, reason, rest, cause=self.problem)
         cause = BindingFailed(len(rest), len(self.outcomes), self.problem)
         gang = replace(self.gang, partially_bound=self.gang.partially_bound or bool(bound))
         return Refused(gang, Reason.UNSCHEDULABLE, rest, cause=cause)
@@ -104,8 +113,13 @@ class GangBinding:
         return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
 
     @property
+    def without_devices(self) -> bool:
+        """Claims of members did not get their devices, so no member was bound."""
+        return Outcome.WITHOUT_DEVICES in self.outcomes.values()
+
+    @property
     def refused(self) -> bool:
-        """The API server refuses a member's node."""
+        """The API server refused to bind a member."""
         return Outcome.REFUSED in self.outcomes.values()
 
     @property
@@ -139,10 +153,11 @@ class VictimsGone:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumesAwaited:
-    """A gang waits longer than usual for its claims to be bound."""
+class ClaimsAwaited:
+    """A gang waits longer than usual for its volumes to be bound, or its devices attached."""
 
     gang: Gang
+    reason: Reason
     cause: Cause
 
 
@@ -156,7 +171,7 @@ class VictimStuck:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionWritten:
-    """A suspended workload was let start."""
+    """A suspended workload was admitted, and the write that resumes it has succeeded."""
 
     admission: Admission
 
@@ -181,13 +196,13 @@ WriteOutcome = (
     | EvictionBegun
     | PreemptionFailed
     | VictimsGone
-    | VolumesAwaited
+    | ClaimsAwaited
     | VictimStuck
     | AdmissionWritten
     | AdmissionFailed
     | WorkloadSuspended
 )
-"""The members of a GangBinding in the queue all have their outcomes."""
+"""What the queue holds. A GangBinding is put there once all its members have an outcome."""
 
 
 class Outcomes:

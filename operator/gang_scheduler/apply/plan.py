@@ -22,7 +22,7 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.queues.reservations import News
+from gang_scheduler.state.queues.reservations_in_force import News
 
 
 class Writers(Protocol):
@@ -101,7 +101,7 @@ class BinderAndEvictor:
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """A plan that was taken in, the pods whose nominations ended with it, and new reservations.
+    """A plan that counts in the state, the pods whose nominations it ended, and new reservations.
 
     Gangs that failed with an error are among the refused. `admissions` are for suspended workloads
     that may start.

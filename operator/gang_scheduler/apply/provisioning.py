@@ -16,7 +16,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PODS, PROVISIONING_REQUESTS
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
-from gang_scheduler.client.errors import ApiError, Backoff, Kind
+from gang_scheduler.client.backoff import Backoff
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.decode import provisioning as decode
@@ -61,7 +62,7 @@ class MemberBodies:
         return [_with_images(found[each.name]) for each in pods]
 
     async def _read(self, workload: ManagedWorkload) -> Body:
-        """Return the object that declares the members: the workload itself, or the one it owns."""
+        """Return the object that declares the members: the workload, or the workload it owns."""
         if workload.kind in table.DECLARING_NO_MEMBERS:
             workload = workload._replace(kind=table.OWNED[workload.kind])
         body = without_additions(await self._workloads.read(workload))
@@ -71,7 +72,7 @@ class MemberBodies:
 
 
 def _with_images(pod: Body) -> Body:
-    """Return a pod in which each container has an image, if need be that of the first container.
+    """Return a pod in which each container has an image: its own, else the first container's.
 
     Controllers add containers whose images come from their own configuration.
     """
@@ -135,7 +136,7 @@ def pod_template(
 def provisioning_request(
     gvr: GVR, asking: Asking, wanted: ProvisioningRequest, owners: Iterable[Body]
 ) -> Body:
-    """Return a ProvisioningRequest."""
+    """Return the body of the ProvisioningRequest to create."""
     ours = {
         annotations.PROVISIONED_GANG: written(wanted.gang),
         annotations.PROVISIONED_GANG_UID: wanted.gang_uid,
@@ -311,7 +312,7 @@ class Provisioner:
                 raise
 
     async def _create_request(self, decided: Decided, owners: Iterable[Body]) -> Body:
-        """Create the request in the best version that is served, or return the one of its name."""
+        """Create the request in the best version that is served; return it, or the existing one."""
         request = decided.request
         for gvr in PROVISIONING_REQUESTS:
             body = provisioning_request(gvr, decided.asking, request, owners)
@@ -325,7 +326,7 @@ class Provisioner:
         raise AssertionError(request)
 
     def _created(self, body: Body, request: ProvisioningRequest) -> None:
-        """Take in the created request, unless the watch was faster."""
+        """Store the created request, unless the watch was faster."""
         name = (request.namespace, request.name)
         if name not in self._cache.provisioning.requests.decided:
             return

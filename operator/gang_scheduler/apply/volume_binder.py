@@ -1,8 +1,12 @@
-"""Claims of placed gangs, bound before any of their pods while the scheduler holds their room.
+"""Claims of placed gangs, settled before any of their pods while the scheduler holds their room.
 
 The scheduler sends all writes for all members at once; then provisioners and the PV controller do
 their work. So no gang, and no group of gangs, starts in part because a volume is late, and no
 quorum waits for the claims of surplus members.
+
+Devices come last, when all volumes are bound: they are reserved only for pods about to be bound.
+If drivers must attach some of them to their nodes first, no member is bound before all are attached
+(`attached_devices`).
 
 A claim that fails ends the wait of all members that wait together. As in kube-scheduler, earlier
 writes stay: a volume may be under way, and the pod that needs it is then tried only on the node
@@ -10,14 +14,19 @@ of the volume.
 """
 
 import asyncio
+import enum
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
-from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
+from gang_scheduler.apply.attached_devices import AttachedDevices, Attachment
+from gang_scheduler.apply.device_claims import DeviceClaims
+from gang_scheduler.apply.outcomes import ClaimsAwaited, Outcomes
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import RACED, Writes
@@ -43,24 +52,42 @@ from gang_scheduler.telemetry import metrics
 # Members of a plan that wait for claims together, while their room is held.
 
 
+class Devices(enum.Enum):
+    """Whether the members that wait together have their devices."""
+
+    LACKING = enum.auto()
+    BEING_WRITTEN = enum.auto()
+    BEING_ATTACHED = enum.auto()
+    """They are reserved, and drivers prepare some of them for their nodes."""
+    BEING_READ = enum.auto()
+    """All are attached, and the claims are read once more: the wait may have been long."""
+    RESERVED = enum.auto()
+    """The members have their devices, or need none."""
+
+
 @dataclass(slots=True, eq=False)
 class ClaimWait:
     """Members that are bound only once all their claims are bound.
 
-    `placed` has an entry a gang; `joins`: the gang does not need these members for its quorum. The
-    wait may come `after` another one. `unbound` are the uids of members whose claims may still be
-    unbound.
+    `placed` has one entry per gang. `joins`: the gang does not need these members for its quorum. A
+    wait with `after` is settled only after that wait. `unbound` are the uids of members whose
+    volumes may still be unbound. Once `unbound` is empty, the `devices` are reserved, which takes
+    only writes. `attachment` has the claims with devices that must be attached after that.
     """
 
     placed: tuple[Placed, ...]
     after: "ClaimWait | None" = None
     joins: bool = False
     unbound: set[str] = field(init=False)
+    devices: Devices = field(init=False)
+    attachment: Attachment | None = None
     problem: Cause | None = None
 
     def __post_init__(self) -> None:
-        """At first, count all members with claims as unbound."""
+        """At first, count all members with claims as unbound, and no devices as theirs."""
         self.unbound = {bind.pod.uid for bind in self.waiting}
+        asked = any(bind.claims for bind in self.binds)
+        self.devices = Devices.LACKING if asked else Devices.RESERVED
 
     @property
     def binds(self) -> Iterator[Bind]:
@@ -85,7 +112,8 @@ class WaitSet:
     `open` are the waits that are not settled, and `cause` names the claims they wait for. `moved`
     are the members whose claims may have progressed, `errors` the latest write errors by claim or
     volume, and `wait_of` is the wait of each member with claims, by uid. `size` is the number of
-    claims. `began` is the event loop's time, in seconds.
+    claims of volumes. `began` is the event loop's time, in seconds. `tasks` end with the waits, and
+    `holding` ends all of them after some time.
     """
 
     waits: tuple[ClaimWait, ...]
@@ -96,6 +124,8 @@ class WaitSet:
     wait_of: dict[str, ClaimWait] = field(init=False)
     size: int = field(init=False)
     began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    tasks: TaskGroup | None = None
+    holding: anyio.CancelScope | None = None
 
     def __post_init__(self) -> None:
         """Find the members that have claims, and count the claims."""
@@ -105,14 +135,21 @@ class WaitSet:
         storages = (pod.pod_class.storage for pod, _ in waiting)
         self.size = sum(len(storage.needs) for storage in storages if storage is not None)
 
+    def start(
+        self, task: Callable[["WaitSet", ClaimWait], Coroutine[Any, Any, None]], wait: ClaimWait
+    ) -> None:
+        """Start one more task for a wait; the tasks end with all waits of the set."""
+        if self.tasks is not None:
+            self.tasks.start_soon(task, self, wait)
+
     def fail(self, wait: ClaimWait, problem: Cause) -> None:
-        """Give a wait up; the first problem is the reason."""
+        """Give up a wait; the first problem becomes its reason."""
         if wait.problem is None:
             wait.problem = problem
             self.moved.put(*wait.unbound)
 
     def is_ready(self, wait: ClaimWait) -> bool:
-        """Return whether all claims are bound, and any earlier wait is settled."""
+        """Return whether all volumes are bound, and any earlier wait is settled."""
         return not wait.unbound and wait.after not in self.open
 
     def followers(self, wait: ClaimWait) -> tuple[ClaimWait, ...]:
@@ -123,7 +160,7 @@ class WaitSet:
 def needs_claims(bind: Bind) -> bool:
     """Return whether a member has claims that must be bound before its pod."""
     storage = bind.pod.pod_class.storage
-    return storage is not None and bool(storage.needs)
+    return bool(bind.claims) or (storage is not None and bool(storage.needs))
 
 
 def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
@@ -162,6 +199,8 @@ def _begins(placed: Placed, quorum: Collection[str]) -> Placed:
 HOLD_SECONDS = 600
 LOOK_SECONDS = 0.5
 """How often members and nodes are checked. Progress of claims is notified."""
+HOLD_MARGIN_SECONDS = 10.0
+"""The wait for devices ends by itself: this much later it would be ended from outside."""
 QUIET_SECONDS = 5.0
 """Most claims are bound within this time. An Event is sent only if it takes longer."""
 
@@ -178,6 +217,8 @@ class VolumeBinder:
         cache: Cache,
         concurrency: int,
         *,
+        device_claims: DeviceClaims,
+        attached_devices: AttachedDevices,
         outcomes: Outcomes,
         changes: Changes,
         hold_seconds: float = HOLD_SECONDS,
@@ -188,6 +229,8 @@ class VolumeBinder:
         self._volumes = cache.volumes
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
+        self._device_claims = device_claims
+        self._attached_devices = attached_devices
         self._hold_seconds = hold_seconds
         self._writes = writes
         self._outcomes = outcomes
@@ -203,10 +246,11 @@ class VolumeBinder:
         return wait_set
 
     async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
-        """Hand each wait to `settled` once all its claims are bound, or it has a problem."""
+        """Bind the claims; pass each wait to `settled` once its claims are bound or fail."""
         try:
             with anyio.move_on_after(self._hold_seconds) as holding:
                 async with anyio.create_task_group() as tasks:
+                    wait_set.tasks, wait_set.holding = tasks, holding
                     tasks.start_soon(self._write_all, wait_set)
                     await self._wait(wait_set, settled)
             if holding.cancelled_caught:
@@ -216,6 +260,10 @@ class VolumeBinder:
                 # A member that was given up and planned again may be in another wait set by now.
                 if self._waits.get(uid) is wait_set.moved:
                     del self._waits[uid]
+
+    def give_devices_up(self, binds: Iterable[Bind]) -> None:
+        """Withdraw the devices of members that were not bound after all."""
+        self._device_claims.give_up(binds)
 
     def _give_up(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         for wait in wait_set.open:
@@ -305,6 +353,7 @@ class VolumeBinder:
             self._check(wait_set, wait)
             for bind in wait.waiting:
                 self._look_at(wait_set, wait, bind.pod)
+            self._look_at_devices(wait_set, wait)
 
     def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
         """Fail a wait if a member or a node of it is gone. Linear in members."""
@@ -319,7 +368,7 @@ class VolumeBinder:
                 wait_set.fail(wait, HeldNodeGone(bind.node))
 
     def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
-        """Look at the claims of members that moved, and return the waits of these members."""
+        """Check members whose claims may have progressed; return the waits of these members."""
         moved = wait_set.moved.take_all()
         waits = dict.fromkeys(wait_set.wait_of[uid] for uid in moved)
         for uid in moved:
@@ -327,7 +376,21 @@ class VolumeBinder:
             pod = self._cache.pod(uid)
             if pod is not None and uid in wait.unbound:
                 self._look_at(wait_set, wait, pod)
+        for wait in waits:
+            self._look_at_devices(wait_set, wait)
         return waits
+
+    def _look_at_devices(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+        """End the wait for devices that must be attached, if they are, or cannot be."""
+        if wait.devices is not Devices.BEING_ATTACHED or wait.attachment is None or wait.problem:
+            return
+        failed = self._attached_devices.failed(wait.attachment)
+        if failed is not None:
+            self._device_claims.avoid(wait.keys, failed.devices)
+            wait_set.fail(wait, failed.cause)
+        elif self._attached_devices.awaited(wait.attachment) is None:
+            wait.devices = Devices.BEING_READ
+            wait_set.start(self._confirm, wait)
 
     def _look_at(self, wait_set: WaitSet, wait: ClaimWait, pod: Pod) -> None:
         progress = self._volumes.progress(pod.uid)
@@ -341,35 +404,90 @@ class VolumeBinder:
     def _settle(
         self, wait_set: WaitSet, waits: Iterable[ClaimWait], settled: Callable[[ClaimWait], None]
     ) -> None:
-        """Hand over the waits that are ready or have failed, and then their followers."""
+        """Pass waits that are bound or have failed to `settled`, then their followers."""
         for wait in waits:
             if wait.after is not None and wait.after.problem:
                 wait.problem = wait.problem or wait.after.problem
             if wait not in wait_set.open or not (wait.problem or wait_set.is_ready(wait)):
                 continue
             self._check(wait_set, wait)
+            if not wait.problem and wait.devices is Devices.LACKING:
+                wait.devices = Devices.BEING_WRITTEN
+                wait_set.start(self._reserve, wait)
+            if wait.devices in (Devices.BEING_WRITTEN, Devices.BEING_READ):
+                continue
+            if wait.devices is Devices.BEING_ATTACHED and not wait.problem:
+                continue
+            if wait.problem and wait.devices is not Devices.LACKING:
+                self._device_claims.give_up(wait.binds)
             del wait_set.open[wait]
             for key in wait.keys:
                 self._cache.decisions.let_go(key, joins=wait.joins)
-            if not wait.problem:
+            if not wait.problem and wait_set.size:
                 metrics.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
             settled(wait)
             self._settle(wait_set, wait_set.followers(wait), settled)
 
+    async def _reserve(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+        """Reserve the devices of all members of a wait; on failure, no member keeps any."""
+        try:
+            problem = await self._device_claims.reserve(wait.binds, lambda: wait.problem is None)
+            if problem is not None:
+                wait_set.fail(wait, problem)
+            elif wait.problem is None:
+                self._reserved(wait_set, wait)
+        finally:
+            if wait.devices is Devices.BEING_WRITTEN:
+                wait.devices = Devices.LACKING
+            wait_set.moved.put(*(bind.pod.uid for bind in wait.waiting))
+
+    async def _confirm(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+        """Let the members be bound if their claims are still as they were reserved."""
+        try:
+            claims = wait.attachment.claims if wait.attachment is not None else ()
+            problem = await self._device_claims.confirm(claims, lambda: wait.problem is None)
+            if problem is not None:
+                wait_set.fail(wait, problem)
+        finally:
+            wait.devices = Devices.RESERVED
+            wait_set.moved.put(*(bind.pod.uid for bind in wait.waiting))
+
+    def _reserved(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+        """Let the members be bound, or wait until their devices are attached."""
+        wait.devices = Devices.RESERVED
+        wait.attachment = self._attached_devices.begin(wait.binds)
+        if wait.attachment is not None:
+            wait.devices = Devices.BEING_ATTACHED
+            if wait_set.holding is not None:
+                # The time for devices ends the wait, not the time for volumes.
+                ends = wait.attachment.until + HOLD_MARGIN_SECONDS
+                wait_set.holding.deadline = max(wait_set.holding.deadline, ends)
+
     def _say(self, wait_set: WaitSet) -> None:
         """Report the claims that gangs wait for: immediately in the status, later in Events."""
+        lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
+        for wait in wait_set.open:
+            if wait.devices is Devices.BEING_ATTACHED and wait.attachment is not None:
+                devices = self._attached_devices.awaited(wait.attachment)
+                if devices is not None:
+                    wait_set.cause = devices
+                    self._say_of([wait], Reason.WAITING_FOR_DEVICES, devices, lasts=lasts)
         uids = (bind.pod.uid for wait in wait_set.open for bind in wait.waiting)
         waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:
             return
         unbound = ClaimsUnbound(len(waiting), wait_set.size, waiting[0])
         cause = wait_set.cause = next(iter(wait_set.errors.values()), unbound)
-        lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
-        for gang, pods in _waits(wait_set.open):
-            refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=cause)
-            self._cache.decisions.held(refusal)
+        waits = [each for each in wait_set.open if each.devices is not Devices.BEING_ATTACHED]
+        self._say_of(waits, Reason.WAITING_FOR_VOLUMES, cause, lasts=lasts)
+
+    def _say_of(
+        self, waits: Iterable[ClaimWait], reason: Reason, cause: Cause, *, lasts: bool
+    ) -> None:
+        for gang, pods in _waits(waits):
+            self._cache.decisions.held(Refused(gang, reason, pods, cause=cause))
             if lasts:
-                self._outcomes.put(VolumesAwaited(gang, cause))
+                self._outcomes.put(ClaimsAwaited(gang, reason, cause))
 
 
 def _not_written(step: ClaimStep, error: ApiError) -> Cause:
@@ -378,7 +496,7 @@ def _not_written(step: ClaimStep, error: ApiError) -> Cause:
 
 
 def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:
-    """Return each gang of the waits with its members in them."""
+    """Return each gang of these waits, with its members that wait."""
     found: dict[GangKey, tuple[Gang, list[Pod]]] = {}
     for placed in (placed for wait in waits for placed in wait.placed):
         _, pods = found.setdefault(placed.gang.key, (placed.gang, []))

@@ -11,20 +11,20 @@ import yaml
 
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
-from gang_scheduler.inspection.listing import tables
-from gang_scheduler.inspection.listing.tables import Page, Paint
+from gang_scheduler.inspection.listing import table_layout
+from gang_scheduler.inspection.listing.table_layout import Page, Paint
 
 WATCH_SECONDS: Final = 2.0
 CHANGED: Final = "* "
 UNCHANGED: Final = "  "
-"""Clears the screen before the lines are printed again."""
+"""The marks before lines that are new since the last text, and before all other lines."""
 LARGEST_PART: Final = 0.25
 """At most this part of the time is spent on reading the cluster again."""
 
 
-def width(*, watched: bool = False, piped: int = tables.PIPED) -> int:
+def width(*, watched: bool = False, piped: int = table_layout.PIPED) -> int:
     """Return the width of a text. A watched text leaves room for the marks before its lines."""
-    whole = tables.page_width(terminal=sys.stdout.isatty(), piped=piped)
+    whole = table_layout.page_width(terminal=sys.stdout.isatty(), piped=piped)
     return max(whole - len(CHANGED), 1) if watched and whole else whole
 
 
@@ -32,7 +32,7 @@ def page(
     asked: Asked, paint: Paint | None = None, *, wide: bool = False, watched: bool = False
 ) -> Page:
     """Return the layout of a table."""
-    uncut = tables.UNCUT
+    uncut = table_layout.UNCUT
     columns = uncut if wide else width(watched=watched, piped=uncut)
     if paint is None or not asked.colored:
         return Page(columns, headers=not asked.no_headers)
@@ -45,9 +45,10 @@ def show(asked: Asked, text: str) -> None:
 
 
 class Printed(NamedTuple):
-    """A text, and its lines without the times in them.
+    """A text to print, and the same without times, to notice changes.
 
-    `lines` has one entry for each line of the text; "" for a line that is never marked.
+    `said` differs only if more than times has changed. `lines` has one entry for each line of the
+    text; "" for a line that is never marked.
     """
 
     text: str

@@ -91,7 +91,7 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     "--progress/--no-progress",
     cls=OfOutput,
     default=None,
-    help="Show how far it is. [default: on a terminal]",
+    help="Show the progress. [default: on a terminal]",
 )
 def replay_command(
     *,
@@ -112,7 +112,7 @@ def replay_command(
     moves: str | None,
     progress: bool | None,
 ) -> None:
-    """Replay JOBS under one or more policies, and compare what would have come of them.
+    """Replay JOBS under one or more policies, and compare the results.
 
     JOBS is CSV, the output of sacct, a file in the Standard Workload Format, or a recording, which
     is the cluster, too. The decisions are those of the operator, at a virtual time.

@@ -17,8 +17,8 @@ from gang_scheduler.cli.settings_options import (
     with_variable,
 )
 from gang_scheduler.model import likeness
+from gang_scheduler.settings.choices import ENV_PREFIX
 from gang_scheduler.settings.run import Settings, unknown_variables
-from gang_scheduler.settings.values import ENV_PREFIX
 
 
 @click.command(

@@ -14,19 +14,19 @@ from gang_scheduler.api.pod_group import OneOf
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.helping import OfSettings
 from gang_scheduler.model.refs import EVERYWHERE
-from gang_scheduler.settings.values import ENV_PREFIX
+from gang_scheduler.settings.choices import ENV_PREFIX
 
 Command = Callable[..., None]
 Describe = Callable[[str, FieldInfo], str]
 M = TypeVar("M", bound=BaseModel)
 _ALL_WITHOUT_VALUE = ("require_queue",)
-"""Settings whose flag without a value means all namespaces."""
+"""Settings whose flag may be given without a value, which then means all namespaces."""
 
 
 def settings_options(model: type[BaseModel], describe: Describe) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option for each setting of a model.
+    """Return a decorator that adds an option for each setting of a Pydantic model.
 
-    Pydantic checks values.
+    Pydantic checks the values.
     """
 
     def add(command: Command) -> Command:

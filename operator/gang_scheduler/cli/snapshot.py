@@ -59,7 +59,7 @@ from gang_scheduler.cli.reading.options import Asked
     "--verify/--no-verify",
     default=True,
     show_default=True,
-    help="Read it back, and compare the decisions with those on what it was made of.",
+    help="Read the snapshot again, and check that decisions on it equal those on the cluster.",
 )
 def snapshot_command(
     *,

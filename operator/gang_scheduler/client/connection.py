@@ -30,7 +30,7 @@ from gang_scheduler.client.fence import Fence
 from gang_scheduler.client.http import CONNECT_SECONDS, Answer, HttpClient, NotSentError
 from gang_scheduler.client.http1 import Client
 from gang_scheduler.client.kubeconfigs import ConfigException, Configuration
-from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from gang_scheduler.telemetry import logger, metrics
 from gang_scheduler.telemetry.logger import Logger
 
@@ -47,7 +47,7 @@ WATCH: Final = "watch"
 def count_request(
     method: str, path: str, status: int, seconds: float, *, watches: bool = False
 ) -> None:
-    """Count a request, and how long it took; a `status` of 0 is no answer."""
+    """Count a request and its duration in seconds. A `status` of 0 stands for no answer."""
     resource, has_name = _resource_of(path)
     verb = VERBS.get(method) or ("get" if has_name else "list")
     if watches:
@@ -90,11 +90,7 @@ def context_of(configuration: Configuration) -> ssl.SSLContext:
 
 
 def _expect(name: str, context: ssl.SSLContext) -> None:
-    """Make the server prove that it is `name`, and not the name in its URL.
-
-    This is set in the context, since Kopf cannot set it for each request. Event loops start TLS by
-    `wrap_bio`.
-    """
+    """Make the server prove that it is `name`, instead of the host name in its URL."""
     context.wrap_bio = partial(_wrap_as, context.wrap_bio, name)  # type: ignore[method-assign] # of this context only.
 
 
@@ -129,7 +125,7 @@ class UnusableConfigurationError(Exception):
 
 
 async def load(kubeconfig: str) -> Configuration:
-    """Return the configuration of the named file, else the in-cluster one, else the usual file's.
+    """Return the configuration from a named kubeconfig, else of the pod, else from the usual one.
 
     Raises UnusableConfigurationError with a message of one line.
     """

@@ -34,7 +34,7 @@ Lease.
 
 
 class KubernetesApi:
-    """Raw requests: builds bodies, and reads only the needed fields of answers."""
+    """Sends requests to a real API server, and decodes only the needed fields of answers."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -112,7 +112,8 @@ class KubernetesApi:
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Reserve a volume for a claim, and return the volume's new version.
 
-        REFUSED if the volume is another claim's, GONE and CONFLICT as above.
+        REFUSED if the volume belongs to another claim, GONE if it has another uid, CONFLICT if
+        another writer changes it at the same time.
         """
         path = _path(PERSISTENT_VOLUMES, name=volume.name)
         return await self._change(path, lambda it: patches.reserving_claim(it, volume, claim))
@@ -143,7 +144,7 @@ class KubernetesApi:
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
 
     async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
-        """Merge into the status as the CRD allows; return whether it has a status subresource."""
+        """Merge a patch into the status; return whether the CRD has a status subresource."""
         path = _path(gvr, namespace, name)
         patch = msgspec.json.encode({"status": status})
         if gvr not in self._without_status:
@@ -239,15 +240,23 @@ class KubernetesApi:
         await self._connection.request("DELETE", path, body, timeout_seconds=BIND_SECONDS)
 
     async def patch(
-        self, gvr: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
+        self,
+        gvr: GVR,
+        namespace: str,
+        name: str,
+        patch: Body,
+        *,
+        manager: str = "",
+        subresource: str = "",
     ) -> Body:
-        """Merge into an object of any kind, and return it as it is then.
+        """Merge a patch into an object of any kind or its subresource, and return its new state.
 
         The object names the `manager` of the fields that are changed, by default our client. With
         `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
         `metadata.uid`: REFUSED if the uid is another.
         """
         path, body = _path(gvr, namespace, name), msgspec.json.encode(patch)
+        path += f"/{subresource}" if subresource else ""
         query = f"?fieldManager={manager}" if manager else ""
         answer = await self._connection.request(
             "PATCH", path + query, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS

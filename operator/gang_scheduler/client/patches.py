@@ -1,12 +1,15 @@
-"""Patches: for the binding of a claim and a volume, and JSON merge patches of any object."""
+"""Bodies of patches: for claims of volumes and devices, and merge patches of any object."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gang_scheduler.api.annotations import SELECTED_NODE
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Body
-from gang_scheduler.model.refs import ClaimRef, VolumeRef
+from gang_scheduler.model import extended_resources
+from gang_scheduler.model.devices import Claim, Consumer
+from gang_scheduler.model.extended_resources import ExtendedNeed
+from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 # Patches that get a claim and a volume bound, as kube-scheduler writes them. Each patch applies
 # only to the version that was read, so it overwrites no other change. The provisioner and the PV
@@ -49,6 +52,101 @@ def reserving_claim(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef
     # If a user set the claimRef, it has no uid and stays; the PV controller may undo ours.
     ours = {} if owner else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
     return {"metadata": {**_version(metadata), **ours}, "spec": {"claimRef": reference}}
+
+
+# Patches of claims of devices. Each applies only to the version of the claim that was planned on.
+# Allocation and pods are written together: the API server refuses users of an unallocated claim.
+
+CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
+
+
+def protecting_claim(claim: Claim) -> Body:
+    """Return the patch that keeps a claim from being deleted while it is allocated."""
+    finalizers = [*claim.finalizers, CLAIM_FINALIZER]
+    return {"metadata": {**_version_of(claim), "finalizers": finalizers}}
+
+
+def unprotecting_claim(claim: Claim) -> Body:
+    """Return the patch that lets an allocated claim be deleted."""
+    finalizers = [each for each in claim.finalizers if each != CLAIM_FINALIZER]
+    return {"metadata": {**_version_of(claim), "finalizers": finalizers}}
+
+
+def claim_for(pod: PodRef, extended: Iterable[ExtendedNeed]) -> Body:
+    """Return the claim for the extended resources of a pod, as kube-scheduler makes it."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid}
+    requests = [
+        {
+            "name": request.name,
+            "exactly": {
+                "deviceClassName": each.device_class,
+                "allocationMode": "ExactCount",
+                "count": each.count,
+            },
+        }
+        for request in extended_resources.spec_of(extended).requests
+        for each in request.alternatives
+    ]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {
+            "namespace": pod.namespace,
+            "name": extended_resources.claim_name(pod.name, pod.uid),
+            "generateName": extended_resources.base_of_name(pod.name),
+            "annotations": {extended_resources.ANNOTATION: "true"},
+            "ownerReferences": [{**owner, "controller": True}],
+            "finalizers": [CLAIM_FINALIZER],
+        },
+        "spec": {"devices": {"requests": requests}},
+    }
+
+
+def naming_claim(pod: PodRef, claim: str, extended: Iterable[ExtendedNeed]) -> Body:
+    """Return the patch of a pod's status that tells the kubelet which container gets what."""
+    mappings = [
+        {
+            "containerName": each.container,
+            "resourceName": each.resource,
+            "requestName": each.request,
+        }
+        for need in extended
+        for each in need.mappings
+    ]
+    said = {"resourceClaimName": claim, "requestMappings": mappings}
+    return {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": said}}
+
+
+def allocating_devices(
+    claim: Claim, version: str, allocation: Mapping[str, Any], users: Iterable[Consumer]
+) -> Body:
+    """Return the patch of a claim's status in this version that gives it devices and users."""
+    metadata = {"uid": claim.uid, "resourceVersion": version}
+    reserved = [*map(_consumer, users)]
+    return {"metadata": metadata, "status": {"allocation": allocation, "reservedFor": reserved}}
+
+
+def reserving_devices(claim: Claim, users: Iterable[Consumer]) -> Body:
+    """Return the patch of an allocated claim's status that adds users to it."""
+    reserved = [*map(_consumer, (*claim.reserved_for, *users))]
+    return {"metadata": _version_of(claim), "status": {"reservedFor": reserved}}
+
+
+def withdrawing_devices(claim: Claim, users: Iterable[Consumer] | None) -> Body:
+    """Return the patch that leaves these users on a claim; None removes its devices, too."""
+    metadata = _version_of(claim)
+    if users is None:
+        return {"metadata": metadata, "status": {"allocation": None, "reservedFor": None}}
+    return {"metadata": metadata, "status": {"reservedFor": [*map(_consumer, users)]}}
+
+
+def _version_of(claim: Claim) -> dict[str, str]:
+    return {"uid": claim.uid, "resourceVersion": claim.resource_version}
+
+
+def _consumer(found: Consumer) -> dict[str, str]:
+    said = {"apiGroup": found.api_group} if found.api_group else {}
+    return {**said, "resource": found.resource, "name": found.name, "uid": found.uid}
 
 
 def version_of(document: Mapping[str, Any]) -> int:

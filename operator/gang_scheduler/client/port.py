@@ -80,14 +80,15 @@ class Api(Protocol):
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Reserve a volume for a claim, and return the volume's new version.
 
-        REFUSED if the volume is another claim's, GONE and CONFLICT as above.
+        REFUSED if the volume belongs to another claim, GONE if it has another uid, CONFLICT if
+        another writer changes it at the same time.
         """
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
 
     async def patch_status(self, resource: GVR, namespace: str, name: str, status: Body) -> bool:
-        """Merge into the status as the CRD allows; return whether it has a status subresource."""
+        """Merge a patch into the status; return whether the CRD has a status subresource."""
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
@@ -123,9 +124,16 @@ class Api(Protocol):
         """Delete an object; if a uid is given, only the object with it, else CONFLICT."""
 
     async def patch(
-        self, resource: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
+        self,
+        resource: GVR,
+        namespace: str,
+        name: str,
+        patch: Body,
+        *,
+        manager: str = "",
+        subresource: str = "",
     ) -> Body:
-        """Merge into an object of any kind, and return it as it is then.
+        """Merge a patch into an object of any kind or its subresource, and return its new state.
 
         The object names the `manager` of the fields that are changed, by default our client. With
         `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With

@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.backoff import Backoff, Denials
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.telemetry import metrics
 
 UNSURE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
 """Answers after which the same request is worth another try."""
 RACED: Final = UNSURE | {Kind.CONFLICT}
-"""The same for a request without a precondition: there, a conflict is a race with other writers."""
+"""The same for a request without a precondition: a conflict there is only a race with a writer."""
 GIVE_UP_SECONDS: Final = 60.0
 """How long a write of a decision is repeated.
 

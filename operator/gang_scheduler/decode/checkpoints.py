@@ -11,6 +11,7 @@ from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import duration
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
     GREATEST_STEP,
@@ -23,7 +24,6 @@ from gang_scheduler.model.checkpoints import (
     Requested,
     Save,
 )
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import field
 from gang_scheduler.wire.core import Condition
 from gang_scheduler.wire.pods import ContainerStatus
@@ -157,7 +157,7 @@ def of_pod(
 def of_annotations(present: Mapping[str, str], policy: CheckpointPolicy | None) -> Save | None:
     """Return the report in annotations, None without one.
 
-    In mode HTTP the path is not that of a checkpoint.
+    In mode HTTP, the annotation has the path of the request, so the report has no path.
     """
     done_at = _time(present.get(annotations.CHECKPOINT_DONE_AT))
     if not done_at:
@@ -194,7 +194,7 @@ def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
     requested = _requested(found)
     entries = listed[:MOST_READ] if isinstance(listed, list) else []
     if found.get("outcome") != CheckpointOutcome.SAVED:
-        # The request was made after the save.
+        # The request was made after the save, so the save does not answer it.
         found = {**found, "requestId": ""}
     saves = [save for each in (found, *entries) if (save := _save(each)) is not None]
     newest = sorted(dict.fromkeys(saves), key=lambda each: -each.done_at)
@@ -298,7 +298,7 @@ def _request(present: Mapping[str, str]) -> Request | None:
 
 
 def _noted(conditions: Iterable[Condition]) -> Request | None:
-    """Return the request that is made over HTTP, as the scheduler noted it."""
+    """Return the request made over HTTP, which the scheduler noted in a condition of the pod."""
     for each in conditions:
         if (each.type, each.status) == (CHECKPOINT_REQUESTED, "True"):
             request_id, at = _id(each.message), _time(each.last_transition_time)

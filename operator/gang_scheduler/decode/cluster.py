@@ -1,4 +1,4 @@
-"""Nodes, namespaces, PriorityClasses, DeviceClasses and PodDisruptionBudgets, from the wire."""
+"""Nodes, namespaces, PriorityClasses and PodDisruptionBudgets, from the wire."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,10 +10,10 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import amounts, read, timestamp
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.selectors import LABEL_OPERATORS, Requirement, hold
-from gang_scheduler.model.values import Operator
 from gang_scheduler.wire import cluster as node_wire
 from gang_scheduler.wire.cluster import PodDisruptionBudget, PodDisruptionBudgetSpec
 from gang_scheduler.wire.core import (
@@ -129,7 +129,7 @@ def _selector(source: LabelSelector | None) -> tuple[Requirement, ...] | None:
 
 
 def _least_healthy(spec: PodDisruptionBudgetSpec) -> Callable[[int], int]:
-    """Return how many pods must stay healthy, as a function of how many are expected."""
+    """Return a function from the number of expected pods to the number that must stay healthy."""
     most, least = spec.max_unavailable, spec.min_available
     if most is not None:
         share = _share("spec.maxUnavailable", most)
@@ -139,7 +139,7 @@ def _least_healthy(spec: PodDisruptionBudgetSpec) -> Callable[[int], int]:
 
 
 def _share(where: str, amount: int | str) -> Callable[[int], int]:
-    """Return a number, or a percentage rounded up, as a function of the expected number."""
+    """Return a function of the number of expected pods: constant, or a percentage rounded up."""
     if isinstance(amount, int):
         return lambda _: amount
     found = _PERCENTAGE.fullmatch(amount)
@@ -263,7 +263,7 @@ SYSTEM = tuple(
 
 
 def read_priority_class(body: Mapping[str, Any]) -> PriorityClass:
-    """Return the class. Raises InvalidField that names the field and the value."""
+    """Return the PriorityClass. Raises InvalidField, which names the field and the value."""
     return fields.read(body, PriorityClass)
 
 
@@ -273,37 +273,3 @@ def priorities_of(classes: Iterable[PriorityClass]) -> Priorities:
     defaults = (each for each in every if each.global_default)
     lowest = min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
     return Priorities({each.metadata.name: each for each in every}, lowest)
-
-
-# DeviceClasses: the container resources that stand for devices allocated by claims.
-
-PREFIX: Final = "deviceclass.resource.kubernetes.io/"
-"""The prefix of a resource that stands for the devices of a class; the class's name follows."""
-
-
-class _Spec(Wire, frozen=True):
-    extended_resource_name: str = ""
-
-
-class _DeviceClass(Wire, frozen=True):
-    metadata: Metadata
-    spec: _Spec = _Spec()
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceClass:
-    """A DeviceClass. Containers may request its devices by the names in `resources`."""
-
-    uid: str
-    name: str
-    created_at: float
-    resources: tuple[str, ...]
-
-
-def read_device_class(body: Mapping[str, Any]) -> DeviceClass:
-    """Return the class. Raises InvalidField that names the field and the value."""
-    source = fields.read(body, _DeviceClass)
-    metadata, named = source.metadata, source.spec.extended_resource_name
-    resources = (f"{PREFIX}{metadata.name}", *((named,) if named else ()))
-    created_at = fields.timestamp(metadata.creation_timestamp)
-    return DeviceClass(metadata.uid, metadata.name, created_at, resources)

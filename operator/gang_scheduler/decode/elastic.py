@@ -11,11 +11,11 @@ from gang_scheduler.api.parsing import IS, Faults, InvalidField
 from gang_scheduler.decode import fields as decode_fields
 from gang_scheduler.decode.fields import GREATEST_INTEGER, JsonField
 from gang_scheduler.model import records
+from gang_scheduler.model.api_words import ELASTIC_KINDS
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.model.wording import field
 
 BIND, REPLICAS = "Bind", "Replicas"
@@ -30,8 +30,8 @@ _POLICY: Final = ("scaleUpCooldown", "scaleDownCooldown", "scaleUpStep", "scaleD
 def elastic_of(present: Mapping[str, str]) -> Elastic | None:
     """Return how the annotations let a gang grow and shrink; None without such annotations.
 
-    Raises InvalidField with all faults. A known mode is accepted here, whatever says it: see
-    `unsupported`.
+    Raises InvalidField with all faults. Each known mode is accepted here; `unsupported` says
+    whether the object may have it.
     """
     text = present.get(annotations.ELASTIC)
     return None if text is None else _read(text)
@@ -55,10 +55,10 @@ def of_member(pod: str, present: Mapping[str, str]) -> tuple[Elastic | None, Pro
 
 
 def unsupported(present: Mapping[str, str], kind: str = "", why: str = "") -> InvalidField | None:
-    """Return the mode in the annotations if a workload of this kind cannot have it.
+    """Return the fault of a mode that a workload of this kind cannot have; None if it can.
 
-    Without a kind: of a PodGroup or a pod, which have no number of replicas. `why` is a clause
-    about the kind that says why it cannot.
+    Without a kind, the annotations are of a PodGroup or a pod, which have no number of replicas.
+    `why` is a clause about the kind that says why it cannot have the mode.
     """
     if kind in BY_REPLICAS:
         return None

@@ -18,7 +18,6 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.at_work import Work, note
 from gang_scheduler.decode import fields, reader
-from gang_scheduler.decode.pacing import Pacing
 from gang_scheduler.decode.reader import HasMetadata, Identity, Object, Reader, Unreadable
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.wire.core import Identified
@@ -30,7 +29,7 @@ from gang_scheduler.wire.core import Identified
 class LeftOut(NamedTuple):
     """An object that was left out: its kind as in manifests, and the fault.
 
-    `holds` is the decoded part that still counts; None: no part, or its earlier state.
+    `holds` is the decoded part that still counts; None if none counts, or the earlier state does.
     """
 
     kind: str
@@ -40,9 +39,9 @@ class LeftOut(NamedTuple):
 
 
 class LeftOutObjects:
-    """A queue, oldest first. It has no limit: no event waits for its reader.
+    """The queue of left-out objects, oldest first. It has no limit: no event waits for its reader.
 
-    `follow` gets each object at once.
+    `follow` is called with each object as soon as it is added.
     """
 
     def __init__(self, follow: Callable[[LeftOut], None] = lambda _: None) -> None:
@@ -148,6 +147,97 @@ def number_of(version: str) -> int:
     return int(version) if is_number else 0
 
 
+# Expensive objects are delayed, so that others get a turn. Reading a suspended workload of ten
+# thousand pods takes tens of milliseconds or more, and users can change an object as often as they
+# like. So the CPU time of each change is measured. Once an object was expensive twice, its next
+# change is read only after ten times as long; changes in between are skipped. Other expensive
+# objects of its namespace wait as well, one after another. New objects, deletions and lists are
+# never delayed, and nothing is delayed without an event loop.
+
+DEAR_SECONDS: Final = 0.005
+"""A change that takes more CPU than this is expensive."""
+TIMES: Final = 2
+"""An object is delayed after this many expensive changes in a row: one may be chance."""
+PAUSES: Final = 10
+"""The pause for expensive objects of a namespace, as a multiple of the time of the last change."""
+LONGEST_SECONDS: Final = 10.0
+"""The longest wait, in seconds."""
+MOST_NAMESPACES: Final = 1000
+"""At least this many pauses are kept: finding expired ones takes a step for each."""
+
+Take = Callable[[], None]
+
+
+class Pacing:
+    """Delays changes of expensive objects, and takes them in one by one in each namespace."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._clock = clock
+        self._cpu_clock = cpu_clock
+        self._dear: dict[str, int] = {}
+        self._held: dict[str, Take] = {}
+        self._free_at: dict[str, float] = {}
+
+    def take(self, uid: str, namespace: str, take: Take, *, may_wait: bool) -> None:
+        """Handle a change of an object, now or later.
+
+        The change replaces an earlier change of the object that still waits.
+        """
+        if may_wait and self._dear.get(uid, 0) >= TIMES and self._wait(namespace) > 0:
+            loop = _running_loop()
+            if loop is not None:
+                if uid not in self._held:
+                    loop.call_later(self._wait(namespace), self._later, loop, uid, namespace)
+                self._held[uid] = take
+                return
+        self._held.pop(uid, None)
+        self._now(uid, namespace, take)
+
+    def forget(self, uid: str) -> None:
+        """Forget a deleted object, and its change that still waits."""
+        self._held.pop(uid, None)
+        self._dear.pop(uid, None)
+
+    def _later(self, loop: asyncio.AbstractEventLoop, uid: str, namespace: str) -> None:
+        take = self._held.get(uid)
+        if take is None:
+            return
+        wait = self._wait(namespace)
+        if wait > 0:
+            loop.call_later(wait, self._later, loop, uid, namespace)
+            return
+        del self._held[uid]
+        self._now(uid, namespace, take)
+
+    def _wait(self, namespace: str) -> float:
+        return self._free_at.get(namespace, 0.0) - self._clock()
+
+    def _now(self, uid: str, namespace: str, take: Take) -> None:
+        begun = self._cpu_clock()
+        take()
+        spent = self._cpu_clock() - begun
+        if spent <= DEAR_SECONDS or not uid:
+            self._dear.pop(uid, None)
+            return
+        self._dear[uid] = self._dear.get(uid, 0) + 1
+        now = self._clock()
+        if len(self._free_at) > MOST_NAMESPACES:
+            self._free_at = {key: at for key, at in self._free_at.items() if at > now}
+        pause = min(PAUSES * spent, LONGEST_SECONDS)
+        self._free_at[namespace] = now + pause
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 # The interface through which decoded objects of one kind arrive. `state.kinds` joins it with the
 # cache.
 
@@ -155,7 +245,7 @@ T = TypeVar("T")
 
 
 class HasUid(Protocol):
-    """A noun of one object."""
+    """A decoded object with a uid."""
 
     @property
     def uid(self) -> str:
@@ -182,7 +272,7 @@ class Sink(Protocol[T]):
 
 
 class EventHandlers:
-    """The handlers of all kinds, from sources to sinks.
+    """The event handlers of all kinds: each decodes events of a source and passes them to a sink.
 
     `broken` has the uids of objects that were left out, `versions` the latest version of every
     object. Objects that are left out go to `left_out` with their faults.
@@ -261,7 +351,7 @@ class KindHandler(Generic[T]):
         self._drop(uid)
 
     def take(self, event: Object) -> None:
-        """Take in an event. If the object is expensive to read, this may happen a bit later."""
+        """Handle an event. If the object is expensive to read, this may happen a bit later."""
         found = reader.identity(event["object"])
         self._pacing.take(
             *(found.uid, found.namespace),
@@ -293,7 +383,7 @@ class KindHandler(Generic[T]):
             self._leave_out(obj, found, why)
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event whose object was read by `decoder`.
+        """Handle an event whose object was read by `decoder`.
 
         Raises InvalidField without any effect. `take` then reports the fault.
         """

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.queues.shared import ProvisioningRequestConfig
+from gang_scheduler.decode.queues.declared import ProvisioningRequestConfig
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
 from gang_scheduler.model.queues import ProvisioningRules, Retry
 from gang_scheduler.model.refs import GangKey

@@ -10,8 +10,7 @@ from msgspec.json import Decoder
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.model import refs
@@ -82,7 +81,7 @@ class Direct(Generic[T]):
 
 
 def direct(struct: type[W], read: Callable[[W], T]) -> Direct[T]:
-    """Return the way through a wire struct. `read` raises InvalidField."""
+    """Return how bytes are decoded: into a wire struct, then by `read`, which may raise."""
     return Direct(Decoder(struct), read)
 
 
@@ -226,14 +225,14 @@ def pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObjec
 
 
 def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
-    """Return the same for a PodGroup of scheduling.k8s.io."""
+    """Return the spec of an unreadable PodGroup of scheduling.k8s.io: its gang waits, too."""
     return _pod_group(obj, why, refs.NATIVE)
 
 
 def unreadable_workload(source: GangSource, gvr: GVR) -> WhatHolds[GangObject]:
-    """Return the result for an unreadable workload: the gang of its name waits.
+    """Return the rule for workloads that cannot be decoded: the gang of that name waits.
 
-    Its other properties are unknown, such as how many pods it can have.
+    Other properties of the workload are unknown, such as how many pods it can have.
     """
     return lambda obj, why, _: _described(obj, why, source, gvr)
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 from gang_scheduler.api.annotations import SELECTED_NODE
 from gang_scheduler.decode import cluster, events, fields
 from gang_scheduler.decode.fields import amounts
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.selectors import NodeTerm, Requirement
-from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorRequirement, Quantity
@@ -100,7 +100,7 @@ class StorageClass:
 
 @dataclass(frozen=True, slots=True)
 class CsiNode:
-    """A CSINode: the drivers on the node of its name, with the limit of each; None for none."""
+    """A CSINode: the drivers on the node of its name, with their volume limits; None: no limit."""
 
     uid: str
     key: str
@@ -109,7 +109,7 @@ class CsiNode:
 
 @dataclass(frozen=True, slots=True)
 class CsiDriver:
-    """A CSIDriver: whether it reports capacity, and whether a node must have it before a pod."""
+    """A CSIDriver: whether it reports capacity, and whether its pods need a node that has it."""
 
     uid: str
     key: str

@@ -22,7 +22,7 @@ from gang_scheduler.embedded.server import Server
 
 OURS: Final = "PGS_"
 FOREIGN: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
-"""Variables by which a process may find a cluster other than the demo's."""
+"""Variables by which a process may find another cluster than the demo's."""
 START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 5.0
 POLL_SECONDS: Final = 0.05
@@ -32,7 +32,7 @@ FLAGS: Final = ("--no-leader-elect", "--manage-job=Job", "--log-format=console")
 
 
 class DemoFailed(Exception):  # noqa: N818 - named after the problem.
-    """The demo cannot go on."""
+    """The demo cannot continue."""
 
 
 class Cluster(Protocol):
@@ -56,7 +56,7 @@ class Embedded:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The address of the server."""
         return self._url
 
     @property
@@ -65,7 +65,7 @@ class Embedded:
         return self._kubeconfig
 
     def problems(self) -> list[str]:
-        """Return the latest errors of its controllers."""
+        """Return the latest errors of the server's controllers."""
         return self._server.problems
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
@@ -140,8 +140,30 @@ def operator(kubeconfig: Path, *flags: str) -> Iterator[Path]:
             _end(process)
 
 
+@contextlib.contextmanager
+def page(kubeconfig: Path) -> Iterator[str]:
+    """Serve the page of a cluster until the block ends; yields its address, for one browser."""
+    process = subprocess.Popen(  # noqa: S603 - ourselves.
+        [sys.executable, "-m", "gang_scheduler", "page", f"--kubeconfig={kubeconfig}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment(),
+    )
+    try:
+        address = process.stdout.readline().strip() if process.stdout is not None else ""
+        if not address:
+            raise DemoFailed("the page did not start: py-gang-scheduler page says why")
+        yield address
+    finally:
+        _end(process)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
 def command(kubeconfig: Path, *words: str) -> str:
-    """Return the output of a command of this product on a cluster."""
+    """Return the output of a command of this product that reads a cluster."""
     done = subprocess.run(  # noqa: S603 - ourselves.
         [sys.executable, "-m", "gang_scheduler", *words, f"--kubeconfig={kubeconfig}"],
         capture_output=True,
@@ -155,7 +177,7 @@ def command(kubeconfig: Path, *words: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return an environment without other clusters and settings."""
+    """Return the environment variables, except those that name another cluster or are settings."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -175,7 +197,7 @@ def items(cluster: Cluster, gvr: GVR, namespace: str = "") -> list[dict[str, Any
 
 
 def tail(log: Path) -> str:
-    """Return the last lines of a log."""
+    """Return the last lines of a log file."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-LAST_LINES:])
 
 
@@ -187,7 +209,7 @@ def free_port() -> int:
 
 
 class _Over:
-    """Ends the server from another thread."""
+    """An event that ends the server, set from another thread."""
 
     def __init__(self) -> None:
         self.event = asyncio.Event()
@@ -218,7 +240,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[Any]") -> None:
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(GRACE_SECONDS)

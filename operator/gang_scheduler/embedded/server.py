@@ -1,4 +1,4 @@
-"""The HTTP server: the paths of the Kubernetes API, and the forms of its answers."""
+"""The HTTP server: the paths of the Kubernetes API, and the formats of its answers."""
 
 import asyncio
 import base64
@@ -17,7 +17,15 @@ from aiohttp import web
 from gang_scheduler.api.kinds import CRDS, GVR, NAMESPACES, PODS, PRIORITY_CLASSES
 from gang_scheduler.client.errors import UNREADABLE, ApiError
 from gang_scheduler.client.fake.cluster import Document, FakeCluster
-from gang_scheduler.embedded import changes, discovery, kinds, patches, pods, selection, tables
+from gang_scheduler.embedded import (
+    changes,
+    discovery,
+    kinds,
+    kubectl_tables,
+    patches,
+    pods,
+    selection,
+)
 from gang_scheduler.embedded.changes import Changes
 from gang_scheduler.embedded.controllers import Controllers
 from gang_scheduler.embedded.kinds import Kinds, Place, Served
@@ -37,9 +45,9 @@ Answer = web.StreamResponse
 
 
 class Server:
-    """The server. An async context manager, which serves for as long as it is entered.
+    """The HTTP server: an async context manager, which serves for as long as it is entered.
 
-    Without `controllers` there is only the API server: no Job gets pods, and no pod runs.
+    Without `controllers` there is only the API server: Jobs get no pods, and no pod runs.
     """
 
     def __init__(self, *, controllers: bool = True, port: int = 0) -> None:
@@ -76,12 +84,12 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The URL of the server."""
         return f"http://{HOST}:{self._port}"
 
     @property
     def problems(self) -> list[str]:
-        """The latest errors of its controllers."""
+        """The latest errors of the controllers."""
         return list(self._controllers.problems) if self._controllers else []
 
     def _begin(self) -> None:
@@ -138,13 +146,13 @@ class Server:
         return found
 
     def _is_of_group(self, path: tuple[str, ...]) -> bool:
-        """Return whether a path begins with a served group and version."""
+        """Return whether a path begins with a group and version that is served."""
         if path[:1] == ("apis",):
             return len(path) > 2 and path[2] in self.kinds.groups().get(path[1], ())
         return path[:2] == ("api", "v1")
 
     def _place(self, path: tuple[str, ...]) -> Place | None:
-        """Return the place that a path names; None if its kind is not served."""
+        """Return the kind or object that a path names; None if the kind is not served."""
         if path[:2] == ("api", "v1"):
             group, version, rest = "", "v1", path[2:]
         elif path[:1] == ("apis",) and len(path) > 3:
@@ -319,7 +327,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form in which a client requests objects."""
+    """A form in which a client requests objects, such as a Table."""
 
     name: str
     of_object: Callable[[Served, Document], Document]
@@ -338,22 +346,22 @@ def _list(served: Served, documents: list[Document], metadata: Document) -> Docu
 def _partial_list(_: Served, documents: list[Document], metadata: Document) -> Document:
     return {
         "kind": "PartialObjectMetadataList",
-        "apiVersion": tables.META,
+        "apiVersion": kubectl_tables.META,
         "metadata": metadata,
-        "items": [tables.partial(each) for each in documents],
+        "items": [kubectl_tables.partial(each) for each in documents],
     }
 
 
 WHOLE: Final = Form("", lambda _, each: each, _list)
-PARTIAL: Final = Form("partial", lambda _, each: tables.partial(each), _partial_list)
+PARTIAL: Final = Form("partial", lambda _, each: kubectl_tables.partial(each), _partial_list)
 TABLE: Final = Form(
     "table",
-    lambda served, each: tables.table(
+    lambda served, each: kubectl_tables.table(
         served,
         [each] if "name" in each["metadata"] else [],
         {"resourceVersion": each["metadata"].get("resourceVersion", "")},
     ),
-    tables.table,
+    kubectl_tables.table,
 )
 
 
@@ -434,7 +442,7 @@ def _is_dry(given: Iterable[str]) -> bool:
 
 
 async def _deletion(request: web.Request) -> Deletion:
-    """Return the options of a DELETE, from its body or its query."""
+    """Return the options of a DELETE request, from its body or its query."""
     content = await request.read()
     body = _decoded(content) if content else {}
     if not isinstance(body, Mapping):
@@ -468,7 +476,7 @@ def _number(query: Mapping[str, str], name: str, otherwise: int) -> int:
 
 
 def _following(document: Document) -> str:
-    """Return the token with which a list continues after an object."""
+    """Return the token with which a client continues a list after an object."""
     metadata = document["metadata"]
     key = msgspec.json.encode([metadata.get("namespace", ""), metadata["name"]])
     return base64.urlsafe_b64encode(key).decode()

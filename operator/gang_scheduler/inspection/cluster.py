@@ -9,6 +9,7 @@ from typing import Any, Final
 from gang_scheduler import policy
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.wording import counted
+from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told
@@ -16,7 +17,10 @@ from gang_scheduler.state.cache import Cache
 
 
 class Source(enum.StrEnum):
-    """Where an answer comes from. WRITTEN: only texts that the scheduler has written are known."""
+    """Where an answer comes from.
+
+    WRITTEN: nothing is computed. Only texts that the scheduler wrote into objects are known.
+    """
 
     LIVE = "live"
     FILES = "files"
@@ -29,7 +33,7 @@ Objects = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
-    """A cluster as it was read. The `cache` is filled, and does not change any more.
+    """A cluster as it was read. Its `cache` stays while answers are computed.
 
     `read_at` is in seconds since the epoch. `settings_of` names the operator whose settings are in
     `policy`, "" if they are the defaults or come from flags. `notes` are for stderr, a line each.
@@ -39,6 +43,9 @@ class Cluster:
     PodGroups and pods, with the statuses that the scheduler wrote. `namespaces` are the ones that
     files mention. `of_snapshot`: the files are a snapshot of an API server. Its Events from the
     scheduler are in `told`, None if it has none.
+
+    Of one cache, clusters of the same `revision` have the same objects, and clusters with the same
+    number of `decision` need no new decisions.
     """
 
     cache: Cache
@@ -53,6 +60,8 @@ class Cluster:
     namespaces: frozenset[str] = frozenset()
     of_snapshot: bool = False
     told: Sequence[Told] | None = None
+    revision: int = 0
+    decision: int = 0
     _snapshots: list[Snapshot] = field(default_factory=list)
 
     @property
@@ -63,11 +72,11 @@ class Cluster:
     def snapshot(self) -> Snapshot:
         """Return the snapshot that a cycle would decide on now, the same each time.
 
-        The cache gives it only once: gangs in it do not count as waiting for a try afterwards.
+        The cache has each waiting gang ready for a try only once: a second snapshot would lack it.
         """
         if not self._snapshots:
             self.cache.find_gone_nodes()
-            self._snapshots.append(self.cache.snapshot(self.read_at))
+            self._snapshots.append(with_devices(self.cache.snapshot(self.read_at)))
         return self._snapshots[0]
 
 
@@ -81,18 +90,18 @@ ASK_FOR_ALL: Final = (
     "that ends in :reader"
 )
 ASK_FOR_QUEUES: Final = (
-    "queues are of the whole cluster, which no RoleBinding covers: ask an administrator for a "
+    "queues are cluster-scoped, and a RoleBinding does not reach them: ask an administrator for a "
     "ClusterRoleBinding to the ClusterRole of the chart that ends in :queue-viewer"
 )
 
 
 def short_line(cluster: Cluster) -> str:
-    """Return the last line of a list. It does not say why settings are defaults."""
+    """Return the last line of a list, which does not say why the settings are defaults."""
     return origin_line(cluster).replace(NOT_READABLE, DEFAULTS)
 
 
 def origin_line(cluster: Cluster) -> str:
-    """Return the last line of an answer."""
+    """Return the last line of an answer: when the cluster was read, and with which settings."""
     when = f"read at {datetime.fromtimestamp(cluster.read_at, UTC):%H:%M:%S} UTC"
     if cluster.source is Source.WRITTEN:
         return (
@@ -105,7 +114,7 @@ def origin_line(cluster: Cluster) -> str:
 
 
 def origin_document(cluster: Cluster) -> dict[str, object]:
-    """Return the origin for documents. Two equal answers differ only in `readAt`."""
+    """Return the fields about the origin of a document. Equal answers differ only in `readAt`."""
     found: dict[str, object] = {
         "source": cluster.source.value,
         "readAt": datetime.fromtimestamp(cluster.read_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -8,7 +8,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import waits
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, remarks
+from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput, filled
 from gang_scheduler.simulation.snapshot_files import LIVE, header_among, policy_of
@@ -26,7 +26,7 @@ def read(filenames: Sequence[str], policy: Policy, *, at: int | None = None) -> 
 def loaded(
     items: Sequence[Item], policy: Policy, *, at: int | None = None
 ) -> tuple[Cluster, Objects]:
-    """Return the cluster of the items of files, and its objects."""
+    """Return the cluster that the items read from files describe, and its objects."""
     header = header_among(items)
     try:
         policy, of_settings = policy_of(header, policy)
@@ -35,7 +35,7 @@ def loaded(
     found = objects.load(
         items, policy.rules.gangs.scheduler_names[0], at=at, membership=membership(policy)
     )
-    notes = (*of_settings, *remarks.remarks_of(found, policy.rules.gangs.scheduler_names))
+    notes = (*of_settings, *objects.remarks_of(found, policy.rules.gangs.scheduler_names))
     cache = filled(found, policy)
     waits.keep_room(cache)
     gangs_set_aside.take_over(cache, found.read_at)

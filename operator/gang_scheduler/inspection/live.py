@@ -8,7 +8,7 @@ into them.
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -26,8 +26,8 @@ from gang_scheduler.inspection.listing import waits
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.queues import Product
 from gang_scheduler.recording.objects import Objects
+from gang_scheduler.settings.choices import KUEUE_NAMESPACE, VOLCANO_NAMESPACE
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import KUEUE_NAMESPACE, VOLCANO_NAMESPACE
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -44,13 +44,13 @@ NAME: Final = "py-gang-scheduler-profile"
 SETTINGS: Final = "settings.json"
 """The key of the ConfigMap with the settings: a JSON object, with names as in the environment."""
 OPERATOR: Final = "operator"
-"""The key of the name of the Deployment."""
+"""The key under which the ConfigMap has the name of the Deployment."""
 FLAGS: Final = "extraArgs.json"
 """The key of the operator's flags, which override its settings."""
 
 
 class OperatorSettings(NamedTuple):
-    """Settings, and the operator that has them; "" for the default settings."""
+    """Settings, and the name of the operator that has them; "" for the default settings."""
 
     policy: Policy
     settings_of: str = ""
@@ -94,7 +94,7 @@ def of_config_map(body: dict[str, Any]) -> OperatorSettings:
 
 
 def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
-    """Return the settings, overridden by the given ones, and a note on the overridden ones."""
+    """Return the settings, overridden by `given`, and a note that names the overridden ones."""
     names = sorted(given.model_fields_set)
     if not names:
         return found
@@ -105,7 +105,7 @@ def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
 
 
 def _of_flags(settings_of: str, flags: str) -> tuple[str, ...]:
-    """Return a note about flags that override a setting and are not read, if there are any."""
+    """Return a note on flags of the operator that override settings, since they are not read."""
     known = {f"--{name.replace('_', '-')}" for name in Policy.model_fields}
     given = [
         each.partition("=")[0].replace("--no-", "--", 1) for each in re.findall(r"--[\w=-]+", flags)
@@ -131,7 +131,7 @@ WRITTEN_INTO: Final = frozenset(
         api_kinds.QUEUES.name,
     }
 )
-"""The kinds that the scheduler writes into."""
+"""The kinds whose objects the scheduler writes statuses or conditions into."""
 BESIDE_GANGS: Final = frozenset(
     {
         api_kinds.NODES.name,
@@ -182,6 +182,7 @@ async def everything(
     notes += await quota_notes(server, cache, unlisted)
     unknown = {*unlisted.not_served, *unlisted.forbidden}
     cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
+    cache.serve_devices(served=api_kinds.RESOURCE_CLAIMS.name not in unknown)
     waits.keep_room(cache)
     now = int(time.time())
     gangs_set_aside.take_over(cache, now)
@@ -193,7 +194,7 @@ async def everything(
 
 
 async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cluster:
-    """Return the texts that the scheduler wrote in a namespace.
+    """Return a cluster with only the texts that the scheduler wrote in one namespace.
 
     Raises ApiError 403 if its pods may not be listed.
     """
@@ -236,7 +237,7 @@ class _Namespace:
         self._event_handlers = event_handlers
 
     async def take_in(self, name: str, versions: Sequence[GVR]) -> None:
-        """Take in the objects of a kind, in the first of its versions that is served."""
+        """Store the objects of a kind, in the first of its versions that is served."""
         for gvr in versions:
             try:
                 found = await self._bodies(gvr)
@@ -271,10 +272,13 @@ def _is_of_all(gvr: GVR) -> bool:
 
 
 def empty(
-    of: Policy, recorded: Objects | None = None
+    of: Policy, recorded: Objects | None = None, changes: Changes | None = None
 ) -> tuple[Cache, LeftOutObjects, EventHandlers]:
-    """Return an empty cache, and the handlers that fill it; these note what is recorded."""
-    cache = policy.cache(of, Changes())
+    """Return an empty cache, and the handlers that fill it.
+
+    With `recorded`, the handlers also note there which objects change.
+    """
+    cache = policy.cache(of, changes or Changes())
     left_out = LeftOutObjects(recorded.left_out) if recorded else LeftOutObjects()
     cache.gang_queue.expect_nothing()
     sinks = kinds.sinks(cache, policy.membership(of))
@@ -301,20 +305,24 @@ def _of_unlisted(forbidden: Sequence[str]) -> list[str]:
 async def quota_notes(server: Server, cache: Cache, unlisted: Unlisted) -> list[str]:
     """Tell the cache which other controllers decide quota; return a line for each of them."""
     lines: list[str] = []
-
-    def tell(product: Product, lease: LeaseName, _: str) -> None:
-        lines.append(
-            f"quota of {product.value} is decided by its own controller, {'/'.join(lease)}"
-        )
-
-    look = QuotaControllers(
-        *(KubernetesApi(server.connection), cache),
-        namespaces={
-            Product.KUEUE: KUEUE_NAMESPACE,
-            Product.VOLCANO: VOLCANO_NAMESPACE,
-        },
-        tell=tell,
-        not_served=lambda: unlisted.not_served,
-    )
-    await look.look()
+    await quota_controllers(server, cache, lambda: unlisted.not_served, lines.append).look()
     return lines
+
+
+def quota_controllers(
+    server: Server,
+    cache: Cache,
+    not_served: Callable[[], Collection[str]],
+    tell: Callable[[str], None],
+) -> QuotaControllers:
+    """Return what looks for other controllers of quota; `tell` gets a line for each."""
+
+    def told(product: Product, lease: LeaseName, _: str) -> None:
+        tell(f"quota of {product.value} is decided by its own controller, {'/'.join(lease)}")
+
+    return QuotaControllers(
+        *(KubernetesApi(server.connection), cache),
+        namespaces={Product.KUEUE: KUEUE_NAMESPACE, Product.VOLCANO: VOLCANO_NAMESPACE},
+        tell=told,
+        not_served=not_served,
+    )

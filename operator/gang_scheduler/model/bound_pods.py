@@ -17,6 +17,9 @@ ENDS_LATE: Final = "ends-late"
 Other pods are evicted instead if possible.
 """
 
+TOO_MANY_BUDGETS: Final = "too-many-budgets"
+"""Stands for a budget that allows no eviction, for pods under more budgets than are counted."""
+
 T = TypeVar("T")
 Charged = tuple[QueueRef, Charge]
 """The leaf to which a pod is charged, and the amounts."""
@@ -49,10 +52,10 @@ class BoundPod:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundGang:
-    """The pods of one gang on nodes: the same object as long as nothing in it changes.
+    """The pods of one gang on nodes: the same object as long as none of its fields changes.
 
-    `charged` has the charge of each pod, None for a pod without a queue. Values derived from the
-    gang are stored in it.
+    `charged` has the charge of each pod, None for a pod without a queue. `derive` caches values in
+    the object.
     """
 
     pods: tuple[BoundPod, ...]
@@ -63,9 +66,10 @@ class BoundGang:
     def derive(
         self, name: str, basis: tuple[object, ...], compute: Callable[["BoundGang"], T]
     ) -> T:
-        """Return the result of `compute`, computed once while the basis has the same objects."""
+        """Return the result of `compute`, cached until `basis` consists of other objects."""
+        # This runs for each gang on nodes in every cycle, most often without any basis.
         known = self._derived.get(name)
-        if known is None or not all(map(operator.is_, known[0], basis)):
+        if known is None or (basis and not all(map(operator.is_, known[0], basis))):
             known = self._derived[name] = (basis, compute(self))
         derived: T = known[1]
         return derived
@@ -78,9 +82,9 @@ class BoundPods:
     `leaving` are pods that terminate, and victims of earlier cycles. They leave in any case, so
     plans can use their room. All other bound pods are in `pods`. `surplus` is how many of `pods` a
     running gang can lose and still have its minMember; `surplus_by_role` is the same for gangs with
-    roles. A gang in neither of them can lose no pod. `steps` are the uids of the surplus of gangs
-    that shrink by whole steps, in the order of eviction. `allowed` is how many more pods of each
-    PodDisruptionBudget may be evicted.
+    roles. A gang that is in neither mapping can lose no pod. `steps` has, for gangs that shrink by
+    whole steps, the uids of the surplus pods of each step, in the order of eviction. `allowed` is
+    how many more pods of each PodDisruptionBudget may be evicted.
 
     `saved_at` is when gangs last saved their work. When sets of victims are compared, work from
     before `counts_since` does not count. Both are in seconds. If there are queues, `charged` has

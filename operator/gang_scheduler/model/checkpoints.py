@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.api_words import CheckpointOutcome
 
 LONGEST_PATH: Final = 1024
 """How many characters the name of a checkpoint may have."""
@@ -109,7 +109,7 @@ class PodCheckpoint:
 class Checkpoints:
     """The stored facts about a gang: its `saves`, newest first, and the last request.
 
-    `resume_count` is how often it was bound to continue from one of these.
+    `resume_count` is how often the gang was bound again to continue from a checkpoint.
     """
 
     saves: tuple[Save, ...] = ()
@@ -136,9 +136,10 @@ NO_CHECKPOINTS: Final = Checkpoints()
 class News(NamedTuple):
     """News for users: a gang was asked to save its work (no outcome), or the outcome is known.
 
-    `save` is the saved work, if there is some. `by` is the gang that needs the room, as the
-    namespace may know it, and `seconds` how long the gang may take; "" and 0 if the gang was not
-    asked. `why` is the reason of a failure. `evicted`: the gang is about to be evicted.
+    `save` is the saved work, None without any. `by` is the gang that needs the room, as far as the
+    namespace may know its name, and `seconds` how long the gang may take to save; "" and 0 if the
+    gang was not asked. `why` is the reason of a failure. `evicted`: the gang is about to be
+    evicted.
     """
 
     outcome: CheckpointOutcome | None

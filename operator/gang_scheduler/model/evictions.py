@@ -4,8 +4,8 @@ import enum
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from gang_scheduler.model.api_words import EvictionReason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionReason
 
 
 class EvictionClass(enum.IntEnum):
@@ -15,17 +15,17 @@ class EvictionClass(enum.IntEnum):
     """
 
     OVERRUN = 0
-    """It was started early because of its declared end, and that time has passed."""
+    """The victim was started early because of its declared end, and that time has passed."""
     RECLAIM = 1
-    """Its queue uses more than its promise, and the preemptor's queue stays within its own."""
+    """The victim's queue uses more than its promise; the preemptor's stays within its own."""
     IN_QUEUE = 2
     """Both are in the same queue."""
     WHILE_BORROWING = 3
-    """Its queue borrows, and so does the queue of the preemptor, which has a higher priority."""
+    """Both queues borrow, and the preemptor has a higher priority."""
     FAIR_SHARE = 4
-    """Its queue has the larger share, even after its eviction."""
+    """The victim's queue has the larger share, even after the eviction."""
     FAIR_SHARE_AT_FIRST = 5
-    """Its queue has the larger share, but only before its eviction."""
+    """The victim's queue has the larger share, but only before the eviction."""
 
     @property
     def shown(self) -> str:
@@ -74,8 +74,8 @@ class Sparing(enum.StrEnum):
 class YieldedTo:
     """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds.
 
-    Without a `uid`, no object describes that gang. `edition` identifies the state of both gangs and
-    their queues at that time; "" if unknown.
+    Without a `uid`, no object describes that gang. `edition` is a digest of both gangs and their
+    queues at that time; "" if unknown.
     """
 
     gang: GangKey

@@ -63,8 +63,8 @@ def _taint(node: Node, rules: GangRules) -> str:
     return next(failed, "")
 
 
-class Shortage(enum.StrEnum):
-    """Why a gang is not whole: the reasons of its condition, by who can fix it."""
+class DegradedReason(enum.StrEnum):
+    """Why a gang lacks members on healthy nodes: the reason of its condition."""
 
     NODES_FAILED = "NodesFailed"
     PODS_STUCK = "PodsStuck"
@@ -80,12 +80,12 @@ class LostNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """The losses of a gang that has started: `lacking` of the `needed` members on healthy nodes.
+    """The losses of a started gang: `lacking` of the `needed` members are on no healthy node.
 
-    `domain` is where its members are, and where replacements must go; None is the whole cluster.
-    `nodes` are the nodes that lost members. `on_failed` are members on failed nodes that are not
-    deleted yet, `stuck` members that were deleted but do not end. `waiting` is how many members
-    wait for a place, and `refused` why they find none.
+    `domain` is where its members are, and where replacements must be placed; None is the whole
+    cluster. `nodes` are the nodes that lost members. `on_failed` are members on failed nodes that
+    are not deleted yet, `stuck` members that were deleted but do not end. `waiting` is how many
+    members wait for a place, and `refused` why they find none.
     """
 
     needed: int
@@ -98,8 +98,8 @@ class Degraded:
     refused: Refused | None = None
 
     @property
-    def shortage(self) -> Shortage:
+    def reason(self) -> DegradedReason:
         """Why the gang is not whole."""
         if self.refused is not None:
-            return Shortage.NO_ROOM
-        return Shortage.PODS_STUCK if self.stuck else Shortage.NODES_FAILED
+            return DegradedReason.NO_ROOM
+        return DegradedReason.PODS_STUCK if self.stuck else DegradedReason.NODES_FAILED

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from gang_scheduler.model import values
+from gang_scheduler.model import api_words
 from gang_scheduler.model.wording import field
 
 LONGEST: Final = 317
@@ -21,7 +21,7 @@ MOST_LETTERS: Final = 1 << 15
 COMPARED: Final = 8
 """At most this many names are compared by difflib."""
 _CLOSE_TO_PODSET: Final = 0.95
-"""How similar a whole field must be: Kueue may add keys with this prefix later."""
+"""How similar a whole field must be, from 0 to 1: Kueue may add keys with this prefix later."""
 
 
 def close_to(
@@ -41,7 +41,7 @@ def close_to(
 
 def near_podset(where: str) -> str:
     """Return Kueue's annotation whose field name is similar to an unknown one; "" without one."""
-    known = {field(key): key for key in values.PODSET_KEYS}
+    known = {field(key): key for key in api_words.PODSET_KEYS}
     near = close_to(where, known, cutoff=_CLOSE_TO_PODSET)
     return known[near[0]] if near else ""
 

@@ -1,6 +1,8 @@
 """A node, and all nodes of a snapshot as columns."""
 
+import copy
 import functools
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -73,15 +75,42 @@ class LabelColumn:
         object.__setattr__(self, "by_value", {each: i for i, each in enumerate(self.values)})
 
     def matches(self, wanted: Iterable[str]) -> BoolArray:
-        """Return the nodes with one of the `wanted` values."""
+        """Return, for each node, whether its value is one of the `wanted` ones."""
         chosen = [self.by_value[each] for each in set(wanted) if each in self.by_value]
         if len(chosen) == 1:
             one: BoolArray = self.codes == chosen[0]
             return one
-        return np.isin(self.codes, chosen)
+        wanted_values = np.zeros(len(self.values), dtype=np.bool_)
+        wanted_values[chosen] = True
+        return self.pick(wanted_values)
+
+    def pick(self, chosen: BoolArray) -> BoolArray:
+        """Return the nodes whose value is among the chosen ones, given as a mask of `values`."""
+        # A node without the label has the code -1, and so the last entry.
+        found: BoolArray = np.append(chosen, False)[self.codes]
+        return found
+
+    def numbers(self, parse: Callable[[str], int | None]) -> tuple[IntArray, BoolArray]:
+        """Return the values as numbers, and which of them are; parsed once."""
+        if "_numbers" not in self.__dict__:
+            parsed = [parse(value) for value in self.values]
+            numbers = np.array([each or 0 for each in parsed], dtype=np.int64)
+            known = np.array([each is not None for each in parsed], dtype=np.bool_)
+            object.__setattr__(self, "_numbers", (numbers, known))
+        found: tuple[IntArray, BoolArray] = self.__dict__["_numbers"]
+        return found
 
 
 NO_CLASSES: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class ListedNodes:
+    """The nodes of a table by row and by name, and which of them offer resources as devices."""
+
+    nodes: tuple[Node, ...]
+    rows: Mapping[str, int]
+    by_devices: Mapping[str, BoolArray]
 
 
 class NodeTable:
@@ -89,30 +118,41 @@ class NodeTable:
 
     `resources` is the axis of every request vector: all resources that any node offers. Results of
     filters are kept in the table (`derive`), so that pods of one class are filtered once for as
-    long as no node changes. `device_classes` maps resources that stand for devices, and that no
-    node lists itself, to their DeviceClasses.
+    long as no node changes. `device_classes` maps resources that stand for devices to their
+    DeviceClasses. The resources in `asked` are on the axis even if no node lists them; once the
+    devices are counted, `by_devices` says for each of these resources which nodes offer it as
+    devices.
     """
 
     def __init__(
-        self, nodes: Iterable[Node], device_classes: Mapping[str, str] = NO_CLASSES
+        self,
+        nodes: Iterable[Node],
+        device_classes: Mapping[str, str] = NO_CLASSES,
+        asked: Iterable[str] = (),
     ) -> None:
         self.device_classes = device_classes
+        self.asked = tuple(sorted(asked))
+        self.by_devices: Mapping[str, BoolArray] | None = None
         self.nodes = tuple(sorted(nodes, key=lambda node: natural_key(node.name)))
         self.rows = {node.name: row for row, node in enumerate(self.nodes)}
         self.resources = tuple(
-            sorted({name for node in self.nodes for name, _ in node.allocatable})
+            sorted({*self.asked, *(name for node in self.nodes for name, _ in node.allocatable)})
         )
         self.axis = {name: column for column, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
         self.ready = np.array([node.ready for node in self.nodes], dtype=np.bool_)
         self.unschedulable = np.array([node.unschedulable for node in self.nodes], dtype=np.bool_)
         self._derived: dict[Hashable, Any] = {}
+        self._rows_in: tuple[weakref.ref[ListedNodes], IntArray] | None = None
+        self._listed: ListedNodes | None = None
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def _allocatable(self) -> IntArray:
-        table = np.zeros((len(self.nodes), len(self.resources)), dtype=np.int64)
+        # One column is read at a time, so columns are contiguous: dividing one takes a third.
+        shape = len(self.nodes), len(self.resources)
+        table = np.zeros(shape, dtype=np.int64, order="F")
         for row, node in enumerate(self.nodes):
             for name, amount in node.allocatable:
                 table[row, self.axis[name]] = amount
@@ -128,11 +168,59 @@ class NodeTable:
         return vector
 
     def refusing_nothing(self) -> "NodeTable":
-        """Return the nodes without the rejections of their kubelets; itself, if there are none."""
+        """Return the table as if no kubelet had rejected a pod; itself, if none has."""
         if not any(node.refused for node in self.nodes):
             return self
         nodes = (replace(node, refused=()) for node in self.nodes)
-        return NodeTable(nodes, self.device_classes)
+        table = NodeTable(nodes, self.device_classes, self.asked)
+        table.by_devices, table.allocatable = self.by_devices, self.allocatable
+        return table
+
+    def with_devices(self, numbers: Mapping[str, IntArray]) -> "NodeTable":
+        """Return the table with these amounts, one for each node, of the asked resources.
+
+        A node that lists a resource itself keeps the amount that it lists.
+        """
+        table = copy.copy(self)
+        table._derived, table._rows_in = {}, None  # noqa: SLF001 - of its own class.
+        table._listed = None  # noqa: SLF001
+        table.allocatable = self.allocatable.copy(order="F")
+        table.by_devices = {}
+        for name, number in numbers.items():
+            column = self.axis[name]
+            offers = self.allocatable[:, column] == 0
+            table.allocatable[offers, column] = number[offers]
+            table.by_devices = {**table.by_devices, name: offers}
+        table.allocatable.flags.writeable = False
+        return table
+
+    @property
+    def listed(self) -> ListedNodes:
+        """The nodes alone: always the same object, which does not keep the table."""
+        if self._listed is None:
+            self._listed = ListedNodes(self.nodes, self.rows, self.by_devices or {})
+        return self._listed
+
+    def rows_in(self, other: ListedNodes) -> IntArray:
+        """Return the row of each node in another table, ABSENT if it is not the same there.
+
+        It is the same if no field differs, and if it offers the same resources as devices.
+        """
+        if self._rows_in is None or self._rows_in[0]() is not other:
+            self._rows_in = weakref.ref(other), self._same_in(other)
+        return self._rows_in[1]
+
+    def _same_in(self, other: ListedNodes) -> IntArray:
+        places = (other.rows.get(node.name, ABSENT) for node in self.nodes)
+        pairs = zip(self.nodes, places, strict=True)
+        same = [ABSENT if at < 0 or other.nodes[at] is not node else at for node, at in pairs]
+        rows = np.array(same, dtype=np.int64)
+        here, there = self.by_devices or {}, other.by_devices
+        if here.keys() != there.keys():
+            return np.full_like(rows, ABSENT)
+        for name, offers in here.items():
+            rows[(rows >= 0) & (offers != there[name][rows])] = ABSENT
+        return rows
 
     def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of `compute`, computed once for this table and key."""
@@ -156,7 +244,7 @@ class NodeTable:
         return LabelColumn(np.array(column, dtype=np.int64), tuple(codes))
 
     def taint_sets(self) -> tuple[IntArray, tuple[tuple[Taint, ...], ...]]:
-        """Return each node's set of taints as a code, and the sets."""
+        """Return the index of each node's set of taints, and the sets."""
         return self.derive("taint sets", self._taint_sets)
 
     def _taint_sets(self) -> tuple[IntArray, tuple[tuple[Taint, ...], ...]]:

@@ -3,9 +3,11 @@
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.device_needs import ClaimAllocation
+from gang_scheduler.model.devices import DeviceId
 from gang_scheduler.model.evictions import Backfilled, EvictionClass, Forgotten
 from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.pods import Pod
@@ -23,13 +25,15 @@ class Bind:
 
     `volumes` are the names of the volumes that its claims get, one for each need of its storage; ""
     for a volume that will be created. `flavors` are pairs of a resource and the flavor in which it
-    is charged, by resource; empty without queues.
+    is charged, by resource; empty without queues. `claims` are its claims of devices in the order
+    of the pod, with what each gets or has.
     """
 
     pod: Pod
     node: str
     volumes: tuple[str, ...] = ()
     flavors: tuple[tuple[str, str], ...] = ()
+    claims: tuple[ClaimAllocation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ class Placed:
     """Members of a gang that go to nodes together, in rank order.
 
     `together` are the keys of all gangs that start with the gang, its own included; empty for a
-    gang that starts by itself. `borrows`: with it, its queue is over its own quota. `backfilled` is
-    the gang that it passes, if it may only because its end is declared.
+    gang that starts by itself. `borrows`: with the gang, its queue uses more than its own quota.
+    `backfilled` names the gang that this one may pass only because it declares its end.
     """
 
     gang: Gang
@@ -71,11 +75,12 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A resource of which a member requests more than any usable node has, even when empty.
+    """A member requests more of this resource than any usable node has, even when empty.
 
     `largest` is the most that one of these nodes can allocate, and `anywhere` the most of any node.
     `near` is a similar known resource, if no node has this one. `device_class` is the DeviceClass
-    that offers a resource which no node has.
+    that offers the resource, if nodes offer it as devices, or no node has it. `as_devices`: devices
+    of nodes count, so these are missing.
     """
 
     resource: str
@@ -84,6 +89,7 @@ class Oversized:
     anywhere: int = 0
     near: str = ""
     device_class: str = ""
+    as_devices: bool = False
 
 
 class Unmatched(NamedTuple):
@@ -92,6 +98,22 @@ class Unmatched(NamedTuple):
     key: str
     value: str
     near: str = ""
+
+
+class DevicesMissing(NamedTuple):
+    """The devices that a request lacks on the node that has most of them.
+
+    The request needs `needed` devices of a class that satisfy `conditions`, in words. On that node
+    `there` devices do, and `free` of these can be had. `resource` is the extended resource for
+    which the class stands, "" for a claim.
+    """
+
+    device_class: str
+    conditions: str
+    needed: int
+    there: int
+    free: int
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +126,10 @@ class Shortage:
     most nodes. `out` is how many nodes are cordoned or not ready. `oversized` are resources that no
     node has enough of, so the member can never fit as it is. `asked` are the member's requests that
     exceed the free resources of each of these nodes; empty if rules about other pods keep it from
-    nodes, too. `one_a_node`: no node holds two members. `ruled_out` are nodes with enough free,
-    from which an obstacle keeps the member. `unmatched` are labels of its nodeSelector that no node
-    has, if that is the obstacle.
+    nodes, too. `one_a_node`: no node holds two members. `ruled_out` counts, by obstacle, the nodes
+    that have enough free and from which the obstacle keeps the member. `unmatched` are labels of
+    its nodeSelector that no node has, if that is the obstacle. `devices` are the missing devices,
+    if these are the obstacle.
     """
 
     obstacle: Obstacle
@@ -118,6 +141,7 @@ class Shortage:
     one_a_node: bool = False
     ruled_out: tuple[tuple[Obstacle, int], ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
+    devices: DevicesMissing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +157,11 @@ class Misfit:
     """Why members found no place.
 
     `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first. `fits`
-    of `needs` members found room before the next one did not; `at_most`: it is a bound, and fewer
-    may fit. `shortage` is the shortage of the next member; None if every node has room for it, or
-    there is no node. `cut_off`: the search ended early, so there may be a place that was not found.
-    `unlabelled` is a layer that must hold all members together, but whose label is on no node.
+    of `needs` members found room before the next one did not; `at_most`: `fits` is an upper bound,
+    so fewer may fit. `shortage` is the shortage of the next member; None if every node has room for
+    it, or there is no node. `cut_off`: the search ended early, so there may be a place that was not
+    found. `unlabelled` is a layer that must hold all members together, but whose label is on no
+    node.
     """
 
     nodes: int
@@ -157,7 +182,7 @@ class IfEmpty(enum.Enum):
     TOO_LARGE = enum.auto()
     """It waits for ever, unless the nodes or its requests change."""
     NOT_SEARCHED = enum.auto()
-    """The search was cut off, or other gangs had used up the looks of a cycle."""
+    """The search was cut off, or other gangs had used up the effort of the cycle."""
 
 
 class EmptyFlavor(NamedTuple):
@@ -278,7 +303,8 @@ class Preemption:
     evictions that these evictions void. `backfilled` is the gang that this group may start ahead
     of, and the time by which it must have ended. `drained` is the queue that the victims must
     leave, if room is made for no gang. `to_start_anew`: the victims are the gang's own members, and
-    no room is needed.
+    no room is needed. `frees` are the devices of claims that become free with the victims, by the
+    uid of each victim that uses them.
     """
 
     gangs: tuple[Gang, ...]
@@ -291,6 +317,7 @@ class Preemption:
     backfilled: Backfilled | None = None
     to_start_anew: bool = False
     drained: QueueRef | None = None
+    frees: Mapping[str, tuple[DeviceId, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +343,16 @@ class Reservation:
     flavors: tuple[tuple[str, str], ...] = ()
 
 
+class DeviceSearches(NamedTuple):
+    """The searches for devices in a cycle: their steps, and how many ended without an answer."""
+
+    steps: int = 0
+    cut: int = 0
+
+
+NO_SEARCHES: Final = DeviceSearches()
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Decisions in the order in which they were made.
@@ -336,6 +373,7 @@ class Plan:
     unsearched: frozenset[GangKey] = frozenset()
     asking: tuple[Asking, ...] = ()
     untried: frozenset[GangKey] = frozenset()
+    device_searches: DeviceSearches = field(default=NO_SEARCHES, compare=False)
 
     @property
     def admissions(self) -> tuple[tuple[Placed, ...], ...]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Final, NamedTuple, TypeVar, overload
 
 from gang_scheduler.model.checkpoints import PodCheckpoint
+from gang_scheduler.model.device_needs import DeviceNeeds, PodClaim, Uses
 from gang_scheduler.model.evictions import RunTime
+from gang_scheduler.model.extended_resources import ContainerRequest, claim_name
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import ChargedTo, GangKey, NaturalKey, QueueRequest, natural_key
@@ -48,10 +50,12 @@ class PodClass:
     `requests` are the amounts that the kubelet counts, sorted by name, with `pods: 1`. `preferred`
     are weights and terms of node affinity. `features` are the features that a node must declare.
     `pod_affinity` are its terms about other pods, `selected_by` are the selectors of other pods
-    that select it, and `storage` are the requirements of its claims: the last two are known only in
-    a cluster, and change with it. `unsupported` names the fields that this scheduler cannot honour
-    yet. `unasked` are resources that are requested only by containers which an operator adds, so no
-    user has written them. The hash is kept, since classes are keys of every hot dictionary.
+    that select it, `storage` are the requirements of its volumes, and `devices` those of its claims
+    of devices: the last three are known only in a cluster, and change with it. `unsupported` names
+    the fields that this scheduler cannot honour yet. `unasked` are resources that are requested
+    only by containers which an operator adds, so no user has written them. `claimed` is what queues
+    count for its claims of devices, sorted by name. The hash is kept, since classes are keys of
+    every hot dictionary.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -64,8 +68,10 @@ class PodClass:
     pod_affinity: PodAffinity | None = None
     selected_by: frozenset[PodSelector] = frozenset()
     storage: Storage | None = None
+    devices: DeviceNeeds | None = None
     unsupported: tuple[str, ...] = ()
     unasked: frozenset[str] = frozenset()
+    claimed: tuple[tuple[str, int], ...] = ()
     digest: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -81,13 +87,20 @@ class PodClass:
             self.pod_affinity,
             self.selected_by,
             self.storage,
+            self.devices,
             self.unsupported,
             self.unasked,
+            self.claimed,
         )
         object.__setattr__(self, "digest", hash(identity))
 
     def __hash__(self) -> int:
         return self.digest
+
+    @property
+    def charged(self) -> tuple[tuple[str, int], ...]:
+        """What queues count: the requests, and the devices of claims."""
+        return (*self.requests, *self.claimed) if self.claimed else self.requests
 
 
 class Elastic(NamedTuple):
@@ -164,17 +177,18 @@ class Pod:
 
     `said_of_gang` are the pod's annotations on how its gang is scheduled, `podset` its own topology
     request, `gang_request` the topology request that it makes for its whole gang. `volumes` are the
-    volumes that may limit its nodes. `queue_request` is the queue that the pod names, `charged_to`
-    the queue that its binding names, `run_time` its declared run time. Most pods have none of
-    these. `priority_class` is the name of the class that sets `priority`.
+    volumes that may limit its nodes, `claims` its claims of devices, `extended` the requests of its
+    containers for resources that may stand for devices. `queue_request` is the queue that the pod
+    names, `charged_to` the queue that its binding names, `run_time` its declared run time. Most
+    pods have none of these. `priority_class` is the name of the class that sets `priority`.
 
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so it does not count when pods are compared. `unscheduled_at` is when that condition
     became false, and `scheduled_at` when it became true. `nominated` is the pod's nominated node,
     `preempts` whether the pod may evict other pods. `marked`: the pod is marked as a victim;
-    `starting_anew`: it is, because its gang is degraded. `started_at` is when the pod began to run.
-    A pod that is being deleted since `deleted_at` should be gone at `gone_by`. `refused` is why the
-    kubelet rejected the pod, "" if it did not.
+    `starting_anew`: it is marked because its degraded gang starts again as a whole. `started_at` is
+    when the pod began to run. A pod that is being deleted since `deleted_at` should be gone at
+    `gone_by`. `refused` is why the kubelet rejected the pod, "" if it did not.
 
     A `pinned` pod is recreated on the same node after an eviction (DaemonSets, mirror pods). A
     `virtual` pod is not created yet, since its workload is suspended: nothing can be written to it.
@@ -210,6 +224,8 @@ class Pod:
     gang_request: GangRequest | None = None
     said_of_gang: SaidOfGang | None = field(default=None, compare=False)
     volumes: tuple[PodVolume, ...] = ()
+    claims: tuple[PodClaim, ...] = ()
+    extended: tuple[ContainerRequest, ...] = ()
     queue_request: QueueRequest | None = None
     charged_to: ChargedTo | None = None
     run_time: RunTime | None = None
@@ -238,6 +254,18 @@ class Pod:
         return f"{self.namespace}/{self.name}"
 
     @property
+    def uses(self) -> Uses:
+        """The claims that the pod names or has for extended resources, each with the pod's uid."""
+        found = [each.claim for each in self.claims if each.claim]
+        if self.extended:
+            found.append(claim_name(self.name, self.uid))
+        return tuple([(f"{self.namespace}/{claim}", self.uid) for claim in dict.fromkeys(found)])
+
+    def may_use_devices(self, *, extended: bool) -> bool:
+        """Return whether the pod may have claims; `extended`: nodes offer devices as resources."""
+        return bool(self.claims or (extended and self.extended))
+
+    @property
     def terminal(self) -> bool:
         """Succeeded or failed: the pod no longer uses anything of its node."""
         return self.phase in ENDED
@@ -254,6 +282,15 @@ class Pod:
         The kubelet writes it. Until then the time of the binding is the best guess.
         """
         return int(self.started_at or self.scheduled_at or self.created_at)
+
+    def lost_work(self, now: int, since: int = 0) -> int:
+        """Return the run time that an eviction loses, in pod-seconds; times are in seconds.
+
+        The run time before `since` is not lost.
+        """
+        if not self.started_at or self.chosen:
+            return 0
+        return max(0, now - max(self.started_at, since))
 
     @property
     def living(self) -> bool:
@@ -288,7 +325,7 @@ _SHARED: Final[tuple[tuple[str, _Put], ...]] = tuple(
 
 
 class Slot(NamedTuple):
-    """One member: the place of its prototype, the end of its name, and its rank."""
+    """One member: the index of its prototype, the end of its name, and its rank."""
 
     prototype: int
     suffix: str
@@ -342,12 +379,12 @@ class VirtualPods(Sequence[Pod]):
         self._made.clear()
 
     def sorted_by(self, places: Sequence[int]) -> "VirtualPods":
-        """Return the members by the places of their prototypes, in stable order."""
+        """Return the members sorted by `places`, which has a sort key for each prototype."""
         slots = tuple(sorted(self.slots, key=lambda slot: places[slot.prototype]))
         return VirtualPods(self.uid, self.prefix, self.prototypes, slots)
 
     def with_prototypes(self, prototypes: Sequence[Pod]) -> "VirtualPods":
-        """Return the members with new prototypes, in the places of the present ones."""
+        """Return the members with new prototypes, which replace the present ones in their order."""
         return VirtualPods(self.uid, self.prefix, tuple(prototypes), self.slots)
 
     def _all(self) -> tuple[Pod, ...]:
@@ -376,7 +413,7 @@ class VirtualPods(Sequence[Pod]):
 
 
 def numbers_of(pods: VirtualPods) -> Counter[int]:
-    """Return how many members each prototype has, by its place."""
+    """Return how many members each prototype has, by its index."""
     return Counter(slot.prototype for slot in pods.slots)
 
 

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeVar
 
-from gang_scheduler.model.nodes import Taint
-from gang_scheduler.model.pods import Toleration
-from gang_scheduler.model.reasons import Problem
-from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.resources import NO_RULES, RequestRules, Requests
-from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.model.values import (
+from gang_scheduler.model.api_words import (
     EvictionPolicy,
     Fairness,
     FlavorPreference,
     StopPolicy,
     Strategy,
 )
+from gang_scheduler.model.nodes import Taint
+from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.reasons import Problem
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import NO_RULES, RequestRules, Requests
+from gang_scheduler.model.selectors import Requirement
 
 # How nodes are requested, as users and queues declare it.
 
@@ -367,7 +367,7 @@ class QueueSet:
         return {**charged, GPU: gpus} if gpus else charged
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return the result of `compute`, computed once while the basis has the same objects."""
+        """Return the result of `compute`, cached until `basis` consists of other objects."""
         known = self._derived.get(name)
         if known is None or not all(map(operator.is_, known[0], basis)):
             known = self._derived[name] = (basis, compute())

@@ -1,14 +1,28 @@
 """Why gangs wait: the reasons, their consequences, and problems that keep a gang untried.
 
-The row of a reason in RULES has everything that follows from it, for the scheduler, its metrics and
-people. A new reason is a member of `Reason`, its row, and the place that gives it.
+The row of a reason in RULES has everything that follows from it. A new reason is a member of
+`Reason`, its row, and the place that gives it.
 """
 
 import abc
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
+
+from gang_scheduler.model.consequences import (
+    GangEvent,
+    Helped,
+    Outlook,
+    Result,
+    Room,
+    Rule,
+    Strict,
+    Trait,
+    Turn,
+)
 
 
 class Reason(enum.StrEnum):
@@ -23,6 +37,10 @@ class Reason(enum.StrEnum):
     UNSUPPORTED_FEATURE = "UnsupportedFeature"
     WAITING_FOR_VICTIMS = "WaitingForVictims"
     WAITING_FOR_VOLUMES = "WaitingForVolumes"
+    WAITING_FOR_DEVICES = "WaitingForDevices"
+    WAITING_FOR_CLAIMS = "WaitingForClaims"
+    CLAIM_NOT_FOUND = "ClaimNotFound"
+    INVALID_CLAIM = "InvalidClaim"
     QUEUE_NOT_FOUND = "QueueNotFound"
     QUEUE_STOPPED = "QueueStopped"
     ADMISSION_DENIED = "AdmissionDenied"
@@ -35,136 +53,9 @@ class Reason(enum.StrEnum):
     WAITING_FOR_PROVISIONING = "WaitingForProvisioning"
     ELASTIC_LIMIT = "ElasticLimit"
     SCATTERED = "Scattered"
+    NOT_GATHERED = "NotGathered"
     SET_ASIDE = "SetAside"
     INTERNAL_ERROR = "InternalError"
-
-
-class Turn(enum.StrEnum):
-    """Who can fix it."""
-
-    SUBMITTER = "submitter"
-    """The owner of the job."""
-    QUEUE_ADMIN = "queue administrator"
-    PLATFORM = "platform"
-    """The team that runs nodes, storage and this scheduler."""
-    SCHEDULER = "no action needed"
-    """It ends by itself, or is no problem."""
-
-
-class Helped(enum.Flag):
-    """Changes, other than of the gang or its group, after which a gang is tried again."""
-
-    NONE = 0
-    NODES = enum.auto()
-    """Room is freed, or a node changes: labels make layers, too."""
-    TREES = enum.auto()
-    """The trees of the network change."""
-    QUEUES = enum.auto()
-    """Queues change: a gang may need a queue, or another one, or nodes of its flavors."""
-    QUOTA = enum.auto()
-    """A queue of the tree holds less."""
-    POOL = enum.auto()
-    """The nodes change, and with them the capacity that no queue was promised."""
-    TIME = enum.auto()
-    """A backoff ends."""
-
-
-class Strict(enum.Enum):
-    """How a waiting gang affects the gangs behind it in a queue in strict order."""
-
-    HOLDS_UP = enum.auto()
-    """They wait until the wait of this gang ends, which it does with time."""
-    TRIED_ALONG = enum.auto()
-    """They pass, until they are tried again: then this gang is, too, and may hold them up."""
-    PASSED = enum.auto()
-    """They pass: this gang cannot start, even if everything is free."""
-
-
-class Room(enum.Flag):
-    """How room for a gang is treated."""
-
-    NONE = 0
-    SOUGHT = enum.auto()
-    """The scheduler looked for room: the gang is in the phase Scheduling."""
-    MADE = enum.auto()
-    """Pods leave, or will, to make room."""
-    CHARGED = enum.auto()
-    """The gang has quota already."""
-    KEPT = enum.auto()
-    """The gang keeps the room to which its members are nominated."""
-    KEPT_FOR_MEMBERS = enum.auto()
-    """The same, but for a limited time: the missing members may never be created."""
-
-
-class Outlook(enum.Enum):
-    """The outlook that `explain` gives for the start of such a gang."""
-
-    NONE = enum.auto()
-    """`explain` tries no changes."""
-    OPEN = enum.auto()
-    """The changes that help, to the gang or to the cluster, and when it starts."""
-    IF_CHANGED = enum.auto()
-    """The changes that help: without one of them the gang never starts."""
-
-
-class Trait(enum.Flag):
-    """Further facts about a gang that waits for this reason."""
-
-    NONE = 0
-    OF_QUEUE = enum.auto()
-    """Only queues give this reason."""
-    LAST = enum.auto()
-    """The gang is last in every line: neither room nor quota would help it."""
-    OWN_DOING = enum.auto()
-    """Its owner could have avoided the wait."""
-    PROMISED = enum.auto()
-    """A queue may promise it a start once it has waited for long."""
-    UNREAD = enum.auto()
-    """Its number of members and its queue are unknown."""
-    WARNS = enum.auto()
-    """The gang may start nevertheless: then it has a condition of this type."""
-
-
-class Result(enum.StrEnum):
-    """The label of a refusal in the metrics of decisions."""
-
-    UNSCHEDULABLE = "unschedulable"
-    WAITING_FOR_VICTIMS = "waiting_for_victims"
-    QUOTA = "quota"
-    INVALID = "invalid"
-
-
-class GangEvent(enum.StrEnum):
-    """The reason of the Event that a waiting gang gets."""
-
-    NONE = ""
-    """No Event: the gang lacks members or other gangs, is in a line, or waits as requested."""
-    PREEMPTING = "Preempting"
-    """Written once, when the preemption begins."""
-    FAILED_SCHEDULING = "FailedScheduling"
-    INVALID_GANG = "InvalidGang"
-    QUOTA_EXCEEDED = "QuotaExceeded"
-    """Like InvalidGang: the gang can never start as it is, so the Event comes at once."""
-
-
-class Rule(NamedTuple):
-    """The consequences of a reason: the words for people, then the facts for the scheduler."""
-
-    lead: str
-    """The meaning of the reason. `explain` adds the cause."""
-    meaning: str
-    """Sentences of docs/reasons.md."""
-    turn: tuple[Turn, ...]
-    do: str
-    """The remedy; may have Markdown links."""
-    helped_by: Helped
-    strict: Strict
-    room: Room
-    outlook: Outlook
-    traits: Trait
-    result: Result | None
-    """The metric label; None if such a gang was not decided on, or lacks members or other gangs."""
-    event: GangEvent
 
 
 RULES: Final[Mapping[Reason, Rule]] = {
@@ -309,6 +200,71 @@ RULES: Final[Mapping[Reason, Rule]] = {
         traits=Trait.NONE,
         result=Result.UNSCHEDULABLE,
         event=GangEvent.FAILED_SCHEDULING,
+    ),
+    Reason.WAITING_FOR_DEVICES: Rule(
+        "It waits for devices to be attached",
+        "The gang has nodes and devices, and drivers still prepare some of these devices for their "
+        "nodes. No member is bound before all of them are ready. The scheduler holds the room for "
+        "`deviceBindingTimeoutSeconds`. If a device fails, the gang gives all its devices back, "
+        "and is tried with others.",
+        (Turn.PLATFORM,),
+        "The message names a claim, a device, and the condition that the driver has not set. "
+        "`kubectl get resourceclaim NAME -o yaml` shows under `status.devices` what the driver "
+        "says.",
+        helped_by=Helped.NONE,
+        # It has room and quota: the gangs behind it may have the rest.
+        strict=Strict.TRIED_ALONG,
+        room=Room.SOUGHT | Room.CHARGED,
+        outlook=Outlook.NONE,
+        traits=Trait.NONE,
+        result=Result.UNSCHEDULABLE,
+        event=GangEvent.FAILED_SCHEDULING,
+    ),
+    Reason.WAITING_FOR_CLAIMS: Rule(
+        "It waits for claims that are not created yet",
+        "A member asks for devices by a template, and kube-controller-manager has not created its "
+        "ResourceClaim yet, or the claim of an earlier pod is still being deleted, or a claim is "
+        "giving back the devices of an attempt that failed.",
+        (Turn.PLATFORM,),
+        "Wait: claims are usually there within seconds. Otherwise check that the resourceclaim "
+        "controller of kube-controller-manager runs.",
+        helped_by=Helped.NODES | Helped.TREES,
+        strict=Strict.PASSED,
+        room=Room.NONE,
+        outlook=Outlook.NONE,
+        traits=Trait.LAST,
+        result=None,
+        event=GangEvent.NONE,
+    ),
+    Reason.CLAIM_NOT_FOUND: Rule(
+        "Its claim does not exist",
+        "A member names a ResourceClaim or a ResourceClaimTemplate that does not exist, or a claim "
+        "that was made for another pod.",
+        (Turn.SUBMITTER,),
+        "Create the object that the message names, in the namespace of the pods. Or correct the "
+        "name in `spec.resourceClaims`: this needs a new pod.",
+        helped_by=Helped.NODES | Helped.TREES,
+        strict=Strict.PASSED,
+        room=Room.NONE,
+        outlook=Outlook.NONE,
+        traits=Trait.LAST | Trait.OWN_DOING,
+        result=Result.INVALID,
+        event=GangEvent.INVALID_GANG,
+    ),
+    Reason.INVALID_CLAIM: Rule(
+        "Its claim is invalid",
+        "A claim of a member can never be allocated as it is: its DeviceClass does not exist, it "
+        "asks for more devices than a claim can hold, or one of its selectors fails on a device.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "The message names the claim or the class, the request, and the fault. A selector fails on "
+        "a device that lacks an attribute: guard it with `has()` or `.?orValue()`.",
+        helped_by=Helped.NODES | Helped.TREES,
+        strict=Strict.PASSED,
+        room=Room.NONE,
+        outlook=Outlook.NONE,
+        traits=Trait.LAST | Trait.OWN_DOING,
+        result=Result.INVALID,
+        event=GangEvent.INVALID_GANG,
     ),
     Reason.QUEUE_NOT_FOUND: Rule(
         "Its queue cannot be used",
@@ -490,6 +446,23 @@ RULES: Final[Mapping[Reason, Rule]] = {
         result=None,
         event=GangEvent.FAILED_SCHEDULING,
     ),
+    Reason.NOT_GATHERED: Rule(
+        "Its ComputeDomain may be split",
+        "The members claim channels of a ComputeDomain of NVIDIA's driver, and the gang may be "
+        "placed in several NVLink domains, between which no channel works. The gang is scheduled "
+        "all the same.",
+        (Turn.SUBMITTER,),
+        "Let the gang [gather](devices.md#nvlink-over-several-nodes) in one domain of the label "
+        "nvidia.com/gpu.clique.",
+        helped_by=Helped.NONE,
+        # Advice: no cycle refuses a gang for this reason.
+        strict=Strict.TRIED_ALONG,
+        room=Room.NONE,
+        outlook=Outlook.NONE,
+        traits=Trait.WARNS,
+        result=None,
+        event=GangEvent.FAILED_SCHEDULING,
+    ),
     Reason.SET_ASIDE: Rule(
         "It is set aside",
         "Decisions on the gang took more than 2 s of CPU time, twice. The gang is tried again "
@@ -535,17 +508,17 @@ def those_with(holds: Callable[[Rule], bool]) -> frozenset[Reason]:
 
 BY_QUEUES: Final = those_with(lambda rule: Trait.OF_QUEUE in rule.traits)
 NOT_IN_LINE: Final = those_with(lambda rule: Trait.LAST in rule.traits)
+HELD: Final = frozenset({Reason.WAITING_FOR_VOLUMES, Reason.WAITING_FOR_DEVICES})
+"""The gang has its nodes, and waits for claims of its members while its room is held."""
 MAKING_ROOM: Final = those_with(lambda rule: Room.MADE in rule.room)
 PROMISED: Final = those_with(lambda rule: Trait.PROMISED in rule.traits)
 
 
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """Why a gang waits, as data; the kinds are in `causes`.
 
     mypy refuses a kind without words. It needs no ABCMeta for that, which would slow isinstance.
     """
-
-    __slots__ = ()
 
     @abc.abstractmethod
     def text(self) -> str:

@@ -32,7 +32,7 @@ LONGEST = 256
 _MOST = 2**63 - 1
 """The largest number in a quantity: apimachinery caps larger ones."""
 _MOST_ZEROS = 2 * LONGEST
-"""An exponent beyond this, up or down, decides by itself: no text has as many digits."""
+"""A larger exponent, positive or negative, decides alone: no text has as many digits."""
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
     r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
@@ -74,6 +74,15 @@ def parse_quantity(text: str | float, scale: int = 1) -> int:
     amount = max(Fraction(-_MOST), min(amount, Fraction(_MOST))) * scale
     rounded = -(-amount.numerator // amount.denominator)
     return max(-_MOST, min(rounded, _MOST))
+
+
+DEVICE_CLASS: Final = "deviceclass/"
+"""A prefix: `deviceclass/NAME` is the resource by which queues count devices of claims."""
+
+
+def is_device_capacity(resource: str) -> bool:
+    """Return whether a resource is a capacity of the devices of a DeviceClass."""
+    return f".{DEVICE_CLASS}" in resource
 
 
 def amount_of(resource: str, text: str | float) -> int:
@@ -152,7 +161,7 @@ def total(amounts: Iterable[Amounts]) -> dict[str, int]:
 
 Requests = tuple[tuple[str, int], ...]
 _UNITS: Final = {CPU: 1000}
-"""How many units one of a resource has, where that is not one."""
+"""How many of our units, such as milli-CPU, are one whole unit of a resource; 1 if absent."""
 
 
 class Transformation(NamedTuple):

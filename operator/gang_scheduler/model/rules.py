@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Final
 
 from annotated_types import Ge, Gt, Le, MinLen, doc
 
-from gang_scheduler.model.resources import RequestRules, Transformation, amount_of, parse_quantity
-from gang_scheduler.model.values import (
+from gang_scheduler.model.api_words import (
     CountOtherSchedulers,
+    Dra,
     ElasticKind,
     Fairness,
     FairStrategy,
@@ -24,6 +24,13 @@ from gang_scheduler.model.values import (
     QueueNamespaces,
     QuotaOf,
     TransformationStrategy,
+)
+from gang_scheduler.model.resources import (
+    DEVICE_CLASS,
+    RequestRules,
+    Transformation,
+    amount_of,
+    parse_quantity,
 )
 
 Name = Annotated[str, MinLen(1)]
@@ -47,7 +54,7 @@ _OF_JSON: Final[Mapping[str, Any]] = {
 class SpareNodes:
     """How many free nodes of each domain of a layer are kept for members that replace lost ones.
 
-    Of the nodes with the labels of nodeSelector.
+    Only nodes with the labels of nodeSelector count.
     """
 
     layer: Name
@@ -59,15 +66,25 @@ class SpareNodes:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceTransformation:
-    """What quotas count for a resource: this much of each output for one of the input.
+    """What quotas count for a resource: for each unit of `input`, these amounts of `outputs`.
 
-    The input is taken as often as the pod requests of multiplyBy, if it does.
+    If the pod requests `multiplyBy`, too, the outputs are multiplied by that request.
     """
 
     input: Name
     strategy: TransformationStrategy = TransformationStrategy.RETAIN
     multiply_by: str = ""
     outputs: Mapping[Name, str | int] = field(hash=False)
+
+    __pydantic_config__: ClassVar = _OF_JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceClassMapping:
+    """The name by which queues count the devices of some DeviceClasses, as in Kueue."""
+
+    name: Name
+    device_class_names: Annotated[tuple[Name, ...], MinLen(1)]
 
     __pydantic_config__: ClassVar = _OF_JSON
 
@@ -298,6 +315,15 @@ class QueueRules:
             "request."
         ),
     ] = ()
+    device_class_mappings: Annotated[
+        tuple[DeviceClassMapping, ...],
+        doc(
+            "The names by which queues count devices of claims, as in Kueue (a JSON list in the "
+            'environment). For example [{"name": "example.com/gpu", "deviceClassNames": '
+            '["gpu.example.com"]}], or short example.com/gpu=gpu.example.com. A class that is not '
+            "named here counts as deviceclass/NAME."
+        ),
+    ] = ()
     exclude_resource_prefixes: Annotated[
         tuple[Name, ...],
         doc(
@@ -377,7 +403,7 @@ class PromiseRules:
     enforce_backfill: Annotated[
         bool,
         doc(
-            "Whether a gang that waited may evict gangs that were let pass because of their "
+            "Whether a gang that waited may evict gangs that started earlier because of their "
             "declared ends, once they run beyond these."
         ),
     ] = True
@@ -438,6 +464,20 @@ class WorkloadRules:
     ] = 60
 
 
+@dataclass(frozen=True)
+class DeviceRules:
+    """Settings for devices that are allocated by claims."""
+
+    dra: Annotated[
+        Dra,
+        doc(
+            "Whether claims of devices are allocated (dynamic resource allocation). auto: "
+            "where the API server has resource.k8s.io/v1. off: pods with resourceClaims wait "
+            "with UnsupportedFeature."
+        ),
+    ] = Dra.AUTO
+
+
 NO_PROMISES: Final = PromiseRules(reservations=0)
 
 
@@ -450,6 +490,7 @@ class Rules:
     queues: QueueRules = QueueRules()
     promises: PromiseRules = NO_PROMISES
     workloads: WorkloadRules = WorkloadRules()
+    devices: DeviceRules = DeviceRules()
 
 
 NO_SETTINGS: Final = Rules()
@@ -457,7 +498,11 @@ NO_SETTINGS: Final = Rules()
 
 def request_rules(rules: QueueRules) -> RequestRules:
     """Return the rules by which quotas count requests."""
-    transformations = {}
+    transformations = {
+        f"{DEVICE_CLASS}{name}": Transformation(((each.name, Fraction(1)),), replaces=True)
+        for each in rules.device_class_mappings
+        for name in each.device_class_names
+    }
     for each in rules.resource_transformations:
         outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())
         replaces = each.strategy is TransformationStrategy.REPLACE

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, LabelColumn, NodeTable
-from gang_scheduler.model.values import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,37 @@ def hold(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool
 # `nodeaffinity`: terms are alternatives, all requirements of a term must hold, an empty term
 # matches nothing, and a comparison is false unless both values are integers.
 
+NAME_FIELD = "metadata.name"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def any_term(terms: Iterable[NodeTerm], nodes: NodeTable) -> BoolArray:
-    """Return the nodes that at least one of the terms matches."""
+    """Return, for each node, whether at least one of the terms matches it."""
     allowed = np.zeros(len(nodes), dtype=np.bool_)
     for term in terms:
         if term:
             allowed |= np.logical_and.reduce([_holds(each, nodes) for each in term])
     return allowed
+
+
+def matches_any_term(terms: Iterable[NodeTerm], name: str, labels: Mapping[str, str]) -> bool:
+    """Return whether at least one of the terms matches a node: `any_term` for a single one."""
+    return any(term and all(_is_met(each, name, labels) for each in term) for term in terms)
+
+
+def _is_met(requirement: Requirement, name: str, labels: Mapping[str, str]) -> bool:
+    if requirement.on_field:
+        value = name if requirement.key == NAME_FIELD else None
+    else:
+        value = labels.get(requirement.key)
+    if requirement.operator in LABEL_OPERATORS:
+        return LABEL_OPERATORS[requirement.operator](value, requirement.values)
+    bound = _integer(requirement.values[0]) if len(requirement.values) == 1 else None
+    number = _integer(value) if value is not None else None
+    if bound is None or number is None:
+        return False
+    return number > bound if requirement.operator is Operator.GT else number < bound
 
 
 def _holds(requirement: Requirement, nodes: NodeTable) -> BoolArray:
@@ -73,12 +93,8 @@ def _compare(column: LabelColumn, values: tuple[str, ...], *, greater: bool) -> 
     bound = _integer(values[0]) if len(values) == 1 else None
     if bound is None:
         return np.zeros(len(column.codes), dtype=np.bool_)
-    numbers = ((value, _integer(value)) for value in column.values)
-    return column.matches(
-        value
-        for value, number in numbers
-        if number is not None and (number > bound if greater else number < bound)
-    )
+    numbers, are_numbers = column.numbers(_integer)
+    return column.pick(are_numbers & (numbers > bound if greater else numbers < bound))
 
 
 def _integer(text: str) -> int | None:
@@ -97,7 +113,7 @@ TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = 
 
 
 def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
-    """Return the nodes that one of the terms matches, computed once a node table."""
+    """Return the result of `any_term`, computed once for each node table."""
     return nodes.derive(("volume", of), functools.partial(any_term, of, nodes))
 
 
@@ -119,7 +135,7 @@ class Clause:
     of_namespaces: tuple[Requirement, ...] | None = None
 
     def selects(self, namespace: str, labels: Labels, of_namespace: Labels) -> bool:
-        """Return whether the clause selects a pod with `labels`, in a namespace with its labels."""
+        """Return whether a pod is selected; `of_namespace` are the labels of its namespace."""
         here = namespace in self.namespaces or (
             self.of_namespaces is not None and hold(self.of_namespaces, of_namespace)
         )
@@ -128,7 +144,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class PodSelector:
-    """The pods that all clauses select, with `staying` without pods that are being deleted.
+    """The pods that all clauses select; with `staying`, pods that are being deleted do not count.
 
     The hash is kept, since selectors are keys of counters.
     """
@@ -147,7 +163,7 @@ class PodSelector:
     def selects(
         self, namespace: str, labels: Labels, of_namespace: Labels, *, deleting: bool
     ) -> bool:
-        """Return whether all clauses select a pod with `labels`, in a namespace with its labels."""
+        """Return whether a pod is selected; `of_namespace` are the labels of its namespace."""
         if deleting and self.staying:
             return False
         return all(each.selects(namespace, labels, of_namespace) for each in self.clauses)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import NONE_PINNED, BoundPods, PinnedPods
+from gang_scheduler.model.device_needs import NO_DEVICES, Devices
 from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.layers import TreeSpec
@@ -31,20 +32,21 @@ class Snapshot:
     """The state on which one cycle decides. `taken_at` is in seconds since the epoch.
 
     `free` is nodes by resources, in the order of `nodes` and of its resource axis, and may be
-    negative if a node is over-committed. `host_ports` has a row only where a port is taken, with or
-    without the number of pods. `affinity_counts` counts pods by the selectors and terms that
-    concern them. `volumes` are all volumes, if a group uses any. `held` is the usage of pods of
-    each priority in the whole cluster, along the resource axis. `tree_specs` are in the order in
-    which a layer is looked up. `bound_pods` are the pods on the nodes, if a group may evict some of
-    them, and `pinned` the pinned ones among them. `nominated` are all pods with reserved room.
+    negative if a node is over-committed. `host_ports` has the taken ports by row of the node, only
+    for nodes where one is taken; they may be mapped to the number of pods. `affinity_counts` counts
+    pods by the selectors and terms that concern them. `volumes` are all volumes, and `devices` all
+    devices, if a group uses any. `held` is the usage of pods of each priority in the whole cluster,
+    along the resource axis. `tree_specs` are in the order in which a layer is looked up.
+    `bound_pods` are the pods on the nodes, if a group may evict some of them, and `pinned` the
+    pinned ones among them. `nominated` are all pods with reserved room.
 
     `groups` are the groups to try. `queues` are None if there are none: then nothing is limited,
     and the profile decides the order. `yielded` maps evicted gangs to their preemptors, as far as
-    that is remembered, for all gangs. `resting` are gangs that get no reservation for a while,
-    since they held one for long. `promised` are the reservations of earlier cycles: only a hint of
-    where the next search begins. `provisioning` is None if no nodes can be requested.
-    `failed_nodes` are the names of nodes that count as failed. `made_anew` is the work of making
-    the snapshot, counted in gangs.
+    that is remembered, for `groups` and for the gangs that their links lead to. `resting` are gangs
+    that get no reservation for a while, since they held one for long. `promised` are the
+    reservations of earlier cycles: only a hint of where the next search begins. `provisioning` is
+    None if no nodes can be requested. `failed_nodes` are the names of nodes that count as failed.
+    `made_anew` is the work of making the snapshot, counted in gangs.
     """
 
     taken_at: int
@@ -53,6 +55,7 @@ class Snapshot:
     host_ports: Mapping[int, Collection[HostPort]] = field(default_factory=dict)
     affinity_counts: AffinityCounts = field(default_factory=AffinityCounts)
     volumes: Volumes = NO_VOLUMES
+    devices: Devices = NO_DEVICES
     held: Mapping[int, IntArray] = field(default_factory=dict)
     tree_specs: tuple[TreeSpec, ...] = ()
     bound_pods: BoundPods | None = None

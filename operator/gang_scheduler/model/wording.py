@@ -6,6 +6,12 @@ This module imports nothing of the package, so that the description of the API c
 from datetime import UTC, datetime
 
 
+def ordinal(number: int) -> str:
+    """Return a number as an ordinal, such as 2nd."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
 def rfc3339(seconds: int) -> str:
     """Return a moment as Kubernetes writes it."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

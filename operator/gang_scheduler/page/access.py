@@ -1,16 +1,20 @@
-"""The page is served on this machine only, and for the user who has its address.
+"""The doors of the page, which let users in, and what every answer tells the browser.
 
-The printed address has a key that is good for one visit. The visit gets a session.
+The door of this module is for the user who started the page: the printed address has a key that is
+good for one visit, and the visit gets a session. `sign_in` has the doors for users of a cluster.
 """
 
 import asyncio
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
+
+from gang_scheduler.page.view import View
+from gang_scheduler.page.viewers import EVERYTHING, Viewer
 
 HOST: Final = "127.0.0.1"
 KEY: Final = "key"
@@ -34,10 +38,55 @@ WITHOUT_SESSION: Final = (
 )
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Refuse = Callable[[web.Request], Awaitable["web.Response | None"]]
+"""Returns the answer to a request that is refused; None if it is allowed."""
+
+
+class Door(Protocol):
+    """Lets requests in, and says what their users see."""
+
+    has_tenants: bool
+    """Whether there may be users who see only a part."""
+
+    def middleware(self) -> Middleware:
+        """Return the middleware through which every request goes."""
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the addresses of the door itself."""
+
+    async def admits(self, request: web.Request) -> bool:
+        """Return whether a request that was let in would still be."""
+
+    async def viewer(self, request: web.Request, seen: View) -> Viewer | None:
+        """Return what the user of a request sees of a view; None: nothing at all."""
+
+    def user_name(self, request: web.Request) -> str:
+        """Return the name of the user; "" if the page has only one."""
+
+
+def guarding(refused: Refuse) -> Middleware:
+    """Return the middleware that refuses requests, with the headers of every answer."""
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            refusal = await refused(request)
+            response = refusal if refusal is not None else await handler(request)
+        except web.HTTPException as error:
+            error.headers.update(HEADERS)
+            raise
+        if not response.prepared:
+            response.headers.update(HEADERS)
+            response.headers.setdefault("Cache-Control", "no-cache")
+        return response
+
+    return guarded
 
 
 class Access:
     """Lets in requests with the key, once, and then requests of the session that it begins."""
+
+    has_tenants = False
 
     def __init__(self, key: str = "") -> None:
         self._key = key or secrets.token_urlsafe(24)
@@ -57,36 +106,43 @@ class Access:
     def middleware(self) -> Middleware:
         """Return the middleware through which every request goes."""
 
-        @web.middleware
-        async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-            try:
-                refused = self._refused(request)
-                response = refused if refused is not None else await handler(request)
-            except web.HTTPException as error:
-                error.headers.update(HEADERS)
-                raise
-            response.headers.update(HEADERS)
-            response.headers.setdefault("Cache-Control", "no-cache")
-            return response
+        async def refused(request: web.Request) -> web.Response | None:
+            return self._refused(request)
 
-        return guarded
+        return guarding(refused)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return no address: the key comes with the first one."""
+        return []
+
+    async def admits(self, _: web.Request) -> bool:
+        """Return that a session lasts as long as the page."""
+        return True
+
+    async def viewer(self, _: web.Request, _seen: View) -> Viewer | None:
+        """Return that the user sees all that was read with its rights."""
+        return EVERYTHING
+
+    def user_name(self, _: web.Request) -> str:
+        """Return no name: there is one user."""
+        return ""
 
     def _refused(self, request: web.Request) -> web.Response | None:
         """Return the answer to a request that is refused; None if it is allowed."""
         # A request with another host name comes from a foreign page that tries to read this one.
         if request.host not in (f"{HOST}:{self._port}", f"localhost:{self._port}"):
-            return _text(421, f"the page is at {HOST}:{self._port}\n")
+            return text(421, f"the page is at {HOST}:{self._port}\n")
         if request.method not in METHODS:
-            return _text(405, "the page only reads\n", {"Allow": ", ".join(METHODS)})
+            return text(405, "the page only reads\n", {"Allow": ", ".join(METHODS)})
         if request.path.startswith(OPEN):
             return None
         given = request.query.get(KEY)
-        if given is not None and self._key and _equal(given, self._key):
+        if given is not None and self._key and equal(given, self._key):
             self._key = ""
             return self._begun(request)
-        if _equal(request.cookies.get(self.cookie, ""), self._session):
+        if equal(request.cookies.get(self.cookie, ""), self._session):
             return None
-        return _text(403, WITHOUT_SESSION)
+        return text(403, WITHOUT_SESSION)
 
     def _begun(self, request: web.Request) -> web.Response:
         """Return a redirect to the same screen without the key, with a session."""
@@ -98,18 +154,20 @@ class Access:
         return response
 
 
-def _equal(given: str, known: str) -> bool:
+def equal(given: str, known: str) -> bool:
+    """Return whether two secrets are equal, in a time that does not tell where they differ."""
     return hmac.compare_digest(given.encode(), known.encode())
 
 
-def _text(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(status=status, text=text, headers=headers)
+def text(status: int, said: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Return an answer in plain words."""
+    return web.Response(status=status, text=said, headers=headers)
 
 
 async def serve(
     application: Callable[[Access], web.Application], port: int, ready: Callable[[str], None]
 ) -> None:
-    """Serve a page until cancelled; `ready` gets the address to open. Raises OSError.
+    """Serve a page on this machine until cancelled; `ready` gets the address. Raises OSError.
 
     Port 0 means any free port.
     """

@@ -12,6 +12,7 @@ import numpy as np
 
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import devices
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json, Row
 from gang_scheduler.model import topology
 from gang_scheduler.model.nodes import NodeTable
@@ -122,12 +123,12 @@ def of_cluster(cluster: Cluster, rows: Sequence[Row], name: str = "") -> NodeMap
         return None
     tree = topology.build(spec, nodes)
     order = [*tree.rows.tolist(), *tree.outside.tolist()]
-    found = [each for each in cluster.policy.rules.queues.gpu_resources if each in nodes.axis]
-    offers = bool(found) and bool(nodes.allocatable[:, [nodes.axis[each] for each in found]].any())
-    resources = tuple(found) if offers else (CPU,)
-    columns = [nodes.axis[each] for each in resources if each in nodes.axis]
-    offered = nodes.allocatable[:, columns].sum(axis=1)
-    used = offered - cluster.cache.node_usage.free()[:, columns].sum(axis=1)
+    found = devices.offered(cluster)
+    gpus = [each for each in cluster.policy.rules.queues.gpu_resources if each in found.axis]
+    offers = bool(gpus) and bool(found.allocatable[:, found.columns(gpus)].any())
+    resources = tuple(gpus) if offers else (CPU,)
+    offered = found.allocatable[:, found.columns(resources)].sum(axis=1)
+    used = found.used[:, found.columns(resources)].sum(axis=1)
     gangs, uses = _uses(cluster, rows, nodes, resources, used.tolist())
     return NodeMap(
         spec.name,

@@ -13,13 +13,13 @@ import jinja2
 from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.section_lines import View as TextView
 from gang_scheduler.inspection.listing import queues as listing_queues
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model.queues import Amounts
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity
-from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.page import node_map, timeline, view
 from gang_scheduler.page.view import Heartbeat
 from gang_scheduler.report.words import text as words
@@ -49,14 +49,15 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        age=tables.age,
+        age=table_layout.age,
         clock=clock,
+        counted=counted,
         date=date,
         iso=rfc3339,
         part=part,
         quantity_of=quantity,
         queue_title=view.queue_title,
-        short_share=tables.short_share,
+        short_share=table_layout.short_share,
     )
     made.globals.update(
         bar=bar,
@@ -131,7 +132,7 @@ def queue_path(name: str) -> str:
 
 def clock(seconds: int, now: int) -> str:
     """Return a time of day, with the date if it is not today."""
-    return tables.moment(seconds, now)
+    return table_layout.moment(seconds, now)
 
 
 def date(seconds: int) -> str:
@@ -221,7 +222,9 @@ def beating(beat: Heartbeat | None, now: int) -> Beat:
     late = ago > LATE * max(beat.seconds, 1)
     word = "silent" if late else "alive"
     return Beat(
-        "bad" if late else "good", word, f"{beat.holder} renewed its Lease {tables.age(ago)} ago"
+        "bad" if late else "good",
+        word,
+        f"{beat.holder} renewed its Lease {table_layout.age(ago)} ago",
     )
 
 

@@ -1,4 +1,4 @@
-"""The map of a replay: what was where at a virtual time, with a slider, play and speed."""
+"""The map of a replay: which job was on which node at a virtual time, with a slider and play."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from gang_scheduler.model.wording import counted
-from gang_scheduler.page import rendering
+from gang_scheduler.page import bodies, rendering
 from gang_scheduler.page.access import Access
 from gang_scheduler.replay import moves
 from gang_scheduler.replay.moves import Moves, OnMap, State
@@ -99,7 +99,7 @@ class Replays:
         return web.Response(text=text, content_type="text/html")
 
     def _asked(self, text: str) -> int:
-        """Return the time that is asked for, within the replay."""
+        """Return the requested time, within the replay."""
         is_number = text.isdecimal() and text.isascii() and len(text) <= LONGEST_TIME
         return min(self._moves.end, int(text)) if is_number else 0
 
@@ -135,7 +135,7 @@ class Replays:
 
     @property
     def _step(self) -> int:
-        """Return what a cell stands for at least: a GPU, or a CPU."""
+        """Return the least amount that a cell stands for: a GPU, or a CPU."""
         return 1 if self._moves.by_gpu else 1000
 
     def _waits(self, since: int, job: int, pods: int, at: int) -> Mapping[str, Any]:
@@ -149,7 +149,7 @@ class Replays:
         }
 
     def _as_document(self) -> bytes:
-        """Return what the script needs, in short lists."""
+        """Return the data for the script of the page, in short lists."""
         found = self._moves
         return json.dumps(
             {
@@ -172,8 +172,7 @@ class Replays:
 def application(found: Moves, access: Access, title: str) -> web.Application:
     """Return the page of a replay."""
     made = web.Application(middlewares=[access.middleware()])
-    made.add_routes(Replays(found, title).table())
-    made.router.add_static("/static/", rendering.STATIC)
+    made.add_routes([*Replays(found, title).table(), *bodies.static_routes()])
     return made
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.model import likeness
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.page import (
-    answers,
+    bodies,
     job_form,
     node_map,
     queries,
@@ -34,12 +34,14 @@ from gang_scheduler.page import (
     usage,
     view,
 )
-from gang_scheduler.page.access import Access
-from gang_scheduler.page.answers import HTML_TYPE, Bodies, Body
+from gang_scheduler.page.access import Door
+from gang_scheduler.page.bodies import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.node_map import NodeMap
-from gang_scheduler.page.sources import Views
+from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
+from gang_scheduler.page.sources import Seen, Views
 from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
+from gang_scheduler.page.viewers import WITHHELD, PartialViews
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.submit import verdict
@@ -48,6 +50,7 @@ FIRST: Final = 8
 """How many gangs and decisions the first screen has."""
 FEW: Final = 40
 """How many domains and queues the first screen has."""
+SEEN: Final = web.RequestKey("seen", View)
 UNKEPT: Final = frozenset({"/try", "/search"})
 """Addresses whose answers are made for each request."""
 Handler = Callable[[web.Request], Awaitable[Body]]
@@ -57,10 +60,14 @@ Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Routes:
     """Answers requests from the views."""
 
-    def __init__(self, views: Views, title: str) -> None:
+    def __init__(self, views: Views, door: Door, title: str) -> None:
         self._views = views
+        self._door = door
         self._title = title
         self._bodies = Bodies()
+        self._partial = PartialViews()
+        if door.has_tenants:
+            views.note_each(self._partial.note)
 
     def table(self) -> list[web.RouteDef]:
         """Return all addresses."""
@@ -94,19 +101,22 @@ class Routes:
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             seen = await self._views.latest()
-            found = self._bodies.get(seen, request.path_qs)
             try:
+                key = await self._shown(request, seen)
+                found = self._bodies.get(seen, key)
                 if found is None:
                     found = await handler(request)
                     if request.path not in UNKEPT and self._views.last is seen:
-                        self._bodies.keep(seen, request.path_qs, found)
+                        self._bodies.keep(seen, key, found)
             except _Unread as error:
                 return self._failed(request, 503, str(error))
+            except _NotAllowed as error:
+                return self._failed(request, 403, str(error))
             except _Missing as error:
                 return self._failed(request, 404, str(error), error.told)
             except _Several as error:
-                return answers.answer(answers.json_body({"error": str(error)}), request, 300)
-            return answers.answer(found, request)
+                return bodies.answer(bodies.json_body({"error": str(error)}), request, 300)
+            return bodies.answer(found, request)
 
         return guarded
 
@@ -114,19 +124,33 @@ class Routes:
         self, request: web.Request, status: int, message: str, told: Sequence[Told] = ()
     ) -> web.Response:
         if request.path.startswith("/api/"):
-            return answers.answer(answers.json_body({"error": message}), request, status)
+            return bodies.answer(bodies.json_body({"error": message}), request, status)
         now = int(time.time())
         found = self._screen(
             request, None, "failed.html", message=message, problem="", told=told, now=now
         )
-        return answers.answer(found, request, status)
+        return bodies.answer(found, request, status)
 
-    async def _seen(self) -> tuple[View, str]:
-        """Return the view, and why it is old. Raises _Unread if there is none."""
-        seen = await self._views.latest()
+    async def _shown(self, request: web.Request, seen: Seen) -> Hashable:
+        """Give a request what its user sees; return what tells its answers from those of others.
+
+        Raises _Unread if there is no view, and _NotAllowed.
+        """
         if seen.view is None:
             raise _Unread(seen.problem)
-        return seen.view, seen.problem
+        try:
+            viewer = await self._door.viewer(request, seen.view)
+        except Unanswered as error:
+            raise _Unread(f"the API server does not say what you may see: {error}") from None
+        if viewer is None:
+            raise _NotAllowed(WITHOUT_RIGHTS)
+        whole = seen.view
+        request[SEEN] = await self._views.ask(lambda: self._partial.of(whole, viewer))
+        return self._door.user_name(request), viewer, request.path_qs
+
+    def _seen(self, request: web.Request) -> tuple[View, str]:
+        """Return what the user of a request sees, and why it is old."""
+        return request[SEEN], self._views.last.problem
 
     def _screen(
         self,
@@ -143,15 +167,16 @@ class Routes:
             path=request.path,
             api=_document_of(request) if seen is not None else "",
             events="" if self._views.still else "/events",
-            version=last.version if last.view is seen else "",
+            version=last.version if seen is not None and last.view is seen.whole else "",
+            user=self._door.user_name(request),
             **given,
         )
-        return answers.body(text, HTML_TYPE)
+        return bodies.body(text, HTML_TYPE)
 
     # Screens.
 
     async def _overview(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         waiting = seen.waiting
         return self._screen(
             request,
@@ -168,7 +193,7 @@ class Routes:
         )
 
     async def _gangs(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         query = queries.fields_of(request)
         found = view.selected(seen, queries.wanted(query))
         number, pages, part = queries.page_of(found, query)
@@ -196,7 +221,7 @@ class Routes:
         )
 
     async def _gang(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         namespace, name = _named(request)
         found = await self._views.ask(lambda: seen.explained(name, namespace))
         if found.document is None and not found.several:
@@ -219,13 +244,13 @@ class Routes:
         )
 
     async def _queues(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         return self._screen(
             request, seen, "queues.html", problem=problem, queues=seen.queues, name="", rows=[]
         )
 
     async def _queue(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         name = request.match_info["name"]
         lines, rows = _of_queue(seen, name)
         return self._screen(
@@ -233,7 +258,7 @@ class Routes:
         )
 
     async def _nodes(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         query = queries.fields_of(request)
         found = await self._map(seen, query)
         if found is None:
@@ -272,12 +297,12 @@ class Routes:
         """Return the map; None if it is not known. Raises _Missing for an unknown topology."""
         name = query.get("topology", "")
         found = await self._views.ask(lambda: seen.node_map(name))
-        if found is None and seen.trees:
+        if found is None and seen.trees and seen.sees_nodes:
             raise _Missing(f"topology: {name}: no topology has this name")
         return found
 
     async def _node(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         shown = await self._views.ask(lambda: _node_of(seen, request))
         return self._screen(
             request,
@@ -291,7 +316,7 @@ class Routes:
         )
 
     async def _decisions(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         query = queries.fields_of(request)
         found = view.told_of(seen, queries.wanted(query))
         return self._screen(
@@ -309,7 +334,7 @@ class Routes:
         )
 
     async def _try(self, request: web.Request) -> Body:
-        seen, problem = await self._seen()
+        seen, problem = self._seen(request)
         form = job_form.form_of(request.query)
         given: dict[str, Any] = {"answer": None, "wrong": {}, "yaml": ""}
         if "nodes" in request.query:
@@ -325,16 +350,18 @@ class Routes:
             form=form,
             known_queues=[each.name for each in seen.queues],
             layers=list(dict.fromkeys(each for each in layers if each)),
-            namespaces=sorted(seen.cluster.namespaces or {row.key.namespace for row in seen.rows}),
+            namespaces=seen.namespaces,
             can_try=seen.cluster.source is not Source.WRITTEN,
             **given,
         )
 
     async def _tried(self, seen: View, form: job_form.Form) -> dict[str, Any]:
         """Return the answer to a form, and the ways to create the job."""
+        if form.namespace and not seen.shows(form.namespace):
+            return {"wrong": {"namespace": "you may not list pods there"}}
         tried, wrong = job_form.tried(form, seen.cluster)
         if tried is None:
-            return {"wrong": wrong}
+            return {"wrong": {name: _told_to(seen, said) for name, said in wrong.items()}}
         found: dict[str, Any] = {
             "yaml": tried.text,
             "command": job_form.as_command(tried.job),
@@ -346,56 +373,56 @@ class Routes:
             cluster = await self._views.tried(tried.text)
             answer = await self._views.ask(lambda: verdict.explained(tried.plan, cluster))
         except UnreadableInput as error:
-            return {**found, "wrong": {"": "; ".join(error.lines)}}
+            return {**found, "wrong": {"": _told_to(seen, "; ".join(error.lines))}}
         except ApiError as error:
             return {**found, "wrong": {"": f"the cluster cannot be read: {error.message}"}}
-        return {**found, "answer": answer.document}
+        return {**found, "answer": seen.cleaned(answer).document}
 
     async def _search(self, request: web.Request) -> Body:
         """Redirect to the gang or queue of this name, or to the gangs that contain the text."""
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         text = queries.fields_of(request).get("q", "")
         raise web.HTTPFound(_found(seen, text))
 
     # Documents.
 
     def _api(self, document: Callable[[View], dict[str, Any]]) -> Handler:
-        async def answer(_: web.Request) -> Body:
-            seen, _problem = await self._seen()
-            return answers.json_body(await self._views.ask(lambda: document(seen)))
+        async def answer(request: web.Request) -> Body:
+            seen, _problem = self._seen(request)
+            return bodies.json_body(await self._views.ask(lambda: document(seen)))
 
         return answer
 
     async def _api_gangs(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         found = view.selected(seen, queries.wanted(queries.fields_of(request)))
-        return answers.json_body(gangs.gang_document(found, seen.cluster))
+        return bodies.json_body(gangs.gang_document(found, seen.cluster))
 
     async def _api_gang(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         namespace, name = _named(request)
         found = await self._views.ask(lambda: seen.explained(name, namespace))
         if found.several:
             raise _Several(f"{name} is the name of several: {', '.join(found.several)}")
         if found.document is None:
             raise _Missing(_no_gang(namespace, name, found.near))
-        return answers.json_body(document_fields.as_json(found.document))
+        return bodies.json_body(document_fields.as_json(found.document))
 
     async def _api_timeline(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         namespace, name = _named(request)
         found = await self._views.ask(lambda: seen.timeline(name, namespace))
         if found is None:
             raise _Missing(f"{namespace}/{name}: no gang whose times are known has this name")
-        return answers.json_body(timeline.document(found, seen.cluster))
+        return bodies.json_body(timeline.document(found, seen.cluster))
 
     async def _api_queue(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         lines, _rows = _of_queue(seen, request.match_info["name"])
-        return answers.json_body(_queue_document(seen, lines))
+        return bodies.json_body(_queue_document(seen, lines))
 
     async def _api_nodes(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         query = queries.fields_of(request)
         found = await self._map(seen, query)
         if found is None:
@@ -403,18 +430,22 @@ class Routes:
         return await self._views.ask(lambda: _map_document(seen, found, query))
 
     async def _api_node(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         shown = await self._views.ask(lambda: _node_of(seen, request))
-        return answers.json_body(node_view.document(shown, seen.cluster))
+        return bodies.json_body(node_view.document(shown, seen.cluster))
 
     async def _api_decisions(self, request: web.Request) -> Body:
-        seen, _ = await self._seen()
+        seen, _ = self._seen(request)
         found = view.told_of(seen, queries.wanted(queries.fields_of(request)))
-        return answers.json_body(view.decision_document(seen, found))
+        return bodies.json_body(view.decision_document(seen, found))
 
 
 class _Unread(Exception):  # noqa: N818 - named after the problem.
     """The cluster was never read."""
+
+
+class _NotAllowed(Exception):  # noqa: N818 - named after the problem.
+    """The user may see nothing."""
 
 
 class _Several(Exception):  # noqa: N818 - named after the problem.
@@ -429,12 +460,13 @@ class _Missing(Exception):  # noqa: N818 - named after the problem.
         self.told = told
 
 
-def application(views: Views, access: Access, title: str) -> web.Application:
+def application(views: Views, door: Door, title: str) -> web.Application:
     """Return the page of a title: screens, documents, and static files."""
-    made = web.Application(middlewares=[access.middleware()])
-    streams = Streams(views)
-    made.add_routes([*Routes(views, title).table(), web.get("/events", streams.answer)])
-    made.router.add_static("/static/", rendering.STATIC)
+    made = web.Application(middlewares=[door.middleware()])
+    streams = Streams(views, door)
+    made.add_routes([*Routes(views, door, title).table(), *door.routes()])
+    made.add_routes([web.get("/events", streams.answer)])
+    made.add_routes(bodies.static_routes())
 
     async def end(_: web.Application) -> None:
         await streams.close()
@@ -460,6 +492,11 @@ def _document_of(request: web.Request) -> str:
     if request.path == "/try":
         return ""
     return "/api/v1/overview" if request.path == "/" else f"/api/v1{request.rel_url}"
+
+
+def _told_to(seen: View, text: str) -> str:
+    """Return a text, without what the user may not see."""
+    return text if seen.may_say(text) else f"this cannot be used. {WITHHELD}"
 
 
 def _crumbs(domain: str, turn: Callable[..., str]) -> Iterator[tuple[str, str]]:
@@ -490,7 +527,7 @@ def _found(seen: View, text: str) -> str:
     if not rows and any(each.name.lower() == lower for each in seen.queues):
         name = next(each.name for each in seen.queues if each.name.lower() == lower)
         return rendering.queue_path(name)
-    if not rows and lower in seen.cluster.cache.node_usage.table().rows:
+    if not rows and seen.sees_nodes and lower in seen.cluster.cache.node_usage.table().rows:
         return rendering.node_path(lower)
     some = view.selected(seen, Wanted(text=text))
     if text and len(some) == 1:
@@ -523,7 +560,7 @@ def _of_queue(seen: View, name: str) -> Any:  # noqa: ANN401 - lines and rows.
 def _node_of(seen: View, request: web.Request) -> NodeView:
     """Return a node with its pods, of the shown namespace alone. Raises _Missing."""
     name = request.match_info["name"]
-    if seen.cluster.source is Source.WRITTEN:
+    if not seen.sees_nodes:
         raise _Missing("nodes: not known with your rights")
     shown = node_view.view(seen.cluster, name)
     if shown is None:
@@ -531,8 +568,7 @@ def _node_of(seen: View, request: web.Request) -> NodeView:
         near = likeness.close_to(name, names, most=3)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise _Missing(f"{name}: no node has this name{meant}")
-    namespace = seen.reading.namespace
-    pods = (each for each in shown.pods if namespace in ("", each.namespace))
+    pods = (each for each in shown.pods if seen.shows(each.namespace))
     return replace(shown, pods=tuple(pods))
 
 
@@ -540,7 +576,8 @@ def _node_of(seen: View, request: web.Request) -> NodeView:
 
 
 def _cluster_document(seen: View) -> dict[str, Any]:
-    return domains.document(seen.trees, seen.cluster)
+    found = domains.document(seen.trees, seen.cluster)
+    return found if seen.sees_nodes else {key: found[key] for key in found if key != "nodes"}
 
 
 def _usage_document(seen: View) -> dict[str, Any]:
@@ -553,7 +590,7 @@ def _map_document(seen: View, found: NodeMap, query: Mapping[str, str]) -> Body:
     chosen = node_map.selected(found, queries.wanted_nodes(query))
     idle = seen.idle_while_waiting
     made = node_map.document(found, chosen, seen.cluster, idle, _gang_address)
-    return answers.json_body(made, indent=None)
+    return bodies.json_body(made, indent=None)
 
 
 def _queue_document(seen: View, lines: Sequence[queues.QueueLine]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The sources of the page's clusters, and the one thread that reads them and computes views.
 
 A view is made when a client asks and the last view is old, so nothing is read while no browser
-asks, unless the history is kept in a file. All clients get the same view.
+asks, unless the history is kept in a file. All clients get the same view. The watches of a server
+go on in another thread.
 """
 
 import asyncio
@@ -9,29 +10,33 @@ import contextlib
 import functools
 import secrets
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeGuard, TypeVar
 
 import anyio
 import msgspec
 
+from gang_scheduler import internal_errors
 from gang_scheduler.api.kinds import LEASES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.connection import UnusableConfigurationError
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 from gang_scheduler.decode import fields
-from gang_scheduler.inspection import files, history, live, servers
+from gang_scheduler.inspection import files, live, past_events, servers
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.snapshots import taking
+from gang_scheduler.inspection.watched import WatchedCluster
 from gang_scheduler.page import view
-from gang_scheduler.page.past import Past
+from gang_scheduler.page.history import Past
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.watch import live as live_lists
 from gang_scheduler.wire.cluster import Lease
 
 T = TypeVar("T")
@@ -46,7 +51,15 @@ AGES_SECONDS: Final = 10.0
 UNASKED_SECONDS: Final = 60.0
 """How often a page with a history file reads the cluster while no browser asks."""
 EVENTS_SECONDS: Final = 5.0
-"""Events are not listed more often than this: a cluster has many."""
+"""Events are not listed more often than this: a cluster has many.
+
+The settings of the operator and the Leases of other controllers are read as often.
+"""
+FIRST_LISTS_SECONDS: Final = 120
+REFUSED_SECONDS: Final = 300.0
+"""Watches that were forbidden are tried again after this time: a refusal may pass."""
+MOST_HELD_BACK: Final = 100_000
+"""With more events that are not taken in yet, the watches end, and the next reading lists anew."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
 """The namespace of the Lease if the chart did not name the operator's Deployment."""
 
@@ -97,26 +110,69 @@ class OfFiles:
         """Do nothing."""
 
 
+class LoopThread:
+    """An event loop in a thread of its own, in which watches go on between two readings."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="watch", daemon=True)
+        self._thread.start()
+
+    def run(self, asked: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop, and return its result. For any other thread."""
+        return asyncio.run_coroutine_threadsafe(asked, self._loop).result()
+
+    def close(self) -> None:
+        """End the loop and the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
 class OfServer:
-    """Reads the cluster of a kubeconfig with the rights of its user."""
+    """Watches the cluster of a kubeconfig with the rights of its user.
+
+    Without the right to watch nodes and pods of all namespaces, each reading lists what the user
+    may list. If nothing is read for `unasked_seconds`, the watches end until the next reading.
+    """
 
     still = False
 
     def __init__(
-        self, kubeconfig: str, context: str, request_seconds: float, namespace: str, policy: Policy
+        self,
+        kubeconfig: str,
+        context: str,
+        request_seconds: float,
+        namespace: str,
+        policy: Policy,
+        *,
+        unasked_seconds: float = 3 * UNASKED_SECONDS,
     ) -> None:
         self._opening = functools.partial(servers.connected, kubeconfig, context, request_seconds)
         self._namespace = namespace
         self._policy = policy
-        self._runner: asyncio.Runner | None = None
+        self._unasked_seconds = unasked_seconds
+        self._loop: LoopThread | None = None
         self._open = contextlib.AsyncExitStack()
         self._server: Server | None = None
+        self._may_watch_at = float("-inf")
+        self._watched: WatchedCluster | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._asked_at = 0.0
         self._told: list[Told] | None = None
         self._told_at = 0.0
 
     def read(self) -> Reading:
-        """List the objects of the cluster, its Events and the Lease of its scheduler."""
-        found: Reading = self._run(self._read)
+        """Return the cluster with the Events and the Lease of its scheduler."""
+        if time.monotonic() >= self._may_watch_at:
+            told, beat = self._run(self._about_watched)
+            cluster = self._watched_cluster()
+            if cluster is not None:
+                watched = self._watched
+                problem = watched.problem if watched is not None else ""
+                return Reading(cluster, self._namespace, told, beat, problem)
+            self._may_watch_at = time.monotonic() + REFUSED_SECONDS
+        found: Reading = self._run(self._listed)
         return found
 
     def tried(self, manifests: str) -> Cluster:
@@ -127,33 +183,117 @@ class OfServer:
             return files.read([snapshot, name], self._policy)
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._runner is not None:
-            self._runner.run(self._open.aclose())
-            self._runner.close()
+        """End the watches, and close the connection."""
+        if self._loop is not None:
+            self._loop.run(self._closed())
+            self._loop.close()
 
     def _run(self, ask: Callable[[Server], Any]) -> Any:  # noqa: ANN401 - the question's answer.
-        # One loop for all readings, in this thread: the connection stays open, and plugins for
-        # credentials do not run each second.
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        return self._runner.run(self._asked(ask))
+        # One loop for all readings: connections stay open, and plugins for credentials do not run
+        # each second.
+        if self._loop is None:
+            self._loop = LoopThread()
+        return self._loop.run(self._asked(ask))
 
     async def _asked(self, ask: Callable[[Server], Any]) -> Any:  # noqa: ANN401
         if self._server is None:
             self._server = await self._open.enter_async_context(self._opening())
         return await ask(self._server)
 
-    async def _read(self, server: Server) -> Reading:
+    async def _closed(self) -> None:
+        await self._end_watches()
+        await self._open.aclose()
+
+    # By watches.
+
+    async def _about_watched(self, server: Server) -> tuple[list[Told] | None, Heartbeat]:
+        """Begin to watch, if nothing does, and return what no watch tells."""
+        now = self._asked_at = time.monotonic()
+        if self._watched is None or self._must_ask(now):
+            operator = live.but_for(self._policy, await live.read_profiles(server))
+            if self._watched is None or operator != self._watched.operator:
+                await self._end_watches()
+                self._watched = WatchedCluster(server, operator)
+                self._watching = asyncio.create_task(self._watch(self._watched))
+            await self._watched.look()
+        told = await self._events(server, now)
+        return told, await heartbeat(server, self._watched.operator.settings_of)
+
+    async def _watch(self, watched: WatchedCluster) -> None:
+        """Watch until cancelled, or until nothing was read for long, or until the watches fail."""
+        try:
+            with internal_errors.confined("watch", "the cluster of the page"):
+                await self._watch_while_asked(watched)
+        finally:
+            if self._watched is watched:
+                self._watched = None
+
+    async def _watch_while_asked(self, watched: WatchedCluster) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(watched.run)
+            group.start_soon(watched.complete)
+            await self._unasked(watched)
+            group.cancel_scope.cancel()
+
+    async def _unasked(self, watched: WatchedCluster) -> None:
+        """Return once nothing was read for long, or too many events wait."""
+        while watched.held_back < MOST_HELD_BACK:
+            left = self._asked_at + self._unasked_seconds - time.monotonic()
+            if left <= 0:
+                return
+            await anyio.sleep(min(left, LEAST_SECONDS))
+
+    async def _end_watches(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
+        self._watched = self._watching = None
+
+    def _watched_cluster(self) -> Cluster | None:
+        """Return the cluster once it is complete; None if nodes or pods may not be watched.
+
+        Raises ApiError if events may be missing.
+        """
+        watched = self._watched
+        deadline = time.monotonic() + FIRST_LISTS_SECONDS
+        while self._goes_on(watched) and not watched.is_complete and watched.failure is None:
+            if time.monotonic() > deadline:
+                raise ApiError(0, f"its first lists take more than {FIRST_LISTS_SECONDS} s")
+            watched.take_in()
+            time.sleep(LEAST_WAIT_SECONDS)
+        if not self._goes_on(watched):
+            raise ApiError(0, "its watches have ended")
+        failure = watched.failure
+        if failure is None:
+            return watched.cluster(int(time.time()))
+        if failure.status != live_lists.FORBIDDEN:
+            raise failure
+        self._run(lambda _: self._end_watches())
+        return None
+
+    def _goes_on(self, watched: WatchedCluster | None) -> TypeGuard[WatchedCluster]:
+        """Return whether a cluster is still watched. For any thread."""
+        return watched is not None and self._watched is watched
+
+    # By lists.
+
+    async def _listed(self, server: Server) -> Reading:
         asked = self._namespace or server.namespace
         cluster = await live.read(server, asked, self._policy)
         if cluster.source is Source.WRITTEN:
             return Reading(cluster, asked)
-        now = time.monotonic()
-        if not self._told_at or now - self._told_at >= EVENTS_SECONDS:
-            self._told, self._told_at = await history.of_scheduler(server), now
+        told = await self._events(server, time.monotonic())
         beat = await heartbeat(server, cluster.settings_of)
-        return Reading(cluster, self._namespace, self._told, beat)
+        return Reading(cluster, self._namespace, told, beat)
+
+    async def _events(self, server: Server, now: float) -> list[Told] | None:
+        """Return the Events of the scheduler, as they were some seconds ago at most."""
+        if self._must_ask(now):
+            self._told, self._told_at = await past_events.of_scheduler(server), now
+        return self._told
+
+    def _must_ask(self, now: float) -> bool:
+        return not self._told_at or now - self._told_at >= EVENTS_SECONDS
 
 
 async def heartbeat(server: Server, settings_of: str) -> Heartbeat:
@@ -206,6 +346,7 @@ class Views:
         self._source = source
         self._clock = clock
         self._past = past or Past()
+        self._note: Callable[[View], None] = lambda _: None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="view")
         self._renewing: asyncio.Task[None] | None = None
         self._seen = Seen(None)
@@ -251,6 +392,10 @@ class Views:
             await self.latest()
             await anyio.sleep(UNASKED_SECONDS)
 
+    def note_each(self, note: Callable[[View], None]) -> None:
+        """Call `note` with each view, in the thread of the views, before anything else sees it."""
+        self._note = note
+
     async def ask(self, question: Callable[[], T]) -> T:
         """Run a question in the thread of the views, and return its answer."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, question)
@@ -278,6 +423,7 @@ class Views:
         seen, problem = self._seen.view, ""
         try:
             seen = await self.ask(self._made)
+            problem = seen.reading.problem
         except UnusableConfigurationError as error:
             problem = str(error)
         except ApiError as error:
@@ -304,8 +450,9 @@ class Views:
         return f"{self._life}.{self._number}"
 
     def _made(self) -> View:
-        made = view.of_reading(self._source.read())
-        if self._source.still:
-            return made
-        known = self._past.noted(made.read_at, made.told, made.rows, made.use)
-        return view.remembered(made, known)
+        made = view.of_reading(self._source.read(), self._seen.view)
+        if not self._source.still:
+            known = self._past.noted(made.read_at, made.told, made.rows, made.use)
+            made = view.remembered(made, known)
+        self._note(made)
+        return made

@@ -14,7 +14,8 @@ import anyio
 from aiohttp import web
 
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.page.access import HEADERS
+from gang_scheduler.page.access import HEADERS, Door
+from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
 from gang_scheduler.page.sources import Seen, Views
 
 MOST_STREAMS: Final = 500
@@ -31,9 +32,14 @@ class Streams:
     """Answers requests for a stream of versions (server-sent events)."""
 
     def __init__(
-        self, views: Views, most: int = MOST_STREAMS, beat_seconds: float = BEAT_SECONDS
+        self,
+        views: Views,
+        door: Door,
+        most: int = MOST_STREAMS,
+        beat_seconds: float = BEAT_SECONDS,
     ) -> None:
         self._views = views
+        self._door = door
         self._most = most
         self._beat_seconds = beat_seconds
         self._open: set[asyncio.Task[web.StreamResponse]] = set()
@@ -44,10 +50,20 @@ class Streams:
             return web.Response(status=204)
         if len(self._open) >= self._most:
             return web.Response(status=503, text=TOO_MANY, headers={"Retry-After": "30"})
+        if not await self._may_see(request):
+            return web.Response(status=403, text=WITHOUT_RIGHTS)
         sending = asyncio.create_task(self._sent(request))
         self._open.add(sending)
         sending.add_done_callback(self._open.discard)
         return await sending
+
+    async def _may_see(self, request: web.Request) -> bool:
+        """Return whether the user sees anything: for others no cluster is watched."""
+        seen = self._views.last.view
+        try:
+            return seen is None or await self._door.viewer(request, seen) is not None
+        except Unanswered:
+            return False
 
     async def close(self) -> None:
         """End all streams."""
@@ -68,6 +84,8 @@ class Streams:
         while request.transport is not None and not request.transport.is_closing():
             left = self._beat_seconds - (time.monotonic() - told_at)
             await self._views.renewed_within(max(0.0, left))
+            if not (await self._door.admits(request) and await self._may_see(request)):
+                return
             message = _message(self._views.last)
             if message != told or time.monotonic() - told_at >= self._beat_seconds:
                 await response.write(message if message != told else BEAT)
@@ -76,7 +94,7 @@ class Streams:
 
 
 def _message(seen: Seen) -> bytes:
-    """Return what is said of a view, in less than 1 kB."""
+    """Return the message about a new view, in less than 1 kB."""
     said = {
         "version": seen.version,
         "readAt": rfc3339(seen.view.read_at) if seen.view is not None else None,

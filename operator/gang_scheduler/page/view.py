@@ -18,19 +18,21 @@ from gang_scheduler.inspection.explaining import history, name_lookup
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.listing import decisions, domains, gangs, nodes, queues
+from gang_scheduler.inspection.listing import devices as listing_devices
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.inspection.listing.domains import Shape, TreeView
-from gang_scheduler.inspection.listing.gangs import API_VERSION, Json, Row
+from gang_scheduler.inspection.listing.gangs import API_VERSION, Json, KeptRows, Row
 from gang_scheduler.inspection.listing.nodes import Gpus
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, WAITING
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import node_map, timeline
+from gang_scheduler.page.history import NOTHING, Known
 from gang_scheduler.page.node_map import NodeMap
-from gang_scheduler.page.past import NOTHING, Known
 from gang_scheduler.page.timeline import Timeline
 from gang_scheduler.page.usage import Use
+from gang_scheduler.scheduler.devices.inventory import ClassCount
 from gang_scheduler.simulation.snapshot_files import Told
 
 PAGE_SIZE: Final = 50
@@ -52,13 +54,14 @@ class Reading(NamedTuple):
     """A cluster as it was read, the Events of its scheduler, and the scheduler's Lease.
 
     `told` is None if Events are unknown, `heartbeat` is None for files. With a `namespace`, only
-    the gangs of that namespace are shown.
+    the gangs of that namespace are shown. `problem` says what may have changed unseen; "": nothing.
     """
 
     cluster: Cluster
     namespace: str = ""
     told: Sequence[Told] | None = None
     heartbeat: Heartbeat | None = None
+    problem: str = ""
 
 
 class Wanted(NamedTuple):
@@ -79,7 +82,9 @@ class View:
 
     `told` are Events by gang, newest first. `origin` is the last line of every screen, on the
     source of the answers. Two views with the same `fingerprint` show the same, except for ages.
-    `known` is what the page remembers of earlier readings.
+    `known` is what the page remembers of earlier readings. `devices` are those of each DeviceClass.
+    `by_gang` are the Events of the reading, without those that are only remembered, and `kept` the
+    rows for the next view. `inhabited` are the namespaces of its gangs and those that are known.
     """
 
     reading: Reading
@@ -92,6 +97,10 @@ class View:
     origin: str = ""
     fingerprint: int = 0
     known: Known = NOTHING
+    devices: tuple[ClassCount, ...] = ()
+    by_gang: tuple[Told, ...] = ()
+    kept: KeptRows = field(default_factory=KeptRows)
+    inhabited: frozenset[str] = frozenset()
     _explained: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _maps: dict[str, NodeMap | None] = field(default_factory=dict)
 
@@ -99,6 +108,26 @@ class View:
     def cluster(self) -> Cluster:
         """The cluster that was read."""
         return self.reading.cluster
+
+    @property
+    def whole(self) -> "View":
+        """The view without anything hidden from its user."""
+        return self
+
+    @property
+    def sees_nodes(self) -> bool:
+        """Whether nodes are known."""
+        return self.cluster.source is not Source.WRITTEN
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces that a job can be tried in."""
+        return sorted(self.cluster.namespaces or {row.key.namespace for row in self.rows})
+
+    @property
+    def others(self) -> Counter[str]:
+        """How many gangs there are in each state that are not shown."""
+        return Counter()
 
     @property
     def read_at(self) -> int:
@@ -145,11 +174,23 @@ class View:
 
     def node_map(self, topology: str = "") -> NodeMap | None:
         """Return the map of nodes by a tree, "" for the first; None if it is not known."""
-        if self.cluster.source is Source.WRITTEN:
+        if not self.sees_nodes:
             return None
         if topology not in self._maps:
             self._maps[topology] = node_map.of_cluster(self.cluster, self.rows, topology)
         return self._maps[topology]
+
+    def shows(self, namespace: str) -> bool:
+        """Return whether objects of a namespace are shown."""
+        return self.reading.namespace in ("", namespace)
+
+    def cleaned(self, found: Answer) -> Answer:
+        """Return an answer about a job that is tried."""
+        return found
+
+    def may_say(self, _text: str) -> bool:
+        """Return whether a text may be shown."""
+        return True
 
     def explained(self, name: str, namespace: str) -> Answer:
         """Return the answer of `explain`. The first call for a NAME costs about ten cycles."""
@@ -179,26 +220,70 @@ class View:
         return Question(self.cluster, history.of_snapshot(oldest_first, *about))
 
 
-def of_reading(reading: Reading) -> View:
-    """Return the view of a reading. It costs as much as `list`, `queues` and `cluster`."""
+def of_reading(reading: Reading, last: View | None = None) -> View:
+    """Return the view of a reading. It costs as much as `list`, `queues` and `cluster`.
+
+    If `last` is the view of an earlier reading of the same cache, only what has changed since is
+    worked out: nothing, or the rows of changed gangs, or decisions with all that follows from them.
+    """
+    cluster = reading.cluster
+    if last is None or last.cluster.cache is not cluster.cache:
+        return _with_fingerprint(_decided(reading, _by_gang(reading), KeptRows()))
+    is_same_told = last.reading.told is reading.told
+    by_gang = last.by_gang if is_same_told else _by_gang(reading)
+    if last.cluster.decision != cluster.decision:
+        return _with_fingerprint(_decided(reading, by_gang, last.kept))
+    origin = inspection_cluster.origin_line(cluster)
+    found = replace(last, reading=reading, told=by_gang, by_gang=by_gang, origin=origin)
+    if last.cluster.revision != cluster.revision:
+        rows = gangs.gang_rows(cluster, last.decided, reading.namespace, last.kept)
+        found = replace(
+            found, rows=tuple(rows), inhabited=_inhabited(cluster), _explained={}, _maps={}
+        )
+    elif is_same_told and last.reading.heartbeat == reading.heartbeat:
+        return found
+    else:
+        # An explanation has the history of its gang.
+        found = replace(found, _explained={})
+    return _with_fingerprint(found)
+
+
+def _with_fingerprint(seen: View) -> View:
+    return replace(seen, fingerprint=_fingerprint(seen))
+
+
+def _decided(reading: Reading, by_gang: tuple[Told, ...], kept: KeptRows) -> View:
+    """Return the view of new decisions, without a fingerprint."""
     cluster = reading.cluster
     all_known = cluster.source is not Source.WRITTEN
     trees = tuple(_trees(cluster)) if all_known else ()
     decided = decisions.decide(cluster)
-    told = reading.told
-    if told is not None:
-        told = sorted(_by_gang(told, cluster), key=lambda each: (-_last(each), each.name))
-    found = View(
+    return View(
         reading,
-        tuple(told or ()),
+        by_gang,
         decided,
-        tuple(gangs.gang_rows(cluster, decided, reading.namespace)),
+        tuple(gangs.gang_rows(cluster, decided, reading.namespace, kept)),
         tuple(queues.lines_of_queues(cluster, decided)),
         nodes.gpus(cluster) if all_known else None,
         trees,
         inspection_cluster.origin_line(cluster),
+        devices=listing_devices.of_cluster(cluster) if all_known else (),
+        by_gang=by_gang,
+        kept=kept,
+        inhabited=_inhabited(cluster),
     )
-    return replace(found, fingerprint=_fingerprint(found))
+
+
+def _inhabited(cluster: Cluster) -> frozenset[str]:
+    cache = cluster.cache
+    found = {key.namespace for key in cache.gang_queue.infos}
+    return frozenset(found.union(cache.selector_matches.namespaces.names, cluster.namespaces))
+
+
+def _by_gang(reading: Reading) -> tuple[Told, ...]:
+    """Return the Events of a reading by gang, newest first."""
+    found = _merged(reading.told or (), reading.cluster)
+    return tuple(sorted(found, key=lambda each: (-_last(each), each.name)))
 
 
 def remembered(seen: View, known: Known) -> View:
@@ -209,7 +294,7 @@ def remembered(seen: View, known: Known) -> View:
 
 _OF_ROW: Final = attrgetter(
     *("name", "queue", "priority", "state", "bound", "members", "gpus", "since", "start", "nodes"),
-    *("wait.reason", "wait.brief", "wait.message", "in_line", "evictions"),
+    *("wait.reason", "wait.brief", "wait.message", "in_line", "evictions", "devices"),
 )
 _OF_TOLD: Final = attrgetter("namespace", "name", "reason", "note", "first", "last", "times")
 
@@ -228,6 +313,7 @@ def _fingerprint(seen: View) -> int:
             beat and (beat.holder, beat.problem),
             tuple(node.name for node in table.nodes),
             tuple(each.tobytes() for each in states),
+            seen.devices,
         )
     )
 
@@ -236,7 +322,7 @@ def _last(each: Told) -> int:
     return max(each.first, each.last)
 
 
-def _by_gang(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
+def _merged(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
     """Yield Events by gang: the Events of its members count as one, unless it has its own."""
     gang_of = {
         (pod.namespace, pod.name): info.key.name.partition("/")[0]
@@ -290,7 +376,7 @@ def told_of(view: View, wanted: Wanted) -> list[Told]:
     return [
         each
         for each in view.told
-        if (not view.reading.namespace or each.namespace == view.reading.namespace)
+        if view.shows(each.namespace)
         and (not wanted.namespaces or each.namespace.lower() in wanted.namespaces)
         and (not wanted.reasons or each.reason.lower() in wanted.reasons)
         and (not text or text in f"{each.namespace}/{each.name} {each.reason} {each.note}".lower())

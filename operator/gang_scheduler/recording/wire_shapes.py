@@ -1,7 +1,6 @@
-"""The fields that snapshots and recordings keep: those that are decoded in `wire/`, and no others.
+"""The fields that snapshots and recordings keep: the fields that `wire/` decodes, and no others.
 
-All labels are written, since selectors may ask for any label. An annotation is written only if it
-is read.
+All labels are kept, since selectors may name any label. An annotation is kept only if it is read.
 """
 
 import enum
@@ -24,14 +23,15 @@ from gang_scheduler.api.topology import ClusterNetworkTopologySpec
 from gang_scheduler.decode import cluster, foreign_marks, keys, topology, volumes
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
 from gang_scheduler.wire import cluster as wire_cluster
+from gang_scheduler.wire import devices as device_wire
 from gang_scheduler.wire import pods, provisioning, queues
 from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.core import Condition, Keys, Metadata, MetadataOnly, Words
 from gang_scheduler.workloads import table
 
 # The fields that are read of each kind, derived from the types into which its reader decodes. So a
-# field that no reader knows is never written, and a field that is added to a reader is written at
-# once.
+# field that no reader knows is never written. A field that is added to a reader is written from
+# then on.
 
 Value = Any
 """Any JSON value."""
@@ -39,13 +39,13 @@ Value = Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """The allowed shape of a value.
+    """The allowed shape of a JSON value.
 
-    `fields` are the fields of an object, `values` is the shape of the values of a map, `items` the
-    shape of the items of a list; each is None if the value is no object, map or list. `scalar`: it
-    may be text, a number or a boolean, and `words` are the allowed texts, if the API has a short
-    list. `only` are the keys of a map that are read, None for all. `others`: the presence of other
-    fields is read, but not their values.
+    `fields` are the shapes of an object's fields, `values` is the shape of the values of a map, and
+    `items` the shape of the items of a list; each is None if the value is no object, map or list.
+    `scalar`: the value may be text, a number or a boolean, and `words` are the allowed texts, if
+    the API has a short list of them. `only` selects the keys of a map that are read, None for all.
+    `others`: of other fields it is read whether they exist, but not their values.
     """
 
     fields: Mapping[str, "Shape"] | None = None
@@ -58,7 +58,7 @@ class Shape:
 
 
 PRESENCE: Final = Shape()
-"""Only the presence of the field is read."""
+"""For this value it is only read whether it exists."""
 SCALAR: Final = Shape(scalar=True)
 
 
@@ -101,7 +101,7 @@ def _of_class(kind: type) -> Shape:
 
 
 def _either(shapes: Iterable[Shape]) -> Shape:
-    """Return the union of shapes."""
+    """Return a shape that allows a value if any of the shapes does."""
     found = Shape()
     for each in shapes:
         found = Shape(
@@ -115,7 +115,7 @@ def _either(shapes: Iterable[Shape]) -> Shape:
 
 
 def changed(shape: Shape, path: str, change: Callable[[Shape], Shape]) -> Shape:
-    """Return a shape after changing the part of it at a path such as `spec.volumes[].name`."""
+    """Return a shape in which the part at a path such as `spec.volumes[].name` is changed."""
     if not path:
         return change(shape)
     if path.startswith("[]"):
@@ -138,8 +138,7 @@ def _first(path: str) -> tuple[str, str]:
 def pruned(value: Value, shape: Shape) -> Value:
     """Return the part of a value that is read, even if the value is invalid.
 
-    A value of the wrong type is replaced by an empty value of that type: reading it fails as
-    before.
+    A value of the wrong type becomes an empty value of that type: reading it fails in the same way.
     """
     if isinstance(value, Mapping):
         return _pruned_object(value, shape)
@@ -176,7 +175,7 @@ PREFIXES: Final = (
     keys.POD_GROUP_PREFIX,
     *foreign_marks.TELLING,
 )
-"""Prefixes of annotations that are written."""
+"""Prefixes of annotations that are kept."""
 KEYS: Final = frozenset(
     {
         *keys.FOREIGN,
@@ -192,7 +191,7 @@ KEYS: Final = frozenset(
         volumes.OLD_CLASS,
     }
 )
-"""Further annotation keys that are written."""
+"""Further keys of annotations that are kept."""
 
 
 def is_read(annotation: str) -> bool:
@@ -204,7 +203,7 @@ _METADATA: Final = shape_of(Metadata)
 
 
 def _narrowed(shape: Shape, name: str = "") -> Shape:
-    """Return a shape in which maps have only the keys that are read."""
+    """Return a shape in which maps keep only the keys that are read."""
     known = shape.fields
     return replace(
         shape,
@@ -216,7 +215,7 @@ def _narrowed(shape: Shape, name: str = "") -> Shape:
 
 
 def _struct(kind: type[msgspec.Struct]) -> Shape:
-    """Return the shape of an object that is read as one struct; its kind is written in any case."""
+    """Return the shape of an object that is read as one struct; its `kind` is always written."""
     known = shape_of(kind).fields or {}
     own = {name: shape for name, shape in known.items() if name != "apiVersion"}
     return _narrowed(Shape(fields={"metadata": _METADATA, **own}))
@@ -228,7 +227,11 @@ def _parts(**parts: Shape) -> Shape:
 
 
 def _native_pod_group() -> Shape:
-    """Return the shape of a native PodGroup: a constraint that is not known keeps it waiting."""
+    """Return the shape of a native PodGroup.
+
+    Constraints that are not known are kept without their values, because they keep the gang
+    waiting.
+    """
     found = shape_of(pods.NativePodGroup).fields or {}
     spec = found["spec"]
     for path in ("schedulingConstraints", "schedulingConstraints.topology[]"):
@@ -237,13 +240,13 @@ def _native_pod_group() -> Shape:
 
 
 def _of_gangs(status: Shape) -> Shape:
-    """Return the shape of the status of a PodGroup: it tells when members saved their work."""
+    """Return the shape of a PodGroup's status, with the time at which members saved their work."""
     checkpoint = Shape(fields={"doneAt": SCALAR})
     return replace(status, fields={**(status.fields or {}), "checkpoint": checkpoint})
 
 
 def _recent_usage() -> Shape:
-    """Return the shape of the status of a Queue: the fields that decisions depend on."""
+    """Return the shape of a Queue's status: only the fields that decisions depend on."""
     known = shape_of(QueueStatus).fields or {}
     return Shape(fields={"recentUsage": known["recentUsage"]})
 
@@ -259,7 +262,11 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
     kinds.POD_GROUPS: _POD_GROUP,
     kinds.SCHED_PLUGINS_POD_GROUPS: _POD_GROUP,
     kinds.NATIVE_POD_GROUPS[0]: _native_pod_group(),
-    kinds.DEVICE_CLASSES: _parts(spec=Shape(fields={"extendedResourceName": SCALAR})),
+    kinds.DEVICE_CLASSES: _struct(device_wire.DeviceClass),
+    kinds.RESOURCE_SLICES: _struct(device_wire.ResourceSlice),
+    kinds.DEVICE_TAINT_RULES[0]: _struct(device_wire.DeviceTaintRule),
+    kinds.RESOURCE_CLAIMS: _struct(device_wire.ResourceClaim),
+    kinds.RESOURCE_CLAIM_TEMPLATES: _struct(device_wire.ResourceClaimTemplate),
     **{each.versions[0]: _struct(each.struct) for each in table.WATCHED if each.struct is not None},
     kinds.PRIORITY_CLASSES: _struct(cluster.PriorityClass),
     kinds.POD_DISRUPTION_BUDGETS: _struct(wire_cluster.PodDisruptionBudget),
@@ -288,14 +295,14 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
 
 
 def of_body(gvr: GVR, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object that are written, even if it is invalid."""
+    """Return the fields of an object that are kept, even if the object is invalid."""
     api_version = str(body.get("apiVersion") or gvr.api_version)
     found: dict[str, Any] = pruned(body, WRITTEN[gvr])
     return {"apiVersion": api_version, "kind": kind, **found}
 
 
 def of_struct(gvr: GVR, kind: str, source: Any) -> bytes:  # noqa: ANN401 - a struct of that kind.
-    """Return the line of a pod or node that is decoded already, which saves time."""
+    """Return the JSON line of a pod or node that is decoded already, which saves time."""
     source = _with_annotations_that_are_read(source)
     if gvr == kinds.PODS and _has_more(source.spec):
         body = msgspec.to_builtins(source)
@@ -314,6 +321,5 @@ def _with_annotations_that_are_read(source: Any) -> Any:  # noqa: ANN401 - as ab
 
 
 def _has_more(spec: pods.PodSpec) -> bool:
-    """Return whether a pod has objects for which only their presence is read."""
-    more = spec.scheduling_gates or spec.resource_claims
-    return bool(more or any(each.ephemeral is not None for each in spec.volumes))
+    """Return whether a pod has fields of which only their existence is read."""
+    return bool(spec.scheduling_gates or any(each.ephemeral is not None for each in spec.volumes))

@@ -7,7 +7,7 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode.gangs import pod_groups
-from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.model import refs

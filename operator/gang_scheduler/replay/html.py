@@ -42,7 +42,7 @@ details{margin:.5rem 0}summary{cursor:pointer}
 --good:#1a7f37;--bad:#b3261e;--c0:#0072b2;--c1:#d55e00;--c2:#009e73;
 --c3:#cc79a7;--c4:#8a6d00;--c5:#56b4e9;--c6:#7a5195;--c7:#6b6b6b}
 body{max-width:none;padding:0;font-size:10pt}th,td{padding:.15rem .35rem;font-size:8.5pt}
-h2,summary{break-after:avoid}details::details-content{content-visibility:visible;block-size:auto}
+h2,summary{break-after:avoid}table{break-inside:avoid}details::details-content{content-visibility:visible;block-size:auto}
 svg text{font-size:10px}@page{margin:14mm}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """

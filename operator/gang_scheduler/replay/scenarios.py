@@ -215,8 +215,8 @@ class Clusters:
         )
         each = quantity(resource, math.ceil(total / len(names)))
         note = (
-            f"there are no queues: made {counted(len(names), 'Queue')} of equal quota that lend to "
-            "each other (--no-make-queues: none)"
+            f"there are no queues: replay added {counted(len(names), 'Queue')} of equal quota that "
+            "lend to each other; --no-make-queues leaves them out"
         )
         if note not in self.notes:
             self.notes.append(note)

@@ -14,9 +14,9 @@ from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import Checkpoints, News, Save
 from gang_scheduler.model.refs import JOB, GangKey
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report import pod_group_status as checkpoint_status
 from gang_scheduler.report.gang_events import GangEvents
@@ -85,7 +85,7 @@ class CheckpointAnnouncer:
 
 
 def words_of(news: News) -> str:
-    """Return the note of the Event."""
+    """Return the note of the Event for a checkpoint outcome."""
     match news.outcome:
         case None:
             return f"Asked to save its work within {news.seconds} s: room is made for {news.by}"

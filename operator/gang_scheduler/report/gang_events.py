@@ -11,12 +11,13 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.gangs import PreemptionGivenUp
+from gang_scheduler.model.consequences import GangEvent
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import RULES, Cause, GangEvent, Problem, Reason, those_with
+from gang_scheduler.model.reasons import RULES, Cause, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events, described
@@ -32,7 +33,7 @@ from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.report.words.text import text_if_any, text_of
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.queues.reservations import News
+from gang_scheduler.state.queues.reservations_in_force import News
 
 UNTOLD = UNTOLD_BY_GANG | those_with(lambda rule: rule.event is GangEvent.PREEMPTING)
 WAITING_FOR_ROOM = "WaitingForRoom"
@@ -57,7 +58,7 @@ class GangEvents:
         self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
     def planned(self, plan: Plan, now: int) -> None:
-        """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
+        """Report warnings, why gangs wait, and which gangs wait too long. `now` is in seconds."""
         self.decision_log.verdicts(plan)
         for placed in plan.placed:
             waits_for_pods = placed.gang.suspended is not None
@@ -135,7 +136,7 @@ class GangEvents:
             self._events.record(About.of_gang(info), event, note, warning=warning)
 
     def starts_anew(self, preemption: Preemption) -> None:
-        """Report to a gang that it is evicted whole: its domain has no room for all of it."""
+        """Send a gang the Event that it is evicted whole: its domain has no room for all of it."""
         (gang,), pods = preemption.gangs, [victim.pod for victim in preemption.victims]
         orphans = sum(not pod.owner for pod in pods)
         who = f"{_who(gang.key, pods)}{_for_good(orphans, len(pods))}"
@@ -153,7 +154,7 @@ class GangEvents:
         self._failed(self._about(gang), text_of(PreemptionGivenUp(why)))
 
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
-        """Report to a gang that a pod on its nominated node does not terminate in time."""
+        """Send a gang the Event that a pod on its nominated node does not terminate in time."""
         info = self._cache.gang_queue.infos.get(key)
         if info is not None and info.observed.living:
             name = self._naming.pod(victim, key.namespace)
@@ -178,7 +179,7 @@ class GangEvents:
         self._failed(about, note)
 
     def _failed(self, about: About, note: str) -> None:
-        """Report what was tried in vain."""
+        """Report an attempt that failed."""
         event = GangEvent.FAILED_SCHEDULING.value
         self._events.record(about, event, note, warning=True, failed_attempt=True)
 
@@ -186,9 +187,8 @@ class GangEvents:
         self.decision_log.scaled(key, event, workers)
         self._events.record(about, event, workers)
 
-    def waits_for_volumes(self, gang: Gang, cause: Cause) -> None:
+    def waits_for_claims(self, gang: Gang, reason: Reason, cause: Cause) -> None:
         """Report which claims a gang waits for while its room is held."""
-        reason = Reason.WAITING_FOR_VOLUMES
         self.decision_log.waits(Refused(gang, reason, gang.pending, cause=cause))
         self._events.record(self._about(gang), reason, text_of(cause))
 
@@ -237,13 +237,13 @@ class GangEvents:
             self._events.record(self._about(gang), reason, note)
 
     def _terminating(self, nodes: Collection[str]) -> Sequence[Pod]:
-        """Return the pods that leave nodes, in the order of their names."""
+        """Return the terminating pods on nodes, in the order of their names."""
         uids = (uid for node in nodes for uid in self._cache.node_usage.uids_on(node))
         found = (pod for uid in uids if (pod := self._cache.pod(uid)) is not None and pod.deleting)
         return sorted(found, key=lambda pod: pod.key)
 
     def _whole(self, preemption: Preemption, namespace: str) -> str:
-        """Return the gangs that lose all their bound pods, by names that a namespace may know."""
+        """Return the gangs that lose all their bound pods, as a namespace may know them."""
         lost = Counter(victim.gang for victim in preemption.victims)
         names = [
             self._naming.gang(key, info.observed.spec.uid, namespace)
@@ -269,11 +269,11 @@ class GangEvents:
         return (described(info) if info is not None else None) or About.of_first(pods, key)
 
     def _object(self, key: GangKey, pod: Pod) -> About:
-        """Return the object for an Event that is not only about one gang."""
+        """Return the object for an Event that is not only about this gang."""
         return replace(self._of_gang(key, (pod,)), gang=None)
 
     def _described_by(self, key: GangKey) -> GangSpec | None:
-        """Return the declaration of a gang by an object; None if no object declares it."""
+        """Return the spec from the object that declares a gang; None if no object declares it."""
         info = self._cache.gang_queue.infos.get(key)
         gang_spec = info.observed.spec if info else None
         return None if gang_spec is None or gang_spec.gvr is None else gang_spec

@@ -6,7 +6,7 @@ A scrape then costs nothing but the time to write the values.
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,11 +16,12 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply.outcomes import GangBinding
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import topology
+from gang_scheduler.model.consequences import Result
 from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import ABSENT, IntArray, NodeTable
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Elastic, Pod
-from gang_scheduler.model.reasons import NOT_IN_LINE, RULES, Reason, Result
+from gang_scheduler.model.reasons import NOT_IN_LINE, RULES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.model.topology import Topology
@@ -41,12 +42,25 @@ PART = "cluster"
 """The part of a gauge that this module sets; other modules set other parts."""
 
 
-class ClusterGauges:
-    """Sets them. Nodes are counted again only when a node or a tree has changed."""
+Offers = Callable[[NodeTable, IntArray], tuple[Mapping[str, int], IntArray, IntArray]]
+"""Returns the columns of resources, what each node offers of them, and what of it is used.
 
-    def __init__(self, cache: Cache) -> None:
+It is given the table of nodes, and what is free of what nodes list.
+"""
+
+
+def as_listed(nodes: NodeTable, free: IntArray) -> tuple[Mapping[str, int], IntArray, IntArray]:
+    """Return what nodes list."""
+    return nodes.axis, nodes.allocatable, nodes.allocatable - free
+
+
+class ClusterGauges:
+    """Sets the gauges of the cluster. Nodes are counted only after a node or a tree has changed."""
+
+    def __init__(self, cache: Cache, offered: Offers = as_listed) -> None:
         self._cache = cache
         self._counted: tuple[NodeTable, tuple[TreeSpec, ...]] | None = None
+        self._offered = offered
 
     def show(self, asked: Collection[str]) -> None:
         """Set the gauges of the cluster; gangs wait for the resources in `asked`."""
@@ -55,21 +69,22 @@ class ClusterGauges:
         if before is None or before[0] is not table or before[1] != trees:
             metrics.NODES.show(_by_state(table, trees))
             self._counted = table, trees
-        free = self._cache.node_usage.free()
-        used = (table.allocatable - free)[table.ready].sum(axis=0)
-        there = table.allocatable[table.ready].sum(axis=0)
+        axis, allocatable, used_of_nodes = self._offered(table, self._cache.node_usage.free())
+        used = used_of_nodes[table.ready].sum(axis=0)
+        there = allocatable[table.ready].sum(axis=0)
         metrics.UTILIZATION.show(
             (
                 ((name, WHOLE_CLUSTER), used[at] / there[at])
-                for name, at in table.axis.items()
+                for name, at in axis.items()
                 if there[at]
             ),
             of=PART,
         )
+        free = allocatable - used_of_nodes
         usable = np.maximum(free[table.ready & ~table.unschedulable], 0).sum(axis=0)
         metrics.IDLE_WHILE_WAITING.show(
             ((name,), _in_units(name, int(usable[at])) if name in asked else 0)
-            for name, at in table.axis.items()
+            for name, at in axis.items()
         )
 
 
@@ -117,7 +132,7 @@ class GangSeries:
     elastic: tuple[int, int, int] | None = None
 
     def figures(self) -> Iterator[tuple[Gauge, Values, int]]:
-        """Yield the share of the gang in each gauge. The figures of a queue count its gangs."""
+        """Yield each gauge that counts this gang, with its labels and the amount to add."""
         yield metrics.GANGS, (self.phase.value, self.job_type), 1
         if self.reason is not None and self.queue == NO_QUEUE:
             yield metrics.QUEUE_LENGTH, (NO_QUEUE, self.priority_class), 1
@@ -182,7 +197,7 @@ def queue_of(info: GangInfo, cache: Cache) -> str:
 
 
 def job_type_of(info: GangInfo) -> str:
-    """Return the kind that describes a gang."""
+    """Return the kind of the object that describes a gang."""
     source = table.BY_NAME[info.key.source]
     return source.object_kind or source.name
 
@@ -214,14 +229,14 @@ def mode_of(elastic: Elastic | None) -> str:
 
 
 class Decisions:
-    """Counts them. A repeated refusal of a gang for the same reason is not counted."""
+    """Counts decisions. A repeated refusal of a gang for the same reason is not counted."""
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self._cache = cache
         self._clock = clock
         # The last refusal of each gang: its result, and whether it came after the schedule timeout.
         self._last: dict[GangKey, tuple[Result, bool]] = {}
-        # For gangs of one member: when they became complete, if their start is to be counted.
+        # When gangs of one member became complete, if their start is counted already.
         self._started: dict[GangKey, int] = {}
 
     def refused(self, refused: Iterable[Refused]) -> None:
@@ -276,9 +291,9 @@ class Decisions:
             self._spread(binding.placed)
 
     def _is_start_of_one(self, binding: GangBinding, since: int) -> bool:
-        """Return whether a gang starts with a single member that others need not wait for.
+        """Note the start of a gang that needs one member; return whether it is the first.
 
-        This is so if the gang needs one member: each of its members waits for its own claims.
+        Each member of such a gang waits only for its own claims.
         """
         key = binding.gang.key
         if binding.gang.quorum != 1 or self._started.get(key) == since:
@@ -287,7 +302,7 @@ class Decisions:
         return True
 
     def _spread(self, placed: Placed) -> None:
-        """Observe over how many domains of each layer the members of a plan are spread."""
+        """Observe for each layer over how many domains the plan spreads the members."""
         tree_specs = self._cache.topologies.tree_specs()
         if not tree_specs:
             return
@@ -383,7 +398,7 @@ class GangGauges:
         self._changed.update(keys)
 
     def evicted(self, keys: Iterable[GangKey]) -> None:
-        """Note gangs that lose members to an eviction, with the reason if their runs end now."""
+        """Note gangs that lose members to an eviction, which then ends their runs."""
         self._evicted.update(keys)
 
     def refresh(self) -> Iterator[None]:
@@ -404,7 +419,7 @@ class GangGauges:
         self._has_looked = True
 
     def show(self) -> None:
-        """Set how many gangs there are, and for how long the oldest ones have waited."""
+        """Set the number of gangs, and how long the oldest gangs have waited, in seconds."""
         gauges = (metrics.GANGS, metrics.QUEUE_LENGTH, metrics.ELASTIC_MEMBERS)
         for gauge in gauges:
             gauge.show(self._counts[gauge].items(), of=GANGS_PART)
@@ -431,7 +446,7 @@ class GangGauges:
             self._evicted.discard(info.key)
 
     def _is_news(self, before: GangSeries | None) -> bool:
-        """Return whether a gang has ended since this process began to watch it."""
+        """Return whether a gang had not ended when this process last examined it."""
         return self._has_looked if before is None else before.phase not in ENDED
 
     def _ended(self, key: GangKey, phase: Phase | None, seen: GangSeries, whole_at: float) -> None:
@@ -474,7 +489,7 @@ class GangGauges:
 
 
 def _ran(info: GangInfo) -> bool:
-    """Return whether so many members had a node that the gang must have been whole."""
+    """Return whether as many members as the quorum needs had a node, so the gang has been whole."""
     return info.attempt.holds_quorum([pod for pod in info.observed.members.values() if pod.node])
 
 
@@ -487,10 +502,15 @@ LARGEST_PART: Final = 0.01
 class Measures:
     """Counts gangs and the cluster, while this replica schedules."""
 
-    def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        clock: Callable[[], float] = time.time,
+        offered: Offers = as_listed,
+    ) -> None:
         self.gangs = GangGauges(cache, clock)
         self._decisions = Decisions(cache, clock)
-        self._cluster = ClusterGauges(cache)
+        self._cluster = ClusterGauges(cache, offered)
 
     async def run(self) -> None:
         """Update changed metrics until cancelled."""
@@ -516,9 +536,13 @@ class Measures:
         yield
 
     def planned(self, plan: Plan) -> None:
-        """Count the refusals of a cycle."""
+        """Count the refusals of a cycle, and what its searches for devices took."""
         with confined("measure", "refusals"):
             self._decisions.refused(plan.refused)
+        steps, cut = plan.device_searches
+        if steps:
+            metrics.DEVICE_SEARCH_STEPS.observe(steps)
+            metrics.DEVICE_SEARCHES_CUT.inc(cut)
 
     def bound(self, binding: GangBinding, seconds: float) -> None:
         """Count the outcome of a gang's bindings, before the state takes it in.
@@ -554,7 +578,7 @@ class Measures:
 
 
 def _one(steps: Iterator[None]) -> float | None:
-    """Take one step; return how much CPU time it took, in seconds, None if there was none left."""
+    """Take one step; return its CPU time in seconds, None if there was no step left."""
     started = time.thread_time()
     try:
         next(steps)

@@ -13,7 +13,7 @@ from gang_scheduler.model.wording import counted
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.memory import Told, pruned
+from gang_scheduler.state.memory import Reported, pruned
 from gang_scheduler.workloads import table
 
 # Pods that seem to mean a PodGroup without members, but name another one. The name may be misspelt,
@@ -128,7 +128,7 @@ class NearNames:
 
 
 def is_in_want(info: GangInfo) -> bool:
-    """Return whether members name a PodGroup that does not exist."""
+    """Return whether a gang has members that name a missing PodGroup."""
     kind = table.BY_NAME[info.key.source].object_kind
     return kind == refs.POD_GROUP.object_kind and not info.observed.specs
 
@@ -200,14 +200,14 @@ NAMED_BY_NO_POD: Final = (
 
 
 class _Guess(NamedTuple):
-    """A possible cause, and since when it lasts, in seconds since the epoch."""
+    """A possible cause, and since when it has lasted, in seconds since the epoch."""
 
     note: str
     since: float
 
 
 class _Meant(NamedTuple):
-    """The result of looking up a name, and the time of it."""
+    """The guess from a comparison of names, and the time of the comparison, in seconds."""
 
     guess: _Guess | None
     at: int
@@ -223,7 +223,7 @@ class MissingMembers:
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
-        self._told: Told[GangKey, str] = Told()
+        self._told: Reported[GangKey, str] = Reported()
         self._meant: dict[GangKey, _Meant] = {}
         self._near = (0, NearNames(()))
         self._read: Counter[tuple[str, str]] = Counter()
@@ -301,9 +301,10 @@ class MissingMembers:
         return self.look(meant, now)
 
     def _near_names(self, now: int) -> NearNames:
-        """Return all names.
+        """Return the names of all gangs.
 
-        They are listed again only now and then, and compared letters are counted by minutes.
+        They are listed again at most every LISTED_SECONDS; the count of compared letters starts
+        again every REMEMBERED_SECONDS.
         """
         if not 0 <= now - self._read_since < REMEMBERED_SECONDS:
             self._read_since = now
@@ -325,10 +326,7 @@ def _lacks_members(info: GangInfo) -> bool:
 
 
 def _is_of_others(status: Mapping[str, Any]) -> bool:
-    """Return whether another scheduler writes this status.
-
-    It then says more than "no member".
-    """
+    """Return whether another scheduler writes this status: it says more than "no member"."""
     if "phase" in status:
         return status["phase"] != Phase.PENDING or bool(status.get("members"))
     return bool(status.get("conditions"))

@@ -13,8 +13,8 @@ from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields, reader
 from gang_scheduler.decode.events import LeftOut, LeftOutObjects
-from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.gangs.specs import MisplacedRequest
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.gangs import NotLeading
@@ -31,9 +31,9 @@ from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.failures import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.memory import Told, pruned
+from gang_scheduler.state.memory import Reported, pruned
+from gang_scheduler.state.nodes import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
@@ -56,7 +56,7 @@ class DegradedEvents:
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
-        self._told: Told[GangKey, str] = Told()
+        self._told: Reported[GangKey, str] = Reported()
         self._stuck: dict[GangKey, frozenset[str]] = {}
 
     def look(self, info: GangInfo, now: int) -> int | None:
@@ -224,11 +224,11 @@ _GVRS: Final = {
 
 
 class MisplacedRequestEvents:
-    """Reports each such workload by one Event.
+    """Reports each workload with a misplaced request by one Event.
 
     It is sent as soon as the workload is seen, since its pods may be bound soon. `requests` are by
-    the uid of the workload, and change. Requests to schedulers other than `schedulers` are not ours
-    to report.
+    uid of the workload, and change. Requests to schedulers other than `schedulers` are not ours to
+    report.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class MisplacedRequestEvents:
         self._requests = requests
         self._schedulers = schedulers
         self._events = events
-        self._told: Told[str, str] = Told()
+        self._told: Reported[str, str] = Reported()
 
     def tell(self) -> None:
         """Report the workloads that came since the last call. Costs nothing if there are none."""
@@ -261,7 +261,7 @@ class MisplacedRequestEvents:
 
 
 class _Said(NamedTuple):
-    """The Event about the outcome of a request."""
+    """The reason of the Event about a request for nodes, and whether it is a warning."""
 
     reason: str
     warning: bool = False
@@ -278,7 +278,7 @@ EVENTS: Final = {
 
 
 class ProvisioningEvents:
-    """Reports the outcome of each request once."""
+    """Reports the outcome of each request for nodes once."""
 
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
@@ -384,7 +384,7 @@ FORBIDDEN_KINDS_REASON: Final = "KindForbidden"
 
 
 class ForbiddenKinds:
-    """An Event that lists all of them, as long as there are any.
+    """Reports forbidden kinds by one Event that lists all of them, as long as there are any.
 
     `forbidden` returns their names. The Deployment has the name of the Lease, as in the chart.
     """
@@ -465,7 +465,7 @@ class UnprotectedJobs:
         self._gang_queue = cache.gang_queue
         self._events = events
         self._object_of = object_of
-        self._told: Told[str, str] = Told()
+        self._told: Reported[str, str] = Reported()
         self._placed: dict[str, tuple[GangKey, Pod]] = {}
 
     def planned(self, plan: Plan) -> None:

@@ -20,8 +20,9 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import UNSURE, Refusal, Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
+from gang_scheduler.model.consequences import GangEvent
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import GangEvent, Reason, those_with
+from gang_scheduler.model.reasons import Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.events import (
     About,
@@ -51,7 +52,7 @@ BURST: Final = 100.0
 CALM_SECONDS: Final = 1.0
 """After a binding, others are likely to follow within this time."""
 PAUSE_SECONDS: Final = 0.1
-"""Before each Event while they do."""
+"""The pause before each Event while more bindings are likely."""
 MOST_BOUND: Final = 10_000
 """At most this many bound pods wait for their Events; beyond that, the oldest get none."""
 UNTOLD_BY_GANG: Final = those_with(lambda rule: rule.event is GangEvent.NONE)
@@ -60,14 +61,14 @@ POD_EVENT: Final = "pod_event"
 
 
 class _Waits(NamedTuple):
-    """Why a pod waits."""
+    """Why a pod waits: the reason, and the message."""
 
     reason: Reason
     message: str
 
 
 class _Bound(NamedTuple):
-    """The node of a bound pod, how many others were bound with it, and when, in epoch seconds."""
+    """The node of a pod, how many others were bound with it, and when, in epoch seconds."""
 
     uid: str
     node: str
@@ -78,7 +79,7 @@ class _Bound(NamedTuple):
 
 @dataclass(slots=True)
 class _Told:
-    """The Event with a pod's reason; `at` is when it was last written."""
+    """The Event that reports why a pod waits; `at` is when it was last written."""
 
     event: str
     note: str
@@ -196,7 +197,7 @@ class PodEvents:
         return max(since + self._stands_seconds, int(told.at) + pause)
 
     async def _tell_next(self) -> None:
-        """Send the oldest Event of one kind, or of the other if the first has none."""
+        """Send the oldest Event about a waiting or a bound pod; the two sorts take turns."""
         self._turns.rotate()
         for tell in self._turns:
             if await tell():
@@ -234,7 +235,7 @@ class PodEvents:
             self._told[pod.uid, waits.reason] = told
 
     async def _raise(self, pod: Pod, told: _Told) -> Refusal | None:
-        """Raise the count of an Event; return why that failed, None if it did not."""
+        """Raise the count of an Event; return the refusal, None on success."""
         told.at, told.count = self._clock(), told.count + 1
         seen_at = micro_time(told.at)
         return await self._writes.send(

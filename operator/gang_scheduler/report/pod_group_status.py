@@ -11,19 +11,12 @@ from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.causes.gangs import MembersMissing, NotTriedYet, role_counts
 from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints, Save
+from gang_scheduler.model.consequences import Trait
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.failures import Degraded
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import (
-    BY_QUEUES,
-    MAKING_ROOM,
-    RULES,
-    Cause,
-    Problem,
-    Reason,
-    Trait,
-)
+from gang_scheduler.model.reasons import BY_QUEUES, MAKING_ROOM, RULES, Cause, Problem, Reason
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues import evictions
@@ -71,9 +64,9 @@ def checkpoint_status(found: Checkpoints, written: Mapping[str, Any]) -> dict[st
 
 
 def _fields(save: Save) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a save.
+    """Yield the fields of a checkpoint.
 
-    They are in a list, which is replaced as a whole, so no field need be removed.
+    The fields are in a list, which a merge patch replaces as a whole, so none needs a null.
     """
     yield "doneAt", rfc3339(save.done_at)
     if save.step is not None:
@@ -104,7 +97,7 @@ class View:
     how the gang lost its room, if it did. `queue` is the queue of the gang, None without queues,
     `place` its place among the waiting gangs, if known, and `promised` its promised start.
     `evictions` are the past evictions, and `evicted` the condition for the last one. `checkpoints`
-    are the known checkpoints. `backfilled` is the gang that it was let past, if this process
+    are the known checkpoints. `backfilled` is the gang before which it may start, if this process
     decided that and may show it. `degraded` says what a running gang has lost with failed nodes.
     """
 
@@ -124,7 +117,7 @@ class View:
 
 
 def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
-    """Return the status; null removes a key in a merge patch."""
+    """Return the status of a PodGroup; a null removes the key in a merge patch."""
     counts = counts_of(info)
     present = view.written.get("conditions") or []
     known = {each.get("type") for each in present}
@@ -218,7 +211,7 @@ def _may_be_degraded(info: GangInfo, counts: Counts) -> bool:
 
 
 def _quota_reserved(info: GangInfo, view: View) -> Finding:
-    """Return whether the gang is charged to its queue, and in which flavors."""
+    """Return the condition that a gang is charged to its queue, and in which flavors."""
     if view.queue is None:
         return Finding(QUOTA_RESERVED, status=False, reason="NoQueue")
     refusal = info.verdict.refusal
@@ -265,7 +258,7 @@ def _estimated_start(view: View) -> dict[str, str | None]:
 
 
 def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
-    """Return the gang it was let past, and until when; after a restart, from the old status."""
+    """Return the gang that this gang was started ahead of, and until when; at first as written."""
     if not any(info.observed.with_node()):
         return None
     if info.admitted_here:
@@ -281,7 +274,7 @@ def _elastic(info: GangInfo, view: View) -> dict[str, Any]:
 
 
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
-    """Yield the conditions of preemptions; after a restart, the written ones stay."""
+    """Yield the conditions about preemptions; after a restart, the written conditions stay."""
     bound = _is_bound(info, counts)
     started = info.preemptor.under_way
     if started is not None and started.victims:
@@ -360,7 +353,7 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
 
 
 def _of_others(info: GangInfo, counts: Counts) -> str:
-    """Return why members wait that replace lost ones; "" if none are missing."""
+    """Return why replacements of lost members wait; "" if no member is missing."""
     refusal = info.verdict.refusal
     if refusal is None or counts.reached(scheduled_and_succeeded):
         return ""
@@ -368,7 +361,7 @@ def _of_others(info: GangInfo, counts: Counts) -> str:
 
 
 def _evicted(info: GangInfo) -> str:
-    """Return what happened to evicted members, and whether pods replace them; "" if none were."""
+    """Return why members were evicted, and whether pods replace them; "" if none was."""
     if not info.preempted.by:
         return ""
     by, creator = info.preempted.by, info.preempted.creator

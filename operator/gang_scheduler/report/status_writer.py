@@ -50,9 +50,7 @@ STATUSES = {
 }
 """The function that makes the status, by API group. Jobs and JobSets get no status here."""
 QUIET_SECONDS = 5
-"""Only states that last this long are written: not every new member or binding in progress."""
-SLICE = 50
-"""This many gangs are examined before other tasks get a turn: thousands may change at once."""
+"""Only states that last this long are written, such as a new member or a binding in progress."""
 PLACE_SECONDS = 2
 """The status of a gang waits this long for its place in its queue, so that both are one write."""
 REWORD_SECONDS = 30
@@ -129,7 +127,7 @@ class StatusWriter:
         self._without_status: set[GVR] = set()
 
     async def run(self) -> None:
-        """Write until cancelled."""
+        """Write statuses of PodGroups until cancelled."""
         clock = asyncio.get_running_loop().time
         while True:
             begun = clock()
@@ -168,7 +166,7 @@ class StatusWriter:
                 return
 
     def _take_due(self, now: int) -> set[GangKey]:
-        """Take out and return the gangs to look at now."""
+        """Return the gangs to examine now, and no longer keep them as due."""
         gang_queue = self._cache.gang_queue
         for key in gang_queue.reworded:
             told = self._told.get(key)
@@ -274,7 +272,7 @@ class StatusWriter:
         return Promised(held.reservation if held else None, key in reservations.resting(now))
 
     def _backfilled(self, info: GangInfo) -> Backfilled | None:
-        """Return the gang that a gang was let past, if its namespace may know it."""
+        """Return the gang that a gang started ahead of, if its namespace may know it."""
         found = info.backfilled
         hides = self._cache.evictable_pods.rules.hide_foreign_names
         away = found is not None and found.ahead_of.namespace != info.key.namespace

@@ -13,7 +13,7 @@ from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.api.topology import DEFAULT_NAME
-from gang_scheduler.client.errors import Backoff
+from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.decode.topology import DeclaredTopology
@@ -24,7 +24,7 @@ from gang_scheduler.model.topology import Level, Topology
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.memory import Told
+from gang_scheduler.state.memory import Reported
 from gang_scheduler.telemetry.logger import Logger
 
 # The status that a ClusterNetworkTopology should have now. Pure: takes a tree and returns dicts.
@@ -86,9 +86,10 @@ def _named(level: Level, place: int) -> Mapping[str, str]:
 
 
 def _listed(levels: Levels) -> list[list[bool]]:
-    """Return which domains of each level above the nodes are listed; from the top, as many as fit.
+    """Return which domains are listed: a list per level above the nodes, from the top.
 
-    Below a level that does not fit, no domain is listed; in that level lone nodes come last.
+    As many are listed as fit. Below a level that does not fit, no domain is listed. In that level,
+    domains that are a single node come last.
     """
     listed = []
     left = MOST_BYTES
@@ -198,7 +199,7 @@ class TopologyWriter:
         self._clock = clock
         self._changed = changes.topologies
         self._written: dict[str, Status] = {}
-        self._told: Told[str, Finding] = Told()
+        self._told: Reported[str, Finding] = Reported()
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._wait_seconds = WAIT_SECONDS
         # If a CRD has no status subresource, every write raises the generation, and a status with
@@ -206,7 +207,7 @@ class TopologyWriter:
         self._follows_generation = True
 
     async def run(self) -> None:
-        """Write until cancelled, at most once in WAIT_SECONDS."""
+        """Write statuses until cancelled, at most once in WAIT_SECONDS."""
         while True:
             await self._changed.wait()
             await asyncio.sleep(self._wait_seconds)

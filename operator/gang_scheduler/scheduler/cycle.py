@@ -11,6 +11,7 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.decided import Decided, Progress
+from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.elastic_pace import at_pace
 from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.policies import Profile
@@ -18,12 +19,13 @@ from gang_scheduler.scheduler.turns.by_turns import by_turns
 from gang_scheduler.scheduler.turns.quota import Quota
 
 IN_ORDER: Final = 0.05
-"""The looks that putting a group in order costs."""
+"""The cost of putting one group in order, in looks."""
 FOR_ADMISSION: Final = 0.3
 FOR_PLACES: Final = 0.7
-"""The part of a cycle's remaining work for finding places for the groups of one priority.
+"""Parts of the work that remains when a cycle comes to the groups of one priority.
 
-The rest is left for preemption, so that every cycle is done with some groups.
+The groups are checked until `FOR_ADMISSION` of it is used, and places are searched until
+`FOR_PLACES` is. The rest is left for preemption, so that every cycle is done with some groups.
 """
 
 
@@ -55,10 +57,10 @@ def schedule(
     Groups that remain when the cycle has done its share of work are `untried`, except with
     `to_the_end`. If the decision of a group raises, the group is set aside as a failure, and all
     others are decided as if it did not exist. An error that is not about one group is raised.
-    `watch` sees each group at its turn, and `begun` the decisions before the first one; neither
-    changes anything.
+    `begun` is called with the decisions before the first group, and `watch` before each group;
+    neither may change anything.
     """
-    paced = at_pace(snapshot)
+    paced = at_pace(with_devices(snapshot))
     failures: list[Failure] = []
     done: float = 0
     while True:
@@ -85,7 +87,7 @@ def schedule(
 
 
 def by_priority(placing: Placing, progress: Progress, failures: Sequence[Failure]) -> Plan:
-    """Decide all groups that have not failed, in one line, one priority after the other."""
+    """Decide all groups that have not failed, without queues: the highest priority comes first."""
     decided, order = placing.decided, placing.profile.order
     # 1. Order the groups.
     failed = {each.group.name for each in failures}

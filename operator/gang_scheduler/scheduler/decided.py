@@ -21,17 +21,16 @@ from gang_scheduler.model.plan import (
     Warned,
 )
 from gang_scheduler.model.provisioning import Asking
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, Effort
-from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.quorums import NOTHING
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 A_GROUP: Final = 0.5
-"""The looks that each group costs, even if its verdict is known already."""
+"""The cost of each group in looks, even if its verdict is known already."""
 _Way = TypeVar("_Way")
 
 # Shapes of placement units that did not fit in this cycle: equal units are refused without a trial.
@@ -41,7 +40,7 @@ _Way = TypeVar("_Way")
 
 @dataclass(frozen=True, slots=True)
 class _KnownMisfit:
-    """How many members of each unit did not fit together, and the place of the unit to blame."""
+    """How many members of each unit did not fit together, and the index of the unit to blame."""
 
     quorums: tuple[int, ...]
     blamed: int
@@ -49,12 +48,12 @@ class _KnownMisfit:
 
 
 class KnownMisfits:
-    """The shapes that did not fit, each for the units of one group."""
+    """The shapes of units that did not fit; each entry is for all units of one group."""
 
     def __init__(self) -> None:
         self._by_shape: dict[Hashable, _KnownMisfit] = {}
         self.generation = 0
-        """How often there was room again."""
+        """How often `clear` was called, because there might be room again."""
 
     def record(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
         """Record that units did not fit."""
@@ -112,6 +111,21 @@ class Refusals(dict[GangKey, Refused]):
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
             self[gang.key] = why if gang is blamed else others
 
+    def note_if_empty(self, group: GangGroup, blamed: GangKey, if_empty: IfEmpty | None) -> None:
+        """Note whether a refused group would fit the empty cluster."""
+        self[blamed] = replace(self[blamed], if_empty=if_empty)
+        for gang in group.waiting if len(group.waiting) > 1 else ():
+            rejection = self[gang.key].with_group
+            if rejection is not None:
+                told = replace(rejection.refused, if_empty=if_empty)
+                told_of = replace(rejection, refused=told)
+                self[gang.key] = replace(self[gang.key], with_group=told_of)
+
+    def note_problem(self, group: GangGroup, problem: Problem) -> None:
+        """Note a problem that was found only during the search for room."""
+        for gang in group.waiting:
+            self[gang.key] = Refused(gang, problem.reason, gang.pending, cause=problem.cause)
+
     def note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
         """Note the outcome of the preemption of a group that was refused."""
         reason = Reason.WAITING_FOR_VICTIMS if outcome.waits else Reason.UNSCHEDULABLE
@@ -129,12 +143,12 @@ class Refusals(dict[GangKey, Refused]):
                 self._leave_over(replace(why, gang=gang, pods=pods))
 
     def note_full(self, gang: Gang) -> None:
-        """Note the members of a gang with a place that exceed the maxima of its roles."""
+        """Note the waiting members of a placed gang that exceed the maximum of their role."""
         role = gang.full_role()
         if role is not None:
             startable = {pod.uid for pod in gang.startable}
             pods = tuple(pod for pod in gang.pending if pod.uid not in startable)
-            limit = admission.limit_of(role)
+            limit = eligibility.limit_of(role)
             self._leave_over(Refused(gang, limit.reason, pods, cause=limit.cause, left_over=True))
 
     def forget_left_over(self, group: GangGroup) -> None:
@@ -144,7 +158,7 @@ class Refusals(dict[GangKey, Refused]):
                 del self[gang.key]
 
     def _leave_over(self, refused: Refused) -> None:
-        """Note members that wait; for a gang in several units, the members of all units."""
+        """Note members that wait, in addition to members of the same gang from other units."""
         before = self.get(refused.gang.key)
         if before is not None:
             refused = replace(before, pods=(*before.pods, *refused.pods))
@@ -188,7 +202,7 @@ class Decided:
         self.deciding = None
 
     def leave_untried(self, *groups: GangGroup) -> None:
-        """Leave groups to the next cycle, and drop findings about them: they are no verdict yet."""
+        """Leave groups to the next cycle, and drop their refusals, which are not final yet."""
         for gang in (gang for group in groups for gang in group.waiting):
             self.untried.add(gang.key)
             if gang.key not in self.gangs:
@@ -246,7 +260,7 @@ class Decided:
         """Return the plan, with preemptions and requests for nodes."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
         gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
-        for bind in trial.volumes.choices.kept(self._binds()):
+        for bind in trial.devices.named(trial.volumes.choices.kept(self._binds())):
             binds[gang_of[bind.pod.uid]].append(bind)
         placed: list[Placed] = []
         for key, gang in self.gangs.items():
@@ -257,12 +271,13 @@ class Decided:
         self.deciding = None
         return Plan(
             placed=tuple(placed),
-            preemptions=tuple(preemptions),
+            preemptions=tuple(_with_devices(preemptions, trial)),
             refused=(*self.refused.values(), *_refusals(failures)),
             warned=tuple(each for each in self.warned if self._has_verdict(each.gang)),
             failures=tuple(failures),
             asking=tuple(each for key, each in asking.items() if key not in self.gangs),
             untried=frozenset(self.untried),
+            device_searches=trial.devices.stock.searched,
         )
 
     def _has_verdict(self, gang: Gang) -> bool:
@@ -273,6 +288,16 @@ class Decided:
         for unit, placement in self.placements.items():
             self.deciding = self.groups[unit.gangs[0].key]
             yield from placement.binds
+
+
+def _with_devices(preemptions: Iterable[Preemption], trial: Trial) -> Iterator[Preemption]:
+    """Yield preemptions with the devices that are kept for their nominations."""
+    made = [*preemptions]
+    named = trial.devices.named((b for each in made for b in each.nominations), nominated=True)
+    binds = {bind.pod.uid: bind for bind in named if bind.claims}
+    for each in made:
+        ours = tuple(binds.get(bind.pod.uid, bind) for bind in each.nominations)
+        yield replace(each, nominations=ours) if binds else each
 
 
 def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
@@ -294,9 +319,9 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
 
 
 class Progress:
-    """The groups that a cycle still begins with its remaining work.
+    """Says which groups a cycle still begins with its remaining work.
 
-    With `to_the_end` it leaves none: once all looks are used they are renewed, as in a new cycle.
+    With `to_the_end` it begins all groups: used-up looks are renewed, as in a new cycle.
     """
 
     def __init__(self, decided: Decided, effort: Effort, *, to_the_end: bool) -> None:
@@ -309,7 +334,7 @@ class Progress:
     ) -> Iterator[GangGroup]:
         """Yield groups while this part of a cycle's work is not used up; the rest stay untried.
 
-        `one`: the first is begun in any case.
+        With `one`, the first group is yielded in any case.
         """
         effort = self.effort
         for group in self._decided.each(groups):
@@ -320,11 +345,12 @@ class Progress:
                 self._decided.leave_untried(group)
 
     def ways(self, ways: Sequence[_Way], since: float) -> Iterator[_Way]:
-        """Yield ways to start one group while they take no more than its part of a cycle's work.
+        """Yield ways to start one group, such as flavor assignments, until its work is used up.
 
-        `since` is the work done before. The first ways come in their order. Once half of the part
-        is used, the other ways begin at a different one in each cycle, so that none is left out for
-        ever. The first way, and one of the others, come whatever they cost.
+        The group has a part of a cycle's work; `since` is the count of work before its first way.
+        Ways come in their order until half of the part is used. The order of the other ways then
+        rotates from cycle to cycle, so that each is tried in some cycle. The first way, and the
+        first of the rotated ways, come whatever they cost.
         """
         effort = self.effort
         number = 0
@@ -340,7 +366,7 @@ class Progress:
             yield way
 
     def _is_long(self, part: float, since: float) -> bool:
-        """Return whether this part of a cycle's work, or all that was left, has been done since."""
+        """Return whether the cycle's work is done, or this part of it since the count `since`."""
         effort = self.effort
         return not self._to_the_end and (effort.has_taken(part, since) or effort.is_done())
 

@@ -16,7 +16,7 @@ from gang_scheduler.model.plan import Obstacle, Oversized, Shortage, Unmatched
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.filters import node_affinity, resources, spare_nodes
+from gang_scheduler.scheduler.filters import devices, node_affinity, resources, spare_nodes
 from gang_scheduler.scheduler.placement.feasible_slots import allowed
 from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
@@ -25,12 +25,12 @@ from gang_scheduler.scheduler.trial import Trial
 
 CLOSE_ENOUGH: Final = 0.8
 NAMED: Final = 2
-"""This many labels of a nodeSelector that no node has are named."""
+"""At most this many labels of a nodeSelector that no node has are reported."""
 MOST_READ: Final = 200
 """Label keys are compared on at most this many nodes, with at most this many values for each key.
 """
 NEAR_LOOKS: Final = 30
-"""The looks for comparing a label with this many others."""
+"""The cost of comparing one label with up to `MOST_READ` others, in looks."""
 MOST_MEANT: Final = 8
 """Similar names are suggested for at most this many missing resources."""
 
@@ -40,7 +40,7 @@ def told_oversized(
 ) -> Shortage | None:
     """Add the requests that no node can meet to a shortage.
 
-    Computed once a node table and class.
+    Computed once per node table and class.
     """
     if shortage is not None and shortage.obstacle == node_affinity.obstacle:
         return replace(shortage, unmatched=unmatched(pod_class, nodes))
@@ -51,9 +51,9 @@ def told_oversized(
 
 
 def oversized_of(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tuple[Oversized, ...]:
-    """Return the requests larger than any node whose labels and taints suit.
+    """Return the requests that are larger than any node whose labels and taints suit.
 
-    Computed once a class.
+    Computed once per class.
     """
     return nodes.derive(
         ("oversized", pod_class, profile), functools.partial(_all, pod_class, nodes, profile)
@@ -61,7 +61,7 @@ def oversized_of(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tup
 
 
 def unmatched(pod_class: PodClass, nodes: NodeTable) -> tuple[Unmatched, ...]:
-    """Return the first labels of a nodeSelector that no node has. Computed likewise."""
+    """Return the first labels of a nodeSelector that no node has. Computed once per class."""
     return nodes.derive(
         ("unmatched", pod_class), lambda: tuple(itertools.islice(_labels(pod_class, nodes), NAMED))
     )
@@ -117,8 +117,11 @@ def _each(pod_class: PodClass, nodes: NodeTable, usable: BoolArray) -> Iterator[
         offered = nodes.allocatable[:, column]
         largest = int(offered[usable].max(initial=0))
         if asked > largest:
-            most, device_class = int(offered.max(initial=0)), nodes.device_classes.get(name, "")
-            yield Oversized(name, asked, largest, most, device_class="" if most else device_class)
+            most, as_devices = int(offered.max(initial=0)), name in (nodes.by_devices or ())
+            device_class = nodes.device_classes.get(name, "") if as_devices or not most else ""
+            yield Oversized(
+                *(name, asked, largest, most), device_class=device_class, as_devices=as_devices
+            )
 
 
 _Amounts = tuple[tuple[str, int], ...]
@@ -137,23 +140,32 @@ class Diagnosis(NamedTuple):
 def diagnose(
     pod_class: PodClass, trial: Trial, profile: Profile, near: BoolArray | None = None
 ) -> Diagnosis:
-    """Find the reasons that keep one more pod of this class from the nodes. Called once a misfit.
+    """Find the reasons that keep one more pod of this class from the nodes, for a misfit.
 
     The first filter that rejects a node gives its reason, as in kube-scheduler. The shortage is
     measured on the nodes of `near`; None stands for all nodes.
     """
     trial.effort.count(looks(len(trial.nodes)))
     found = _of_node_filters(pod_class, trial, profile)
+    without_devices: BoolArray | None = None
     for room in (*profile.room_filters, *profile.coupled_filters):
         if not room.concerns(pod_class, trial):
             continue
-        rejected = found.reject(room, room.slots(pod_class, trial) == 0)
+        full = room.slots(pod_class, trial) == 0
+        if room.obstacle == devices.obstacle:
+            # Nodes that lack room are not searched for devices.
+            full &= found.left
+        rejected = found.reject(room, full)
         if rejected is not None:
             found.reasons += room.reasons(pod_class, trial, rejected)
+            if room.obstacle == devices.obstacle:
+                without_devices = rejected
     rejections = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
     everywhere = np.ones(len(trial.nodes), dtype=np.bool_)
     shortage = _shortage(pod_class, trial, found, everywhere if near is None else near)
     told = told_oversized(shortage, pod_class, trial.nodes, profile)
+    if told is not None and told.obstacle == devices.obstacle and without_devices is not None:
+        told = replace(told, devices=devices.missing(pod_class, trial, without_devices))
     if told is not None:
         trial.effort.count(len(told.unmatched) * NEAR_LOOKS)
     return Diagnosis(tuple(rejections), told)
@@ -175,9 +187,9 @@ class _Counts:
         self.lacks_room: BoolArray = np.zeros(len(left), dtype=np.bool_)
 
     def copy(self) -> "_Counts":
-        """Return the same counts in a copy that can be changed.
+        """Return a copy that can be changed.
 
-        For use while no node lacks room.
+        `lacks_room` is not copied: only node filters may have run before.
         """
         other = _Counts(self.left.copy())
         other.reasons.update(self.reasons)
@@ -187,13 +199,13 @@ class _Counts:
         return other
 
     def rule(self, obstacle: Obstacle) -> np.int8:
-        """Return the place of an obstacle in the rules."""
+        """Return the number of an obstacle in `rules`, from 1 on; add a new obstacle."""
         if obstacle not in self.rules:
             self.rules.append(obstacle)
         return np.int8(self.rules.index(obstacle) + 1)
 
     def reject(self, policy: NodeFilter | RoomFilter, full: BoolArray) -> BoolArray | None:
-        """Note the nodes that a filter rejects; return those that no earlier filter rejected."""
+        """Count the nodes that a filter is the first to reject; return them, None without any."""
         rejected = self.left & full
         self.left &= ~full
         self.lacks_room &= ~full
@@ -210,7 +222,7 @@ class _Counts:
 
 
 def _of_node_filters(pod_class: PodClass, trial: Trial, profile: Profile) -> _Counts:
-    """Return the rejections by node filters: computed once a class while nodes do not change."""
+    """Return the rejections by node filters: computed once per class while nodes do not change."""
     everywhere = np.ones(len(trial.nodes), dtype=np.bool_)
     if np.count_nonzero(allowed(pod_class, trial, profile)) == len(everywhere):
         return _Counts(everywhere)
@@ -233,8 +245,8 @@ def _shortage(
     out = sum(number for each, number in found.nodes.items() if each.is_out)
     nearest = found.lacks_room & near
     if not nearest.any():
-        # Of several obstacles with as many nodes, the first filter's wins: a counter keeps the
-        # order.
+        # If several obstacles reject equally many nodes, the obstacle of the first filter wins: a
+        # Counter keeps the order in which they were added.
         for obstacle, nodes in found.nodes.most_common(1):
             return Shortage(obstacle, nodes, out=out)
         return None
@@ -254,10 +266,11 @@ def _shortage(
 
 
 def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[_Amounts, _Amounts]:
-    """Return the missing amounts on the node that lacks fewest resources, and the requests.
+    """Return the missing amounts on the node that lacks fewest resources, and requests to report.
 
-    Among equal nodes the one with the smallest missing part wins. If another node has enough of
-    each missing resource, the requests are for every resource that some node lacks.
+    Among equal nodes the one with the smallest missing part wins. The requests are for the missing
+    resources. If another node has enough of all of these, the requests are for every resource that
+    some node lacks.
     """
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
     amounts = np.array([[amount] for _, amount in asked])
@@ -279,7 +292,7 @@ def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[_Am
 def _is_one_a_node(pod_class: PodClass, trial: Trial) -> bool:
     """Return whether no node is large enough for two pods of a class.
 
-    Computed once a class.
+    Computed once per class.
     """
 
     def compute() -> bool:

@@ -2,7 +2,7 @@
 
 A look is the work of offering the nodes to one class, about a twentieth of a millisecond. A search
 that has used up its looks returns the best it has found, marked as cut off. Once the cycle has done
-its share of work, it begins no other group: those are tried in the next cycle.
+its share of work, it begins no further group: the other groups are tried in the next cycle.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ The first ways are always tried. Ways are its flavor assignments, and the orders
 are placed.
 """
 LOOKS_A_GANG: Final = 2.5
-"""The cost of rebuilding a gang for a snapshot."""
+"""The cost of rebuilding a gang for a snapshot, in looks."""
 MOST_OF_SNAPSHOT: Final = 0.75
 """At most this part of a cycle's work is its snapshot: the rest is left for decisions."""
 NODES_A_LOOK: Final = 400
@@ -49,19 +49,27 @@ class Effort:
     """The looks of one cycle. A search is for a place or for victims of one gang.
 
     `taken_at`, in seconds, chooses the gang whose turn it is. `spent` looks count as used at the
-    start, which leaves fewer for each search.
+    start, which leaves fewer for each search. `work` is the most that a search may do in all; by
+    default, the work of a whole cycle.
     """
 
-    def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0, spent: int = 0) -> None:
+    def __init__(
+        self,
+        gangs: Sequence[GangKey] = (),
+        taken_at: int = 0,
+        spent: int = 0,
+        work: float | None = None,
+    ) -> None:
         self.spent = spent
         self.done: float = 0
         """Looks of all work, searches included."""
+        self._work = MOST_OF_CYCLE if work is None else work
         self._limit = MOST_OF_ALL
         self._moment = taken_at * MIX >> 16
         self._turn = _whose_turn(gangs, self._moment)
         self._left: dict[_Search, int] = {}
         self._done_before: dict[_Search, float] = {}
-        """What all work was when a search began."""
+        """The value of `done` when each search began."""
         self._cut_off: set[_Search] = set()
         self._search: _Search = (None, "")
         self.begin(None)
@@ -99,11 +107,11 @@ class Effort:
         return self.done >= MOST_OF_CYCLE
 
     def has_taken(self, part: float, since: float) -> bool:
-        """Return whether this part of a cycle's work was done since the count was `done`."""
+        """Return whether this part of a cycle's work was done since the count was `since`."""
         return self.done - since >= part * MOST_OF_CYCLE
 
     def by(self, part: float) -> float:
-        """Return the part of all work that is done once this part of the remaining work is done."""
+        """Return the part of the whole work at which this part of the remaining work is done."""
         done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
         return done + part * max(1 - done, 0)
 
@@ -113,7 +121,7 @@ class Effort:
         return [*ways[first:], *ways[:first]]
 
     def renew(self) -> None:
-        """Have the looks of another cycle."""
+        """Start over with the looks of a new cycle."""
         self.spent, self.done = 0, 0
         self._limit = MOST_OF_ALL
         self._left.clear()
@@ -124,6 +132,11 @@ class Effort:
         """Count looks of the present search."""
         self.spent += looks
         self.done += looks
+        self._left[self._search] -= looks
+
+    def charge(self, looks: int) -> None:
+        """Charge the present search for work that `count` has counted already."""
+        self.spent += looks
         self._left[self._search] -= looks
 
     def may_go_on(self) -> bool:
@@ -143,8 +156,8 @@ class Effort:
         self._limit = max(self._limit, self.spent + LEAST)
 
     def may_work_on(self) -> bool:
-        """Return whether the search has done less than all the work of a cycle; if not, cut it."""
-        if self.done - self._done_before[self._search] < MOST_OF_CYCLE:
+        """Return whether the search may do more work; if not, note that it was cut off."""
+        if self.done - self._done_before[self._search] < self._work:
             return True
         self.cut()
         return False
@@ -154,7 +167,7 @@ class Effort:
         self._cut_off.add(self._search)
 
     def may_begin(self) -> bool:
-        """Return whether there are looks for any other search; if not, note that it was cut off."""
+        """Return whether looks are left for another search; if not, note that this one was cut."""
         return not self.has_overrun() and not self.is_used_up()
 
     def has_overrun(self) -> bool:

@@ -37,8 +37,10 @@ MOST_LOOKS: Final = 2_000
 """Looks for these searches in one cycle; later groups get no answer."""
 SPENT: Final = effort.MOST_LOOKS - 800
 """Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
+WORK: Final = 800
+"""A search also stops after this much work of any kind, in looks."""
 MOST_KEPT: Final = 20_000
-"""This many findings are kept, including groups for which no cycle had looks left."""
+"""At most this many findings are kept, including those that no cycle has searched yet."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,9 +69,9 @@ class EmptyCluster:
         self._counted = {NOT_TOLD}
         basis = snapshot.pinned, snapshot.tree_specs, snapshot.failed_nodes, profile
         self._kept = snapshot.nodes.derive(IfEmpty, _Kept).on(basis)
-        # Volumes change without notice, so a finding that depends on them is kept for one cycle
-        # only.
-        self._of_volumes = _Findings()
+        # Volumes and devices change without notice, so a finding that depends on claims of them is
+        # kept for one cycle only.
+        self._of_claims = _Findings()
 
     def would_fit(
         self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit] | None]
@@ -90,6 +92,11 @@ class EmptyCluster:
                 found = verdict
         return found
 
+    def fits(self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit]]) -> IfEmpty | None:
+        """Return the answer for a group that fits once some pods leave: nothing is searched."""
+        alone = any(_is_alone(group, _asked(units)) for units in ways)
+        return IfEmpty.FITS if alone else None
+
     def _would_fit(self, group: GangGroup, units: Sequence[PlacementUnit]) -> IfEmpty | None:
         finding = self._kept.by_unit.get(units[0]) or self._finding(group, units)
         if finding in self._counted:
@@ -104,18 +111,20 @@ class EmptyCluster:
 
     def _finding(self, group: GangGroup, units: Sequence[PlacementUnit]) -> Finding:
         asked = _asked(units)
-        on_volumes = any(pod_class.storage for unit in asked for pod_class in unit.classes)
-        findings = self._of_volumes if on_volumes else self._kept
+        on_claims = any(
+            pod_class.storage or pod_class.devices for unit in asked for pod_class in unit.classes
+        )
+        findings = self._of_claims if on_claims else self._kept
         found = NOT_TOLD
         if _is_alone(group, asked):
             found = findings.by_question.setdefault(_question(asked), Finding())
-        if not on_volumes:
+        if not on_claims:
             findings.by_unit[units[0]] = found
         return found
 
     def _search(self, asked: Sequence[PlacementUnit], finding: Finding) -> None:
         trial = self._trial
-        trial.effort = Effort(spent=SPENT)
+        trial.effort = Effort(spent=SPENT, work=WORK)
         if self._fit(asked):
             finding.verdict = IfEmpty.FITS
         elif trial.effort.ever_cut_off:
@@ -123,11 +132,12 @@ class EmptyCluster:
         elif not _awaits_others(asked):
             finding.verdict = IfEmpty.TOO_LARGE
         classes = sum(len(unit.classes) for unit in asked)
-        finding.looks = trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)
+        looks = trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)
+        finding.looks = max(looks, round(trial.effort.done))
         finding.searched = True
 
     def _fit(self, asked: Sequence[PlacementUnit]) -> bool:
-        """Return whether the quorums fit together, or as far as the search went."""
+        """Return whether the quorums fit together; False also if the search was cut off before."""
         trial, profile, unit = self._trial, self._profile, asked[0]
         is_plain = len(asked) == len(unit.classes) == 1 and unit.scope is None
         if is_plain and not interdependent.are(unit.classes, trial, profile):
@@ -143,7 +153,8 @@ class EmptyCluster:
         # A kubelet that refuses a pod now may accept it once other pods have left.
         nodes, volumes = self._snapshot.nodes.refusing_nothing(), self._snapshot.volumes
         unused = replace(volumes, uses={}, lingering=frozenset())
-        trial = Trial(Snapshot(0, nodes, nodes.allocatable, volumes=unused))
+        free = replace(self._snapshot.devices, claims={}, holders={})
+        trial = Trial(Snapshot(0, nodes, nodes.allocatable, volumes=unused, devices=free))
         pinned = self._snapshot.pinned.pods
         for share in shares((each, nodes.rows[at]) for each, at in pinned if at in nodes.rows):
             trial.assume(share)
@@ -154,7 +165,7 @@ class EmptyCluster:
 
 
 class _Findings:
-    """Findings by their question, and by the first unit of the group."""
+    """Findings for an empty cluster, by the requests of a group and by its first unit."""
 
     def __init__(self) -> None:
         self.by_question: dict[Hashable, Finding] = {}
@@ -189,9 +200,12 @@ def _is_alone(group: GangGroup, asked: Sequence[PlacementUnit]) -> bool:
 
 
 def _awaits_others(asked: Sequence[PlacementUnit]) -> bool:
-    """Return whether missing pods, claims or volumes may make room for members."""
+    """Return whether members may fit once further pods, claims or volumes exist."""
     storages = (pod_class.storage for unit in asked for pod_class in unit.classes)
     missing = any(each and (each.problem or each.needs) for each in storages)
+    needs = (pod_class.devices for unit in asked for pod_class in unit.classes)
+    # Devices that failed them may be used again in some minutes.
+    missing = missing or any(each and each.avoided for each in needs)
     return missing or any(unit.gains for unit in asked)
 
 

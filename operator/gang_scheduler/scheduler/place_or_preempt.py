@@ -1,9 +1,11 @@
 """Finds room for one group, and preempts for it. `cycle` decides the order of the groups."""
 
+import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from gang_scheduler.model.causes.devices import ClaimInvalid
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
     EmptyFlavor,
@@ -14,20 +16,22 @@ from gang_scheduler.model.plan import (
     PreemptionVerdict,
     Refused,
 )
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler import admission, provisioning, spare_nodes
+from gang_scheduler.scheduler import eligibility, provisioning, spare_nodes
 from gang_scheduler.scheduler.decided import Decided, KnownMisfits
+from gang_scheduler.scheduler.devices.outcomes import Refused as RefusedClaim
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
-from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
+from gang_scheduler.scheduler.placement.anywhere import assume_again, release
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import AskingGroups
 from gang_scheduler.scheduler.quorums import Outcome, Quorums
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.surplus import Surplus, in_steps
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from gang_scheduler.scheduler.units import PlacementUnit
 
 
@@ -49,15 +53,26 @@ class Placing:
         self.profile = profile
         self.decided = decided
         self.trial = Trial(snapshot)
-        self.trial.keep(spare_nodes.kept(snapshot, profile.rules.gangs.spare_nodes))
+        if profile.rules.gangs.spare_nodes:
+            self.trial.keep(spare_nodes.kept(snapshot, profile.rules.gangs.spare_nodes))
         self.watch: Callable[[GangGroup], None] | None = None
         self.quorums = Quorums(self.trial, profile)
-        self.surplus = Surplus(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
-        self.empty_cluster = EmptyCluster(snapshot, profile)
         self.asking = AskingGroups(snapshot)
+        self._unanswered: dict[GangKey, tuple[GangGroup, Sequence[PlacementUnit], Misfit]] = {}
+        """Gangs that do not fit, and for which the empty cluster is not searched yet."""
+
+    @functools.cached_property
+    def surplus(self) -> Surplus:
+        """Places the surplus of elastic gangs."""
+        return Surplus(self.trial, self.profile)
+
+    @functools.cached_property
+    def empty_cluster(self) -> EmptyCluster:
+        """Says whether a group that does not fit would fit if no pod ran."""
+        return EmptyCluster(self.snapshot, self.profile)
 
     def admitted(self, group: GangGroup) -> GangGroup | None:
         """Return the group without departing members; None if it is refused, with reasons."""
@@ -67,7 +82,7 @@ class Placing:
         nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
         nominations = nominated_room.release(self.evaluator.displaceable(group)) if asks else ()
-        verdict = admission.admit(group, self.snapshot, self.trial)
+        verdict = eligibility.check(group, self.snapshot, self.trial)
         nominated_room.keep(nominations)
         decided.groups.update(dict.fromkeys([gang.key for gang in group.gangs], group))
         decided.units[group.gangs[0].key] = verdict.units
@@ -87,7 +102,14 @@ class Placing:
             self.decided.keep(group, outcome)
             return
         self.evaluator.nominated_room.keep(nominations)
-        self.refuse(group, *outcome, ways=(units,))
+        unit, misfit = outcome
+        problem = self.invalid_claim((unit,))
+        if problem is not None:
+            self.decided.refused.note_problem(group, problem)
+            return
+        # A group that may evict pods yet needs no search of the empty cluster.
+        self.decided.refused.note_misfit(group, unit, misfit, None, ())
+        self._unanswered[unit.gangs[0].key] = group, units, misfit
 
     def show(self, group: GangGroup) -> None:
         """Open spare nodes to the group, or close them, and call `watch`."""
@@ -116,12 +138,29 @@ class Placing:
         outcome = nominated or self.quorums.in_any_order(units)
         if isinstance(outcome, tuple):
             outcome = self._in_room_kept_for_others(group, units) or outcome
+        if isinstance(outcome, dict) and self.invalid_claim(units) is not None:
+            # As in Kubernetes, a selector that fails on a device is at fault, even if other nodes
+            # would do.
+            for placement in outcome.values():
+                release(placement, self.trial)
+            blamed = units[0]
+            misfit = Misfit(len(self.trial.nodes), fits=0, needs=blamed.at_least, rejections=())
+            outcome = blamed, misfit
         if isinstance(outcome, dict):
             if nominations:
                 self._give_up_room()
         elif not nominations and not opened:
             self.known_misfits.record(units, *outcome)
         return outcome
+
+    def invalid_claim(self, units: Sequence[PlacementUnit]) -> Problem | None:
+        """Return the fault of a claim that a search for devices found in this cycle."""
+        failed = self.trial.devices.stock.failed
+        for pod in (pod for unit in units for pod in unit.members) if failed else ():
+            needs = pod.pod_class.devices
+            if needs in failed:
+                return _problem_of(pod, failed[needs])
+        return None
 
     def make_room(self, group: GangGroup, request: ReclaimRequest | None = None) -> None:
         """Nominate the group to room that pods are leaving or must leave, if that is enough."""
@@ -164,7 +203,7 @@ class Placing:
             elif nominations:
                 self._give_up_room()
             elif alike and outcome.verdict is not PreemptionVerdict.PROMISED:
-                # Another one may end sooner.
+                # After `PROMISED`, an equal group is tried: it may end before the promised start.
                 self.hopeless[alike] = outcome
         return outcome
 
@@ -179,7 +218,7 @@ class Placing:
         nominations: Sequence[Nominated],
         request: ReclaimRequest | None,
     ) -> PreemptionOutcome:
-        """Preempt for the whole missing quorum; if that fails, for gangs of one pod one by one."""
+        """Preempt for the whole missing quorum, or else for each pod that is a gang of its own."""
         outcome = self.evaluator.attempt(group, units, nominations, request)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
@@ -224,7 +263,7 @@ class Placing:
     def grow(
         self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
     ) -> None:
-        """Place more members of a unit: as many of `some` as fit."""
+        """Place more members of a unit: as many members of `some`, a part of the unit, as fit."""
         decided = self.decided
         placed = decided.placements[unit]
         grown = self.surplus.grow(some, placed, decided.placements, moving=moving)
@@ -283,7 +322,7 @@ class Placing:
     def _in_room_kept_for_others(
         self, group: GangGroup, units: Sequence[PlacementUnit]
     ) -> Outcome | None:
-        """Place the group in room that is reserved for gangs of lower priority; these plan again.
+        """Place the group in room that is reserved for gangs of lower priority, which lose it.
 
         Only a group that may preempt takes such room, and only for its quorum. Otherwise the
         victims of the reserved gang would have been evicted for nothing.
@@ -310,8 +349,20 @@ class Placing:
 
     def plan(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan of all that was decided."""
+        self._search_empty_cluster()
         preemptions, asking = self.evaluator.preemptions, self.asking.found
         return self.decided.plan(failures, self.trial, preemptions, asking)
+
+    def _search_empty_cluster(self) -> None:
+        """Say of the groups that still have no place whether they would fit without any pods."""
+        refused = self.decided.refused
+        for key, (group, units, misfit) in self._unanswered.items():
+            why = refused.get(key)
+            if why is None or why.misfit is not misfit:
+                continue
+            waits = why.preemption is not None and why.preemption.waits
+            fits = self.empty_cluster.fits if waits else self.empty_cluster.would_fit
+            refused.note_if_empty(group, key, fits(group, (units,)))
 
     def refuse(
         self,
@@ -327,6 +378,10 @@ class Placing:
         `ways` are the units of the group, on all nodes or on the nodes of some flavors; None stands
         for ways that there was no time for.
         """
+        problem = self.invalid_claim((unit,))
+        if problem is not None:
+            self.decided.refused.note_problem(group, problem)
+            return
         if_empty = self.empty_cluster.would_fit(group, ways)
         self.decided.refused.note_misfit(group, unit, misfit, if_empty, empty_flavors)
 
@@ -339,6 +394,13 @@ def _partially_bound(
         missing = frozenset(unit.lacks(_uids(placements[unit])))
         if missing:
             yield replace(unit.after(placements[unit].binds), required=missing)
+
+
+def _problem_of(pod: Pod, why: RefusedClaim) -> Problem:
+    """Return the problem of a pod with a claim that no device can satisfy as the claim is."""
+    entry = pod.claims[why.claim].entry if why.claim < len(pod.claims) else ""
+    reason = Reason.UNSUPPORTED_FEATURE if why.is_unsupported else Reason.INVALID_CLAIM
+    return Problem(reason, ClaimInvalid.of_pod(entry, pod.key, why.request, why.why))
 
 
 def _uids(placement: Placement) -> set[str]:

@@ -1,7 +1,7 @@
 """How many pods on each node a selector selects, and how many keep other pods away."""
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ NO_TERMS: Mapping[AffinityTerm, IntArray] = {}
 _Source = tuple[IntArray | None, IntArray | None]
 """The columns from which results were computed. They never change: a change makes a copy."""
 MOST_REMEMBERED: Final = 20_000_000
-"""At most this many verdicts on a node by a term are remembered."""
+"""At most this many verdicts are remembered, each for one node and one term."""
 
 
 class PodAffinityLedger:
@@ -38,7 +38,7 @@ class PodAffinityLedger:
         self._near: dict[tuple[PodSelector, str, bool], tuple[_Source, BoolArray]] = {}
 
     def copy(self) -> "PodAffinityLedger":
-        """Return another ledger of the same state; both share what is remembered."""
+        """Return another ledger of the same state; both share the remembered matches."""
         other = copy.copy(self)
         other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
         other._nominated = dict(self._nominated)  # noqa: SLF001 - as above.
@@ -47,7 +47,7 @@ class PodAffinityLedger:
         return other
 
     def present(self, selector: PodSelector) -> IntArray:
-        """Return how many pods the selector selects, a row a node."""
+        """Return how many pods the selector selects on each node, by row."""
         return self._present.get(selector, self._none_there)
 
     def expected(self, selector: PodSelector) -> IntArray:
@@ -92,13 +92,13 @@ class PodAffinityLedger:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
     def changes(self) -> "AffinityChanges":
-        """Return changes to this ledger that are made one after the other."""
+        """Return an object that makes several changes to this ledger."""
         return AffinityChanges(self._present, self._nominated, self._avoiding, self._none_there)
 
     def _found(
         self, selector: PodSelector, key: str, source: _Source, *, avoiding: bool = False
     ) -> BoolArray:
-        """Return the nodes in a domain of a key with pods of these columns."""
+        """Return the nodes whose domain of a key has pods that these columns count."""
         remembered = self._near.get((selector, key, avoiding))
         if remembered is not None and all(
             one is other for one, other in zip(remembered[0], source, strict=True)
@@ -111,6 +111,15 @@ class PodAffinityLedger:
             self._near.clear()
         self._near[selector, key, avoiding] = source, near
         return near
+
+
+def number_of_columns(pod_class: PodClass) -> int:
+    """Return how many columns of the ledger change with pods of a class."""
+    return len(pod_class.selected_by) + len(_anti(pod_class))
+
+
+def _anti(pod_class: PodClass) -> Sequence[AffinityTerm]:
+    return () if pod_class.pod_affinity is None else pod_class.pod_affinity.anti
 
 
 class AffinityChanges:
@@ -132,11 +141,11 @@ class AffinityChanges:
     def apply(
         self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
     ) -> None:
-        """Count this many pods of a class on these rows; negative counts undo it."""
+        """Count this many pods of a class on the nodes of these rows; negative counts undo it."""
         columns = self._nominated if nominated else self._present
         for selector in pod_class.selected_by:
             self._add(columns, selector, rows, counts)
-        for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
+        for term in _anti(pod_class):
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 
     def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:

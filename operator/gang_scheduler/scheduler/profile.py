@@ -1,10 +1,12 @@
-"""The one page that lists every policy by name. A new policy is its file and a line here."""
+"""The one page that lists every policy by name. To add a policy, add a file and a line here."""
 
 from collections.abc import Mapping
 
 from gang_scheduler.scheduler.filters import (
+    allocated_claims,
     bound_volumes,
     declared_features,
+    devices,
     host_ports,
     inter_pod_affinity,
     node_affinity,
@@ -38,11 +40,11 @@ from gang_scheduler.scheduler.preferences import topology_spread as preference_t
 
 NODE_FILTERS: tuple[NodeFilter, ...] = (
     *(unschedulable, readiness, taints, node_affinity),
-    *(bound_volumes, volume_zone, declared_features, refused_shapes),
+    *(bound_volumes, volume_zone, allocated_claims, declared_features, refused_shapes),
 )
 ROOM_FILTERS: tuple[RoomFilter, ...] = (spare_nodes, host_ports, resources, volume_limits)
 COUPLED_FILTERS: tuple[CoupledFilter, ...] = (
-    *(volume_restrictions, volume_binding),
+    *(volume_restrictions, volume_binding, devices),
     *(topology_spread, inter_pod_affinity),
 )
 PREFERENCES: tuple[tuple[int, Preference], ...] = (

@@ -15,11 +15,11 @@ from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, looks
 from gang_scheduler.scheduler.placement import anywhere, packing
-from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, joined, release
+from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
@@ -48,10 +48,12 @@ class Quorums:
         self, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome | None:
         """Place the members on their nominated nodes, if all of that room is free."""
+        self._trial.devices.next_gang()
         return anywhere.place_nominated(_asked(units), nominations, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; a unit that found no place is placed first next time."""
+        self._trial.devices.next_gang()
         asked = _asked(units)
         if len(units) == len(asked) == 1 and not (units[0].singly or units[0].elastic):
             # Most gangs: one unit, placed as a whole or not at all.
@@ -67,6 +69,7 @@ class Quorums:
 
     def as_preemptors(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place just the members that the group may preempt for: all of them, or none."""
+        self._trial.devices.next_gang()
         return self._all_of({unit.only(unit.required): unit for unit in _asked(units)})
 
     def _all_of(self, whole: Mapping[PlacementUnit, PlacementUnit]) -> Outcome:
@@ -108,7 +111,7 @@ class Quorums:
         return placements
 
     def _each_for_itself(self, units: Sequence[PlacementUnit]) -> Outcome:
-        """Place the units that fit, of gangs that have started; or return why none does."""
+        """Place the units that fit, or return why none does; for gangs that have started."""
         outcomes = {unit: self._quorum(unit, unit.at_least) for unit in units}
         misfits = [(unit, each) for unit, each in outcomes.items() if isinstance(each, Misfit)]
         if units and len(misfits) == len(units):
@@ -119,7 +122,7 @@ class Quorums:
 
     def _quorum(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
         """Place the first members in rank, else any members that fit."""
-        # What any members lack is told instead of what the first ones do.
+        # If any members may form the quorum, the reason why these do not fit is explained instead.
         told = unit.mixed or not unit.elastic
         outcome = self._place(unit.only(unit.required), at_least, explained=told)
         if isinstance(outcome, Misfit) and unit.elastic:
@@ -158,10 +161,7 @@ class Quorums:
     def _with_other_members(
         self, units: Sequence[PlacementUnit]
     ) -> dict[PlacementUnit, Placement] | None:
-        """Place quorums that do not consist of the first members in rank.
-
-        Each has as many members of each role.
-        """
+        """Place quorums of other members than the first in rank, with as many of each role."""
         nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
         for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
             self._trial.effort.begin(units[0].gangs[0].key)
@@ -177,7 +177,7 @@ class Quorums:
         return None
 
     def _selections(self, units: Sequence[PlacementUnit]) -> Iterator[frozenset[str]]:
-        """Yield sets of quorum uids that differ in classes, first ranks first.
+        """Yield quorums as sets of pod uids that differ in classes, first ranks first.
 
         Members that fit on no node are left out.
         """
@@ -216,7 +216,7 @@ def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
 def _may_differ(units: Sequence[PlacementUnit]) -> bool:
     """Return whether other members could form the quorum.
 
-    If there is one role in one unit, they were tried before.
+    In a single unit with one role, other members were tried before.
     """
     one = len(units) == 1 and not units[0].mixed
     return not one and any(unit.elastic for unit in units)

@@ -7,16 +7,10 @@ from dataclasses import dataclass, replace
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler import elastic_pace
-from gang_scheduler.scheduler.placement.anywhere import (
-    Placement,
-    assume_again,
-    joined,
-    place_on,
-    release,
-)
+from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, place_on, release
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 
@@ -52,6 +46,7 @@ class Surplus:
         The quorum stays on its nodes unless `moving`. It also stays if a unit of `others`, the
         other placed units, depends on this quorum's place.
         """
+        self._trial.devices.next_gang()
         anew = None
         if moving and placed.binds and not _is_leant_on(unit, others):
             anew = self._anew(unit, placed)
@@ -81,7 +76,7 @@ class Surplus:
         return quorum or whole
 
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
-        """Place all members at once, if each role then has at least as many with a place."""
+        """Place all members at once, if each role then has at least as many placed members."""
         release(quorum, self._trial)
         anew = self._place(unit, len(quorum.binds), explained=False)
         if isinstance(anew, Placement):
@@ -93,8 +88,11 @@ class Surplus:
         return None
 
     def _with_more(self, unit: PlacementUnit, placed: Placement) -> tuple[Placement, Misfit | None]:
-        """Add members while any fits."""
+        """Add members while any fits, and while the search has work left after the first."""
+        before = placed
         while (rest := unit.after(placed.binds)).members:
+            if placed is not before and not self._trial.effort.may_work_on():
+                return placed, Misfit(len(self._trial.nodes), 0, rest.step, (), cut_off=True)
             more = self._place(rest, rest.step)
             if isinstance(more, Misfit):
                 return placed, more
@@ -157,9 +155,9 @@ def in_steps(
 
 
 def of_payable(unit: PlacementUnit, there: Collection[str], pods: Sequence[Pod]) -> list[Pod]:
-    """Return the members that complete whole steps, given members that there is quota for.
+    """Return the pods, of those for which there is quota, that complete whole steps.
 
-    The members `there`, given by uids, have a place already.
+    `there` has the uids of the members that have a place already.
     """
     beyond: set[str] = set()
     for gang in unit.gangs:

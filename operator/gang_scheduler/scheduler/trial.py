@@ -8,9 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gang_scheduler.model.device_needs import Uses
 from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
+from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.pod_affinity import AffinityChanges, PodAffinityLedger
 from gang_scheduler.scheduler.volumes import VolumeLedger
@@ -44,7 +48,7 @@ class PortLedger:
                 yield from rows
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Take the ports of this many pods of a class on these rows; negative counts free them."""
+        """Take the ports of this many pods on each of these rows; negative counts free them."""
         for port in set(pod_class.host_ports):
             taken = self._with(port)
             for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
@@ -60,22 +64,23 @@ class PortLedger:
 class Share:
     """Room for pods of one class: `counts[i]` of them on node row `rows[i]`; rows are distinct.
 
-    If they are `nominated`, their room is taken, but they satisfy no affinity of other pods.
+    If they are `nominated`, their room is taken, but they satisfy no affinity of other pods. `uses`
+    are the allocated claims that pods on nodes use: their devices become free with the last user.
     """
 
     pod_class: PodClass
     rows: IntArray
     counts: IntArray
     nominated: bool = False
+    uses: Uses = ()
 
 
-def affinity_columns(room: Iterable[Share]) -> int:
-    """Return how many columns of the affinity ledger these shares change, one by one."""
-    classes = (share.pod_class for share in room)
-    return sum(
-        len(each.selected_by) + (len(each.pod_affinity.anti) if each.pod_affinity else 0)
-        for each in classes
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Room taken in a trial for some members; `binds` are in rank order."""
+
+    binds: tuple[Bind, ...]
+    shares: tuple[Share, ...]
 
 
 def shares(placed: Iterable[tuple[PodClass, int]]) -> list[Share]:
@@ -97,12 +102,17 @@ def number_in(taken: Iterable[Share]) -> int:
 
 
 def merged(taken: Iterable[Share]) -> list[Share]:
-    """Return shares as one for each class."""
+    """Merge shares: return one share for each class."""
     by_class: dict[PodClass, list[IntArray]] = {}
+    uses: dict[PodClass, Uses] = {}
     for share in taken:
         by_class.setdefault(share.pod_class, []).append(np.repeat(share.rows, share.counts))
+        uses[share.pod_class] = (*uses.get(share.pod_class, ()), *share.uses)
     return [
-        Share(pod_class, *np.unique(np.concatenate(rows), return_counts=True))
+        Share(
+            *(pod_class, *np.unique(np.concatenate(rows), return_counts=True)),
+            uses=uses[pod_class],
+        )
         for pod_class, rows in by_class.items()
     ]
 
@@ -119,12 +129,14 @@ class Trial:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
+        snapshot = with_devices(snapshot)
         self.nodes = snapshot.nodes
         self.tree_specs = snapshot.tree_specs
-        self.free = snapshot.free.copy()
+        self.free = snapshot.free.copy(order="F")
         self.ports = PortLedger(snapshot.host_ports)
         self.pod_affinity = PodAffinityLedger(snapshot.affinity_counts, snapshot.nodes)
         self.volumes = VolumeLedger(snapshot.volumes, snapshot.nodes)
+        self.devices = DeviceLedger(snapshot.devices, snapshot.nodes)
         gangs = [gang.key for group in snapshot.groups for gang in group.gangs[:1]]
         self.effort = Effort(gangs, snapshot.taken_at)
         self.effort.count_snapshot(snapshot.made_anew)
@@ -143,10 +155,11 @@ class Trial:
     def copy(self) -> "Trial":
         """Return another trial of the same state, for a what-if that is thrown away."""
         other = copy.copy(self)
-        other.free = self.free.copy()
+        other.free = self.free.copy(order="F")
         other.ports = self.ports.copy()
         other.pod_affinity = self.pod_affinity.copy()
         other.volumes = self.volumes.copy()
+        other.devices = self.devices.copy()
         other._journal = []  # noqa: SLF001 - one of its own class.
         return other
 
@@ -200,6 +213,12 @@ class Trial:
             affinity.apply(pod_class, share.rows, sign * share.counts, nominated=share.nominated)
         if pod_class.storage is not None:
             self.volumes.apply(pod_class, share.rows, sign * share.counts)
+        if pod_class.devices is not None:
+            self.devices.apply(
+                pod_class, share.rows, sign * share.counts, nominated=share.nominated
+            )
+        if share.uses:
+            self.devices.use(share.uses, sign)
 
     def _request(self, pod_class: PodClass) -> IntArray:
         return self.nodes.vector(pod_class.requests)

@@ -33,7 +33,7 @@ Attached = tuple[tuple[str, str], ...]
 class Attachments:
     """The volumes attached to nodes in a snapshot, changed by the pods assumed on it.
 
-    A volume counts once a node, however many pods there use it. Columns are copied on change.
+    A volume counts once per node, however many pods there use it. Columns are copied on change.
     """
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
@@ -164,12 +164,14 @@ class VolumeTopology:
 
     def finds(self, need: Need) -> Finds:
         """Return the volumes that suit a need, and where."""
+        need = _of_any_claim(need)
         if need not in self._finds:
             self._finds[need] = self._find(need)
         return self._finds[need]
 
     def alike(self, needs: Needs) -> list[IntArray]:
         """Return groups of rows that reach the same volumes for these needs."""
+        needs = tuple(map(_of_any_claim, needs))
         if needs not in self._alike:
             self._alike[needs] = self._find_alike(needs)
         return self._alike[needs]
@@ -221,7 +223,9 @@ class VolumeTopology:
     def _find_alike(self, needs: Needs) -> list[IntArray]:
         alike: dict[Hashable, list[int]] = {}
         finds, made = [self.finds(each) for each in needs], [self.makeable(each) for each in needs]
-        for row in sorted({row for each in finds for row in each.at}):
+        rows = sorted({row for each in finds for row in each.at})
+        self.work += len(rows) * (1 + len(needs)) / 2
+        for row in rows:
             key = tuple(
                 (each.at.get(row), bool(can[row])) for each, can in zip(finds, made, strict=True)
             )
@@ -255,6 +259,21 @@ class VolumeTopology:
         return _any_pool(tuple(each for each in by.pools if each.size >= need.size), self.nodes)
 
 
+def _of_any_claim(need: Need) -> Need:
+    """Return a need without its claim: claims that look for the same volumes have equal needs."""
+    return replace(need, claim="") if need.claim else need
+
+
+def _numbered(needs: Needs) -> Needs:
+    """Replace the names of claims by numbers, so that the needs of similar pods are equal."""
+    if not any(need.claim for need in needs):
+        return needs
+    numbers: dict[str, str] = {"": ""}
+    return tuple(
+        replace(need, claim=numbers.setdefault(need.claim, str(len(numbers)))) for need in needs
+    )
+
+
 def _any_pool(pools: tuple[Pool, ...], nodes: NodeTable) -> BoolArray:
     allowed = np.zeros(len(nodes), dtype=np.bool_)
     for pool in pools:
@@ -273,6 +292,8 @@ def _selected(requirements: tuple[Requirement, ...], nodes: NodeTable) -> BoolAr
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+A_DECISION: Final = 4
+"""Deciding on a volume for a need on a node takes as long as comparing this many volumes."""
 VOLUMES_A_LOOK: Final = 15
 """Comparing this many volumes with a need takes one look."""
 
@@ -289,7 +310,9 @@ Decisions = tuple[Decision, ...]
 Step = tuple[Needs, bytes, bytes]
 """An applied change: needs, rows and counts."""
 Move = tuple[int, int, Decisions | None]
-"""A pod came to a row (1) or left it (-1), and its volumes; None for a pod from before the cycle.
+"""A pod's row, 1 if the pod came there or -1 if it left, and its volumes.
+
+The volumes are None for a pod from before the cycle.
 """
 
 
@@ -320,6 +343,8 @@ class VolumeChoices:
 
     def room(self, needs: Needs) -> IntArray:
         """Return how many pods with these needs find their volumes on each node."""
+        if not any(need.claim in self._decided for need in needs):
+            needs = _numbered(needs)
         if needs not in self._rooms:
             self.volume_topology.work += VOLUMES_A_LOOK
             self._rooms[needs] = self._room(needs)
@@ -348,7 +373,7 @@ class VolumeChoices:
         return need.claim not in self._decided and bool(self.volume_topology.places(need)[row])
 
     def apply(self, needs: Needs, rows: IntArray, counts: IntArray) -> None:
-        """Choose volumes for this many pods on these rows; negative counts undo it."""
+        """Choose volumes for this many pods on the nodes of these rows; negative counts undo it."""
         self._rooms.clear()
         undone = (needs, rows.tobytes(), (-counts).tobytes())
         if self._history and self._history[-1][0] == undone:
@@ -404,7 +429,7 @@ class VolumeChoices:
         room: IntArray = np.where(anywhere, UNLIMITED, 0)
         for rows in self._alike(needs):
             if not anywhere[rows[0]]:
-                self.volume_topology.work += len(needs)
+                self.volume_topology.work += A_DECISION * len(needs)
                 room[rows] = self._pods_at(needs, int(rows[0]))
         return room
 
@@ -432,6 +457,7 @@ class VolumeChoices:
         taken: set[int] = set()
         pods = 0
         while (found := self._decide(needs, row, decided, taken)) is not None:
+            self.volume_topology.work += len(needs)
             named = {each.volume for each in found} - {ABSENT}
             more = {volume for volume in named if not self._taken[volume]}
             if more <= taken:
@@ -514,7 +540,7 @@ class VolumeLedger:
                 yield self._nodes.rows[use.node], use.disk
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Count this many pods of a class on these rows; negative counts undo it."""
+        """Count this many pods of a class on the nodes of these rows; negative counts undo it."""
         storage = pod_class.storage
         if storage is None:
             return

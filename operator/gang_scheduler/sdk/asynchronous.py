@@ -73,7 +73,7 @@ class AsyncClient:
         return AsyncRun(self, found.job.name, found.job.namespace, _created(found))
 
     def run(self, name: str, namespace: str = "") -> "AsyncRun":
-        """Return an existing job, or any other gang."""
+        """Return the run of an existing job, or of any other gang, by its name."""
         return AsyncRun(self, name, namespace or self.namespace)
 
     async def _prepared(self, job: TrainingJob, *, predict: bool = True) -> "Submission":
@@ -84,7 +84,7 @@ class AsyncClient:
 
 
 class AsyncRun:
-    """A gang in the cluster. `created` has the objects of a job that was just submitted."""
+    """A job, or another gang, in the cluster. `created` has the objects of a new job."""
 
     def __init__(
         self, client: AsyncClient, name: str, namespace: str, created: Created | None = None
@@ -102,20 +102,20 @@ class AsyncRun:
         return html_of(self.namespace, self.name, self.created)
 
     async def state(self) -> "State":
-        """Return how far it is."""
+        """Return the phase of the gang, why it waits, and its members."""
         from gang_scheduler.submit import gang_states  # noqa: PLC0415
 
         return await gang_states.state_of(self._client.server, self.name, self.namespace)
 
     async def explain(self) -> Explained:
         """Return why the job waits, when it starts and what would help; or where it runs."""
-        from gang_scheduler.submit import explained  # noqa: PLC0415
+        from gang_scheduler.submit import verdict  # noqa: PLC0415
 
-        text, document = await explained.of_server(self._client.server, self.name, self.namespace)
+        text, document = await verdict.about_gang(self._client.server, self.name, self.namespace)
         return Explained(text, document)
 
     async def wait(self, goal: Goal = "Finished", timeout: str | None = None) -> None:  # noqa: ASYNC109 - a duration for users.
-        """Return once the job is so far. Raises Waits if it fails, or is not before the timeout."""
+        """Return once the job has reached `goal`. Raises Waits if it fails, or at the timeout."""
         from gang_scheduler.api.pod_group import Phase  # noqa: PLC0415
         from gang_scheduler.submit import gang_states  # noqa: PLC0415
 

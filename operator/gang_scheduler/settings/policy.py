@@ -10,9 +10,12 @@ from annotated_types import doc
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from gang_scheduler.api.pod_group import OneOf
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.resources import parse_quantity
 from gang_scheduler.model.rules import (
+    DeviceClassMapping,
+    DeviceRules,
     GangRules,
     PreemptionRules,
     PromiseRules,
@@ -22,18 +25,19 @@ from gang_scheduler.model.rules import (
     SpareNodes,
     WorkloadRules,
 )
-from gang_scheduler.model.values import Fairness
 
-R = TypeVar("R", GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules)
+R = TypeVar("R", GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules, DeviceRules)
 
-_SUBJECTS: Final = (GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules)
+_SUBJECTS: Final = (
+    *(GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules, DeviceRules),
+)
 TOO_DEEP: Final = "is nested too deeply"
 _WORDS: Final = {"kueue_fairness": OneOf(Fairness.PRIORITY, Fairness.DRS)}
 """Settings that accept only some words of an enum: Kueue has no other fairness."""
 
 
 def _flags() -> Iterator[tuple[str, Any]]:
-    """Yield each setting with its type, bounds, meaning and default, in the form for pydantic."""
+    """Yield each setting with its type, bounds, meaning and default, as pydantic needs them."""
     for subject in _SUBJECTS:
         hints = get_type_hints(subject, include_extras=True)
         for each in fields(subject):
@@ -64,6 +68,14 @@ def _json(text: str) -> object:
         return json.loads(text)
 
 
+def _mapping(text: str) -> object:
+    """Return a mapping of DeviceClasses, given as JSON or as NAME=CLASS,CLASS."""
+    name, sign, classes = text.partition("=")
+    if not sign or text.startswith("{"):
+        return _json(text)
+    return {"name": name, "deviceClassNames": classes.split(",")}
+
+
 class Policy(_Flags):
     """The settings that decisions depend on. Their flags exist for `run` and for `simulate`."""
 
@@ -83,6 +95,7 @@ class Policy(_Flags):
             queues=self._of(QueueRules),
             promises=self._of(PromiseRules),
             workloads=self._of(WorkloadRules),
+            devices=self._of(DeviceRules),
         )
 
     def _of(self, subject: type[R]) -> R:
@@ -96,12 +109,33 @@ class Policy(_Flags):
             return given
         return [_json(each) if isinstance(each, str) else each for each in given]
 
+    @field_validator("device_class_mappings", mode="before")
+    @classmethod
+    def _from_short(cls, given: object) -> object:
+        """Return mappings, decoded from JSON or NAME=CLASS. Raises ValueError for other texts."""
+        if not isinstance(given, (list, tuple)):
+            return given
+        return [_mapping(each) if isinstance(each, str) else each for each in given]
+
+    @field_validator("device_class_mappings")
+    @classmethod
+    def _map_once(cls, given: tuple[DeviceClassMapping, ...]) -> tuple[DeviceClassMapping, ...]:
+        """Return the mappings. Raises ValueError if a class is in two of them."""
+        seen: dict[str, str] = {}
+        for number, each in enumerate(given):
+            for name in each.device_class_names:
+                if seen.setdefault(name, each.name) != each.name:
+                    raise ValueError(
+                        f"[{number}].deviceClassNames {name!r} counts as {seen[name]!r} already"
+                    )
+        return given
+
     @field_validator("spare_nodes")
     @classmethod
     def _leave_some(cls, given: tuple[SpareNodes, ...]) -> tuple[SpareNodes, ...]:
         """Return the spare nodes.
 
-        Raises ValueError for the layer of nodes: all nodes would be kept.
+        Raises ValueError for the layer of single nodes: all nodes would be kept free.
         """
         if any(each.layer == NODE_LAYER for each in given):
             raise ValueError(

@@ -13,8 +13,7 @@ from pydantic_settings import (
 )
 
 from gang_scheduler.model.rules import Name
-from gang_scheduler.settings.policy import Policy, depth_refused
-from gang_scheduler.settings.values import (
+from gang_scheduler.settings.choices import (
     ENV_PREFIX,
     KUEUE_NAMESPACE,
     VOLCANO_NAMESPACE,
@@ -26,6 +25,7 @@ from gang_scheduler.settings.values import (
     Shape,
     SourceSetting,
 )
+from gang_scheduler.settings.policy import Policy, depth_refused
 
 MOST_CHECKPOINTS = 64
 """The CRD of PodGroups accepts this many checkpoints."""
@@ -95,10 +95,18 @@ class EvictionSettings(BaseModel):
             "are being bound."
         ),
     )
+    device_binding_timeout_seconds: int = Field(
+        default=600,
+        ge=1,
+        description=(
+            "How long a gang waits for its devices to be attached, from their allocation on. "
+            "After that, all its devices are taken back and others are tried."
+        ),
+    )
 
 
 class _Environment(EnvSettingsSource):
-    """The variables; a value that is nested too deeply is invalid."""
+    """The environment variables as a source of settings; a value nested too deeply is invalid."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401 - as declared there.
         with depth_refused():
@@ -129,8 +137,8 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     kueue_namespace: Name = Field(
         default=KUEUE_NAMESPACE,
         description=(
-            "The namespace of the Lease that shows whether Kueue's controller runs, "
-            "c1f6bfd2.kueue.x-k8s.io."
+            "The namespace of Kueue's Lease c1f6bfd2.kueue.x-k8s.io, which shows whether its "
+            "controller runs."
         ),
     )
     volcano_jobs: bool = Field(
@@ -318,9 +326,10 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     @field_validator("renew_deadline_seconds")
     @classmethod
     def _ends_before_the_lease(cls, deadline: float, others: ValidationInfo) -> float:
-        """Return a deadline after which writes may take a second.
+        """Return the deadline.
 
-        Raises ValueError if the Lease would end before that.
+        Raises ValueError if the Lease would end less than a second later: a write may take that
+        long.
         """
         duration = others.data.get("lease_duration_seconds")
         if duration is not None and deadline > duration - 1:
@@ -332,9 +341,9 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     @field_validator("retry_period_seconds")
     @classmethod
     def _fits_into_the_deadline(cls, period: float, others: ValidationInfo) -> float:
-        """Return a period that leaves time for three attempts.
+        """Return the period.
 
-        Raises ValueError if it is too long.
+        Raises ValueError if there is no time for three attempts before the deadline.
         """
         deadline = others.data.get("renew_deadline_seconds")
         if deadline is not None and 3 * period > deadline:

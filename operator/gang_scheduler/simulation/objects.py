@@ -1,17 +1,30 @@
-"""The objects of the input, or all its problems, and the cache that the objects fill."""
+"""The objects of the input, all its problems and remarks, and the cache that the objects fill."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from gang_scheduler import policy
-from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
+from gang_scheduler.api.kinds import PROVISIONING_REQUESTS, RESOURCE_CLAIMS
+from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.decode.pods.membership import Membership
-from gang_scheduler.model.values import ManagedKind
+from gang_scheduler.decode.topology import DeclaredTopology
+from gang_scheduler.model.api_words import ManagedKind
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.wording import counted
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import defaults, snapshot_files
 from gang_scheduler.simulation.defaults import served as served_by
 from gang_scheduler.simulation.documents import Document, Item, Problem
-from gang_scheduler.simulation.reading import UNDATED_SECONDS, Loaded, Reading, SchedulerNames
+from gang_scheduler.simulation.reading import (
+    DEFAULT_SCHEDULER,
+    UNDATED_SECONDS,
+    Loaded,
+    Reading,
+    SchedulerNames,
+)
 from gang_scheduler.simulation.snapshot_files import LIVE, Header
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
@@ -26,9 +39,9 @@ class Objects:
 
     `read_at`, in seconds since the epoch, is the requested time, or one second after the latest
     time in the input. `notes` are lines for users about parts that were left out. `assumed_ours` is
-    how many pods have no schedulerName and were given ours; `not_expanded`, how many workloads of
-    manifests are of kinds whose pods are not made here; `unknown_fields`, how many fields an API
-    server would drop. `header` comes from a snapshot in the input, if there is one.
+    the number of pods without a schedulerName that were given ours. `not_expanded` is the number of
+    workloads in manifests whose kind gets no pods here. `unknown_fields` is the number of fields
+    that an API server would drop. `header` comes from a snapshot in the input, if there is one.
     """
 
     loaded: tuple[Loaded, ...]
@@ -94,7 +107,7 @@ def load(
 
 
 def _unread(header: Header | None) -> Iterator[str]:
-    """Yield the remarks about objects that a snapshot lacks."""
+    """Yield the remarks about kinds that a snapshot does not contain."""
     if header is not None and header.not_readable:
         yield f"not in the snapshot, since they may not be listed: {', '.join(header.not_readable)}"
 
@@ -120,4 +133,64 @@ def filled(objects: Objects, decides: Policy) -> Cache:
     counts = header.counts if header is not None and header.source == LIVE else None
     served = counts is None or PROVISIONING_REQUESTS[0].name in counts
     cache.serve_provisioning(served=served)
+    # Files need not contain any object of these kinds.
+    cache.serve_devices(served=counts is None or RESOURCE_CLAIMS.name in counts)
     return cache
+
+
+# Remarks about the input, for stderr.
+
+
+def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
+    """Yield remarks on objects that were left out, assumed, or missing."""
+    yield from found.notes
+    if found.assumed_ours:
+        yield (
+            f"{counted(found.assumed_ours, 'pod')} without spec.schedulerName: taken as ours, "
+            f"{next(iter(schedulers))}; on a cluster they are {DEFAULT_SCHEDULER}'s "
+            "(--no-assume-scheduler-name)"
+        )
+    nouns = [each.noun for each in found.loaded]
+    if not any(isinstance(each, Node) for each in nouns):
+        yield "the input has no nodes"
+    pods = [each for each in nouns if isinstance(each, Pod)]
+    waits = any(map(_waits_suspended, nouns))
+    if not (pods or waits):
+        yield "the input has no pods"
+    elif not (waits or any(each.scheduler in schedulers for each in pods)):
+        number = counted(len(pods), "pod")
+        yield f"none of the {number} in the input has schedulerName {_names(schedulers)}"
+    else:
+        yield from _of_others(pods, schedulers)
+
+
+def _waits_suspended(noun: object) -> bool:
+    return isinstance(noun, GangObject) and noun.suspended is not None
+
+
+def remarks_on_topologies(found: Objects, cache: Cache) -> Iterator[str]:
+    """Yield a remark if layers are unknown because the input has no topology."""
+    if any(isinstance(each.noun, DeclaredTopology) for each in found.loaded):
+        return
+    verdicts = [info.verdict for info in cache.gang_queue.infos.values()]
+    reasons = {problem.reason for each in verdicts for problem in each.warnings or ()}
+    reasons.update(each.refusal.reason for each in verdicts if each.refusal is not None)
+    if Reason.UNKNOWN_LAYER in reasons:
+        yield (
+            "the input has no ClusterNetworkTopology, and no Topology of Kueue: the layers that "
+            "gangs ask for are unknown (a dump has them only if they were asked for by kind)"
+        )
+
+
+def _of_others(pods: Iterable[Pod], schedulers: Collection[str]) -> Iterator[str]:
+    """Yield a remark on pods that wait for other schedulers, which do not run here."""
+    waiting = [each for each in pods if each.living and not each.node]
+    others = Counter(each.scheduler for each in waiting if each.scheduler not in schedulers)
+    for scheduler, number in sorted(others.items()):
+        has = "has" if number == 1 else "have"
+        waits = f"{counted(number, 'pod')} without a node {has} schedulerName {scheduler}"
+        yield f"{waits}: not scheduled here"
+
+
+def _names(schedulers: Collection[str]) -> str:
+    return " or ".join(schedulers)

@@ -25,18 +25,17 @@ from gang_scheduler.decode import cluster, fields
 from gang_scheduler.decode.cluster import Priorities
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import pod_groups
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import VirtualGang
+from gang_scheduler.decode.gangs.specs import GangObject, VirtualGang
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.queues.shared import AdmissionCheck, DeclaredQueue
+from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
 from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.refs import QueueName
 from gang_scheduler.model.wording import counted
-from gang_scheduler.simulation import defaults, skipped, snapshot_files
+from gang_scheduler.simulation import defaults, device_claims, skipped, snapshot_files
 from gang_scheduler.simulation.defaults import Kind
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.skipped import Skipped
@@ -53,7 +52,7 @@ from gang_scheduler.workloads.controllers import Present, Source, controller, pa
 # An object of the input, before and after it is read.
 
 UNDATED_SECONDS = 1
-"""Objects without a creation time are created within this time after the input's latest time."""
+"""Objects without a creation time count as created within this time after the latest input time."""
 DEFAULT_SCHEDULER = "default-scheduler"
 """The schedulerName that an API server gives to pods and templates without one."""
 Body = Mapping[str, Any]
@@ -73,7 +72,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An object that has a name and an identity; its body may still be wrong."""
+    """An object that has a name and an identity. Its other fields may still be wrong."""
 
     document: Document
     kind: Kind
@@ -81,7 +80,7 @@ class FoundObject:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """Its kind, API group, namespace and name."""
+        """The kind, API group, namespace and name of the object."""
         metadata = self.body["metadata"]
         group = fields.group_of(self.body["apiVersion"])
         return self.kind.kind, group, metadata["namespace"], metadata["name"]
@@ -89,14 +88,14 @@ class FoundObject:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerNames:
-    """The schedulerName for pods that have none, by their uids."""
+    """The schedulerName that pods without one get, by uid."""
 
     ours: str
     assume_ours: bool | None
     objects: Mapping[str, FoundObject]
 
     def of(self, uid: str) -> str:
-        """Return the schedulerName that is assumed for the pod or template with this uid."""
+        """Return the schedulerName for the pod or template with this uid if it has none."""
         assumed = self.assume_ours
         if assumed is None:
             assumed = not self.objects[uid].document.is_from_cluster
@@ -112,7 +111,7 @@ class SchedulerNames:
 
 
 def with_age(noun: object, body: Body, created_at: float) -> object:
-    """Return the object with an age: an object without a time is younger than all others.
+    """Return the object with an age; an object without a creation time is younger than all others.
 
     All such objects are created within one second, in their order, so their age only breaks ties.
     """
@@ -126,7 +125,7 @@ def with_age(noun: object, body: Body, created_at: float) -> object:
 
 
 def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
-    """Return a suspended workload after giving each of its templates a schedulerName."""
+    """Return a suspended workload in which each template has a schedulerName."""
     if not isinstance(noun, GangObject):
         return noun
     name = scheduler_names.of(noun.uid)
@@ -134,7 +133,7 @@ def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
 
 
 def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
-    """Return a workload with a change to each of its future members."""
+    """Return a workload in which each future member is changed by a function."""
     said, owned = noun.suspended, noun.owned
     if said is not None and said.gangs:
         said = replace(said, gangs=_changed(said.gangs, change))
@@ -144,7 +143,7 @@ def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
 
 
 def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
-    """Return the gangs of a workload with a change to each of their future members."""
+    """Return gangs in which each future member is changed by a function."""
     return tuple(
         each._replace(pods=each.pods.with_prototypes([*map(change, each.pods.prototypes)]))
         for each in gangs
@@ -178,9 +177,9 @@ def fillers(
 
 
 def readers(membership: Membership) -> dict[GVR, Callable[[Body], object]]:
-    """Return the readers of objects: the ones for a cluster, with the checks of an API server.
+    """Return the readers of objects: as on a cluster, but with the checks of an API server.
 
-    An API server refuses wrong types, and counts pods for budgets.
+    The API server refuses wrong types, and a controller counts the pods of budgets.
     """
     return {each.reader.gvr: each.reader.read for each in KINDS} | {
         PODS: lambda body: pod.pod(body, membership),
@@ -205,7 +204,7 @@ def _filled_native_pod_group(body: Body, known: Priorities) -> Body:
 
 
 class _PodGroupSpec(Wire, frozen=True):
-    """The types in a PodGroup. Its values are checked as on a cluster."""
+    """The types of a PodGroup's fields. The values are checked as on a cluster."""
 
     min_member: int = 1
     min_resources: Quantities = field(default_factory=dict)
@@ -234,7 +233,7 @@ T = TypeVar("T")
 class Reading:
     """The objects found so far, in order, and the problems of documents.
 
-    `named` are the products whose queue names count among these objects.
+    `named` are the products whose queue names count if the input has these objects.
     """
 
     def __init__(
@@ -262,7 +261,7 @@ class Reading:
         self._sequence = 0
 
     def take(self, document: Item) -> None:
-        """Take in a document of a known kind; record other documents as skipped."""
+        """Add a document of a known kind; record a document of another kind as skipped."""
         if isinstance(document, Problem):
             self.problems.append(document)
             return
@@ -289,7 +288,7 @@ class Reading:
             self.problems.append(document.problem(error))
 
     def _validate(self, document: Document) -> None:
-        """Note the fields that an API server drops. Raises InvalidField for faults that it refuses.
+        """Note fields that an API server would drop. Raises InvalidField for faults it refuses.
 
         An object from an API server needs no check. For an object made from a manifest, checking
         the manifest's template is enough.
@@ -315,6 +314,13 @@ class Reading:
         known = cluster.priorities_of(filter(None, classes.values()))
         storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
         fill = {**fillers(scheduler_names, known), **defaults.volume_fillers(storage_classes)}
+        filled = fill[PODS]
+        fill = {
+            **fill,
+            PODS: lambda body: device_claims.with_statuses(
+                filled(body), self.objects, self._present
+            ),
+        }
         reads = readers(self._membership)
         found = [*self._load_stored()]
         for age, each in enumerate(self.objects.values(), start=1):
@@ -370,11 +376,15 @@ class Reading:
                 )
 
     def _made_of(self, kind: Kind, document: Document, body: Body) -> list[Body]:
-        """Return the objects that its controller would still create. Raises InvalidField."""
+        """Return the objects that a controller would still create. Raises InvalidField."""
         if kind.gvr == PODS:
             made = [*defaults.claims_of(body)]
+            if not document.is_from_cluster:
+                made += device_claims.made_for(body, self._present)
         else:
             made = self._made_of_workload(kind, document, body)
+            if kind.gvr in NATIVE_POD_GROUPS and not document.is_from_cluster:
+                made += device_claims.made_for(body, self._present)
         return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
 
     def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> list[Body]:
@@ -392,12 +402,12 @@ class Reading:
         return made
 
     def _waits(self, found: GangObject, *, from_cluster: bool) -> bool:
-        """Return whether a workload waits suspended, in a queue or on a cluster."""
+        """Return whether a workload waits suspended: it names a queue, or comes from a cluster."""
         said = found.suspended
         return said is not None and (from_cluster or self._mean_any(said.names))
 
     def _owner_waits(self, found: GangObject, body: Body) -> bool:
-        """Return whether a workload waits through its owner, which does not declare its members."""
+        """Return whether a workload waits with its owner, which does not declare its members."""
         if found.owned is None or not found.owned.gangs:
             return False
         named = controller(body)
@@ -409,11 +419,11 @@ class Reading:
         return self._mean_any(asked) and part(owner, "spec").get("suspend") is True
 
     def _mean_any(self, names: Iterable[QueueName]) -> bool:
-        """Return whether any of these is the name of a queue, even of one that does not exist."""
+        """Return whether any name is the name of a queue, even of a queue that does not exist."""
         return any(product_of(each) in self._named for each in names)
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:
-        """Take in the objects that the controller of a workload creates, as if they were input."""
+        """Add the objects that a workload's controller would create, as if they were input."""
         for each in made:
             path = f"{each['kind']} {each['metadata']['name']}"
             self.take(replace(document, body=each, path=path, made_by=document))

@@ -24,13 +24,13 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import Objects, filled
 from gang_scheduler.simulation.output.waiting import Waiting
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
+from gang_scheduler.state.gangs.gang_info import ROUNDS_SECONDS
 from gang_scheduler.state.gangs.retries import LAST_RETRY_SECONDS
 
 MOST_CYCLES: Final = 1000
 """The simulation gives up after this many cycles."""
 MOST_IDLE: Final = 50
-"""At most this many cycles in a row may change nothing while a search for victims is unfinished."""
+"""A search for victims that goes on may change nothing in at most this many cycles in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
 
 
 def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
-    """Return the tree of each gang with a topology request."""
+    """Return the tree that each gang with a topology request is placed in."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
         found = units.units_of(group, snapshot)
@@ -172,11 +172,11 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
 
 
 def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
-    """Return when the next cycle is.
+    """Return the time of the next cycle, in seconds since the epoch.
 
-    Every backoff has ended by then, so every waiting gang is tried. If victims come back, a gang
-    may preempt in every cycle, too. If nothing has changed, only some gangs are tried again: those
-    whose search for victims was cut off, and those that get room once another gang gives it up.
+    By then every backoff has ended, so every waiting gang is tried. If victims come back, a gang
+    may also preempt in every cycle. If nothing has changed, only some gangs are tried again: gangs
+    whose search for victims was cut off, and gangs that get room once another gang gives it up.
     """
     if not changed and (retry := cache.next_retry()) is not None:
         return max(retry, now + 1, _held_until(cache) or 0)
@@ -184,10 +184,10 @@ def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> i
 
 
 def _held_until(cache: Cache) -> int | None:
-    """Return when the first gang gives up the nominated room of its missing members.
+    """Return when the first gang gives up the nominated room of its missing members, in seconds.
 
-    The members are never created here, so others get the room in the end. None if no gang holds
-    room like that.
+    The members are never created here, so other gangs get the room in the end. None if no gang
+    keeps such room.
     """
     moments = (info.preemptor.held_until for info in cache.gang_queue.infos.values())
     return min((each for each in moments if each is not None), default=None)
@@ -198,19 +198,19 @@ def _tried(snapshot: Snapshot) -> set[GangKey]:
 
 
 def _evictions(preemptions: Iterable[Preemption]) -> dict[GangKey, int]:
-    """Return how often each gang was evicted, or lost members."""
+    """Return how often each gang was evicted or lost members."""
     return Counter(key for made in preemptions for key in {each.gang for each in made.victims})
 
 
 def _victims(preemptions: Iterable[Preemption]) -> dict[str, GangKey]:
-    """Return the gangs of all pods that were evicted, by the pods' uids."""
+    """Return the gang of each evicted pod, by the pod's uid."""
     return {each.pod.uid: each.gang for made in preemptions for each in made.victims}
 
 
 def let_pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
-    """Delete victims and pods that are leaving already; return whether there were any.
+    """Delete the victims, and the pods that were leaving before; return whether there were any.
 
-    With `recreate`, the controllers of the victims create them again.
+    With `recreate`, the controllers of the victims create these again.
     """
     leaving = {pod.uid for pod in cache.pods() if pod.deleting and pod.node}
     victims = [each.pod for made in plan.preemptions for each in made.victims]

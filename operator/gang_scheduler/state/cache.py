@@ -9,8 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from gang_scheduler.decode.cluster import DeviceClass
+from gang_scheduler.model.api_words import Dra, GangKind
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.device_needs import NO_DEVICES, Devices
+from gang_scheduler.model.devices import DeviceId
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Bind, Plan
 from gang_scheduler.model.pods import Pod, one_of_each
@@ -23,17 +25,17 @@ from gang_scheduler.model.selectors import AffinityCounts
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.topology_request import TopologyRequest
-from gang_scheduler.model.values import GangKind
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state.changes import Change, Changes
+from gang_scheduler.state.devices.device_cache import DeviceCache
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.evictions import EvictionRecords
-from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
+from gang_scheduler.state.failures import DegradedGangs, FailedNodes
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
-from gang_scheduler.state.gangs.workloads import TrainJobs, described
-from gang_scheduler.state.nodes import NodeUsage, Nominator
+from gang_scheduler.state.gangs.workloads import DescribedGangs, TrainJobs
+from gang_scheduler.state.nodes import NodeUsage, Nominator, RefusedShapes
+from gang_scheduler.state.past_evictions import EvictionRecords
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.pods import ForeignMembers, PodStore
 from gang_scheduler.state.provisioning import ProvisioningState
@@ -41,7 +43,7 @@ from gang_scheduler.state.queues import running_gangs
 from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects
 from gang_scheduler.state.queues.names import KnownQueues, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
-from gang_scheduler.state.queues.reservations import waits_of
+from gang_scheduler.state.queues.reservations_in_force import waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.stores import NodeStore, Store
@@ -56,7 +58,7 @@ from gang_scheduler.state.volumes.volume_cache import VolumeCache
 class Victims:
     """Counts victims as leaving, and as staying again when they are spared.
 
-    `cycle` is set when gangs that were going to have that room must plan again.
+    `cycle` is set when a spared pod keeps room that was nominated for gangs: these plan again.
     """
 
     def __init__(
@@ -103,7 +105,6 @@ class Cache:
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
-        self.device_classes: dict[str, DeviceClass] = {}
         self.evictable_pods = EvictablePods(rules.preemption)
         self.topologies = Topologies(changes.topologies)
         self.selector_matches = SelectorMatches()
@@ -137,12 +138,18 @@ class Cache:
         self.recent_usages = RecentUsages(rules.queues.usage_half_life_seconds, self.queues.recent)
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
+        self.devices = DeviceCache(
+            enabled=rules.devices.dra is Dra.AUTO,
+            asked=self.node_usage.ask_of_devices,
+            spec_of=self.gang_queue.spec_of,
+        )
         self._nominator = Nominator()
         self._table = self.node_usage.table()
         self._changes = changes
         self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, changes.cycle)
-        self._virtual_pods = VirtualPodStore(self.selector_matches)
+        self._virtual_pods = VirtualPodStore(self.selector_matches, self.devices)
         self.refused_shapes = RefusedShapes()
+        self._described = DescribedGangs()
         self.pod_store = PodStore(
             self.schedulers,
             node_usage=self.node_usage,
@@ -152,6 +159,7 @@ class Cache:
             foreign_members=self.foreign_members,
             selector_matches=self.selector_matches,
             volumes=self.volumes,
+            devices=self.devices,
             queue_usage=self.queue_usage,
             train_jobs=TrainJobs(enabled=GangKind.TRAIN_JOB in rules.gangs.gang_kinds),
             virtual_pods=self._virtual_pods,
@@ -211,19 +219,33 @@ class Cache:
             self.queues.outdated()
             self._note(Change.QUEUES_CHANGED)
 
+    def serve_devices(self, *, served: bool) -> None:
+        """Note whether claims of devices can be read: whether the API server has their kinds."""
+        if self.devices.serve(served=served):
+            self._note(Change.ROOM_FREED)
+
+    def avoid_devices(self, gangs: Collection[GangKey], devices: Iterable[DeviceId]) -> None:
+        """Let gangs use no devices that could not be attached for them."""
+        self.devices.avoid(gangs, devices)
+
+    def use_devices_again(self, gangs: Collection[GangKey]) -> None:
+        """Let gangs use all devices again, and try them."""
+        self.devices.use_again(gangs)
+        self._note(Change.ROOM_FREED)
+
     def upsert_request(self, request: ProvisioningRequest) -> None:
-        """Take in a request for nodes as the API server answered it."""
+        """Store a request for nodes as the API server answered it."""
         self._note_request(changed=self.provisioning.upsert(request))
 
     def take_in_asking(self, plan: Plan, now: int) -> None:
-        """Take in a cycle's decisions on gangs that request nodes. `now` is in seconds."""
+        """Note a cycle's decisions on gangs that request nodes. `now` is in seconds."""
         # The quota for requested nodes is charged member by member.
         self.suspended.nominate(each.gang for each in plan.asking if each.members)
         self.provisioning.take_in(plan, now)
         self._changes.provisioning.set()
 
     def upsert_pod(self, pod: Pod) -> None:
-        """Take in a pod as the API server shows it."""
+        """Store a pod as the API server shows it."""
         self.upsert(self.pod_store, pod)
 
     def delete_pod(self, uid: str) -> None:
@@ -272,12 +294,18 @@ class Cache:
         return self.with_bound_pods(self.snapshot_to_place(now, whole=whole))
 
     def with_bound_pods(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot with the bound pods that its groups need. Linear in gangs on nodes.
+        """Return a snapshot with the bound pods that its groups need, and with past evictions.
 
+        Linear in gangs on nodes. The same snapshot if no group may evict, or be promised a start.
         It is only right while nothing has changed since the snapshot was taken.
         """
-        bound_pods = self._bound_pods(snapshot.groups, snapshot.taken_at, snapshot.queues)
-        return replace(snapshot, bound_pods=bound_pods)
+        now = snapshot.taken_at
+        bound_pods = self._bound_pods(snapshot.groups, now, snapshot.queues)
+        if bound_pods is None:
+            return snapshot
+        waiting = (gang.key for group in snapshot.groups for gang in group.gangs)
+        yielded = self.evictions.yielded(now, waiting)
+        return replace(snapshot, bound_pods=bound_pods, yielded=yielded)
 
     def snapshot_to_place(self, now: int, *, whole: bool = True) -> Snapshot:
         """Return the snapshot without bound pods: enough if all groups find free room.
@@ -301,13 +329,13 @@ class Cache:
             host_ports=self.node_usage.host_ports(),
             affinity_counts=self._selector_matches(groups, nominated),
             volumes=self._volumes(groups),
+            devices=self._devices(groups),
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
             pinned=self.node_usage.pinned(),
             nominated=nominated,
             groups=groups,
             queues=queues,
-            yielded=self.evictions.yielded(now),
             resting=self.gang_queue.reservations.resting(now),
             promised=self.gang_queue.reservations.promised(),
             provisioning=self.provisioning.snapshot(),
@@ -316,10 +344,10 @@ class Cache:
         )
 
     def prepare(self, now: int) -> Iterator[None]:
-        """Do work of the next snapshot ahead of it, a little between two yields.
+        """Do work of the next snapshot ahead of time, a little in each step.
 
-        There is some only where very many gangs of queues have changed. Events may be taken in
-        between, and the snapshot is the same without this.
+        There is such work only if very many gangs of queues have changed. Events may come in
+        between the steps. The snapshot is the same with or without this.
         """
         are_new = self.gang_queue.queues_are_new
         self._take_in_objects(now)
@@ -338,7 +366,7 @@ class Cache:
             self.queue_usage.take_work()
 
     def _take_in(self, now: int) -> None:
-        """Take in all that was noted since the last time."""
+        """Apply all changes since the last snapshot."""
         self._take_in_objects(now)
         self.gang_queue.take_in()
 
@@ -360,13 +388,14 @@ class Cache:
             nominated=self._nominator.all(self.gang_queue.infos),
             pinned=self.node_usage.pinned(),
             failed_nodes=self.failed_nodes.names,
+            devices=self._devices(()),
         )
 
     def with_more(self, key: GangKey, number: int, now: int) -> Snapshot | None:
-        """Return the nodes, and a gang that runs with so many more workers to place.
+        """Return a snapshot in which a running gang has `number` more workers to place.
 
-        None if no worker of it tells what these would be like. For a plan that is never carried
-        out, but says whether they would find room.
+        None if no bound worker shows what the new ones would be like. A plan for this snapshot is
+        never carried out: it only says whether the workers would find room.
         """
         info = self.gang_queue.infos.get(key)
         elastic = None if info is None else info.observed.elastic
@@ -376,6 +405,9 @@ class Cache:
         if not workers:
             return None
         like = revised(workers[-1], node="", nominated="", assumed=False, charged_to=None)
+        devices = self.devices.needs_of_another(like)
+        if devices is not None:
+            like = revised(like, pod_class=replace(like.pod_class, devices=devices))
         pods = tuple(
             revised(like, uid=f"{like.uid}+{each}", name=f"{like.name}+{each}")
             for each in range(1, number + 1)
@@ -387,6 +419,7 @@ class Cache:
             host_ports=self.node_usage.host_ports(),
             affinity_counts=self._selector_matches(groups, nominated),
             volumes=self._volumes(groups),
+            devices=self._devices(groups),
             groups=groups,
             queues=queues,
         )
@@ -394,7 +427,7 @@ class Cache:
     def running(self, now: int) -> BoundPods:
         """Return all pods on nodes, with the expected ends of their gangs. Linear in pods.
 
-        Includes pods that a cycle would not look at. `now` is in seconds.
+        It includes pods that a cycle would leave out. `now` is in seconds.
         """
         evictable, infos = self.evictable_pods, self.gang_queue.infos
         if evictable.rules.preemption:
@@ -462,7 +495,7 @@ class Cache:
 
     def described_gangs(self) -> Iterator[GangInfo]:
         """Yield the gangs for answers: all, except workloads whose pods name other gangs."""
-        return described(self.gang_queue.infos, self.pods)
+        return self._described.of(self.gang_queue.infos, self.pods)
 
     def _note_request(self, *, changed: bool) -> None:
         self._changes.provisioning.set()
@@ -539,3 +572,14 @@ class Cache:
         waiting = (pod for gang in gangs for pod in one_of_each(gang.pending))
         asked = any(pod.pod_class.storage is not None for pod in waiting)
         return self.volumes.snapshot() if asked else NO_VOLUMES
+
+    def _devices(self, groups: Iterable[GangGroup]) -> Devices:
+        """Return the devices, if pods to be placed ask for some, or nodes are counted by them."""
+        if self.devices.are_counted:
+            return self.devices.snapshot()
+        if not self.devices.in_use:
+            return NO_DEVICES
+        gangs = (gang for each in groups for gang in each.gangs)
+        waiting = (pod for gang in gangs for pod in one_of_each(gang.pending))
+        asked = any(pod.pod_class.devices is not None for pod in waiting)
+        return self.devices.snapshot() if asked else NO_DEVICES

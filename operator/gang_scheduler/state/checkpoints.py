@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
     NO_CHECKPOINTS,
@@ -24,7 +25,6 @@ from gang_scheduler.model.checkpoints import (
 )
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 # Reports of pods and objects until they are taken in. For a deleted source, only the report that
@@ -40,7 +40,7 @@ class Report(NamedTuple):
 
 
 class Reports:
-    """The last report of each source, by its uid; deleted sources have theirs in `left`.
+    """The last report of each source (a pod or an object) by its uid; of deleted ones in `left`.
 
     A replica that does not lead takes in no reports for months. No more than `most` saves of a gang
     are ever remembered, so records of deleted gangs are limited, too.
@@ -60,7 +60,7 @@ class Reports:
         report = self._reports.pop(uid, None)
         if report is None:
             return
-        # Order of losing a source: the oldest gangs are forgotten first.
+        # Gangs are in the order in which they lost a source: the oldest are forgotten first.
         left = self.left.pop(report.key, {}) | {uid: report}
         self.left[report.key] = _newest(left, self._most) if len(left) > self._most else left
 
@@ -181,7 +181,7 @@ class CheckpointRecords:
         self._forget_oldest(self._resumed)
 
     def take_in(self, now: int) -> None:
-        """Take in the reports since the last call."""
+        """Apply the reports since the last call."""
         reports, saves = self._reports.take()
         self._taken |= saves
         for report in reports:
@@ -355,7 +355,7 @@ class CheckpointRecords:
             self._put(key, replace(found, requested=Requested(found.requested.request, outcome)))
 
     def _put(self, key: GangKey, found: Checkpoints) -> None:
-        # Order of changes: the oldest records of deleted gangs are forgotten first.
+        # Records are in the order of changes: the oldest of deleted gangs are forgotten first.
         self._records.pop(key, None)
         self._records[key] = _Record(_uid(self._infos.get(key)), found)
         self._changed.add(key)

@@ -1,9 +1,6 @@
-"""Failures on nodes: failed nodes, the gangs that they degrade, and pods that kubelets refuse."""
+"""Failed nodes, and the gangs that they degrade."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Final, NamedTuple
 
 from gang_scheduler.model import failures, refs
 from gang_scheduler.model.failures import Degraded, FailedNode, LostNode, NodeFailure
@@ -12,7 +9,6 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, natural_key
-from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.rules import NO_SETTINGS, GangRules
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -280,84 +276,3 @@ def _lacks_room(refused: Refused) -> bool:
 def _is_stuck(pod: Pod, now: int) -> bool:
     """Return whether a deleted pod is still there after its grace period."""
     return pod.deleting and not pod.terminal and now >= pod.gone_by
-
-
-# Refusals of kubelets: similar pods do not go to the same node again at once. A kubelet may refuse
-# a pod for which the API shows room: it cannot align the devices, or it runs pods that only it
-# knows. The controller then creates another pod, which would be bound there again.
-
-REFUSED_SECONDS: Final = 600
-"""How long a node gets no pods like one that it refused, unless a pod leaves the node earlier."""
-
-MOST_NEWS: Final = 100
-"""The most refusals that are reported at once: a replica that does not lead reports none."""
-
-
-class Refusal(NamedTuple):
-    """A pod that a kubelet has rejected, and its gang."""
-
-    pod: Pod
-    gang: GangKey
-
-
-class RefusedShapes:
-    """The requests that nodes have refused recently. Costs nothing if there are none.
-
-    `news` are the refusals that were not reported yet.
-    """
-
-    def __init__(self) -> None:
-        self.news: deque[Refusal] = deque(maxlen=MOST_NEWS)
-        self._until: dict[str, dict[Requests, tuple[int, str]]] = {}
-        self._changed: set[str] = set()
-
-    def note(self, pod: Pod, node: str, gang: GangKey | None) -> None:
-        """Note that the kubelet of a node has refused a pod."""
-        # If its status has no time, the time when it is seen counts.
-        at = pod.started_at or pod.scheduled_at
-        until = at + REFUSED_SECONDS if at else 0
-        shapes = self._until.get(node, {})
-        shapes = {shape: each for shape, each in shapes.items() if not 0 < each[0] <= at}
-        self._until[node] = {**shapes, pod.pod_class.requests: (until, pod.refused)}
-        self._changed.add(node)
-        if gang is not None:
-            self.news.append(Refusal(pod, gang))
-
-    def left(self, node: str) -> None:
-        """Note that a pod has left a node, which changes the free room."""
-        if self._until and self._until.pop(node, None) is not None:
-            self._changed.add(node)
-
-    def settle(self, now: int) -> set[str]:
-        """Return the nodes whose refusals have changed. `now` is in seconds."""
-        for node in [*self._until]:
-            shapes = {
-                shape: (until or now + REFUSED_SECONDS, why)
-                for shape, (until, why) in self._until[node].items()
-                if not 0 < until <= now
-            }
-            if len(shapes) < len(self._until[node]):
-                self._changed.add(node)
-            self._until[node] = shapes
-            if not shapes:
-                del self._until[node]
-        changed, self._changed = self._changed, set()
-        return changed
-
-    def next_end(self) -> int | None:
-        """Return when the first refusal ends, in seconds; None if there are none."""
-        return min((until for until, _ in self._all()), default=None)
-
-    def on(self, node: Node) -> Node:
-        """Return a node with the requests that its kubelet refuses."""
-        shapes = self._until.get(node.name, {})
-        refused = tuple(sorted((shape, why) for shape, (_, why) in shapes.items()))
-        return node if node.refused == refused else replace(node, refused=refused)
-
-    def is_in_force(self, refusal: Refusal) -> bool:
-        """Return whether pods with the same requests are still kept from the node."""
-        return refusal.pod.pod_class.requests in self._until.get(refusal.pod.node, {})
-
-    def _all(self) -> Iterator[tuple[int, str]]:
-        for shapes in self._until.values():
-            yield from shapes.values()

@@ -12,14 +12,15 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import cluster, provisioning, topology, volumes
 from gang_scheduler.decode import reader as decode_reader
+from gang_scheduler.decode.devices import objects as devices
 from gang_scheduler.decode.events import HasUid, Sink
 from gang_scheduler.decode.gangs import pod_groups
-from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.decode.queues import declared as unreadable_queues
 from gang_scheduler.decode.queues import kueue, ours, volcano
-from gang_scheduler.decode.queues import shared as unreadable_queues
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
 from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.decode.volumes import VolumeObject
@@ -27,9 +28,11 @@ from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.model.refs import GangSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Change
+from gang_scheduler.state.devices.device_cache import DeviceObject
 from gang_scheduler.state.queues.declared import ByName
 from gang_scheduler.state.stores import (
     DeviceClassStore,
+    DeviceStore,
     GangStore,
     JobSetStore,
     JobStore,
@@ -46,6 +49,7 @@ from gang_scheduler.workloads.kind import Kind as JobKind
 
 T = TypeVar("T")
 V = TypeVar("V", bound=VolumeObject)
+D = TypeVar("D", bound=DeviceObject)
 N = TypeVar("N", bound=HasUid)
 Known = Callable[[Cache, str], T | None]
 KEEP: Final = Unreadable.KEEP
@@ -141,6 +145,13 @@ def _volumes(reader: Reader[V]) -> Kind:
             functools.partial(known.delete, gvr),
             functools.partial(known.uids, gvr),
         )
+
+    return _kind(reader, store)
+
+
+def _devices(reader: Reader[D]) -> Kind:
+    def store(cache: Cache) -> DeviceStore[D]:
+        return DeviceStore(cache.devices, reader.gvr)
 
     return _kind(reader, store)
 
@@ -340,10 +351,41 @@ KINDS: Final = (
         Reader(
             kind="DeviceClass",
             versions=(kinds.DEVICE_CLASSES,),
-            read=cluster.read_device_class,
+            read=devices.decode_class,
             namespaced=False,
         ),
-        lambda cache: DeviceClassStore(cache.node_usage, cache.device_classes),
+        lambda cache: DeviceClassStore(cache.node_usage, cache.devices),
+    ),
+    _devices(
+        Reader(
+            kind="ResourceSlice",
+            versions=(kinds.RESOURCE_SLICES,),
+            read=devices.decode_slice,
+            namespaced=False,
+        )
+    ),
+    _devices(
+        Reader(
+            kind="DeviceTaintRule",
+            versions=kinds.DEVICE_TAINT_RULES,
+            read=devices.decode_taint_rule,
+            namespaced=False,
+        )
+    ),
+    _devices(
+        Reader(
+            kind="ResourceClaim",
+            versions=(kinds.RESOURCE_CLAIMS,),
+            read=devices.decode_claim,
+            if_unreadable=KEEP,
+        )
+    ),
+    _devices(
+        Reader(
+            kind="ResourceClaimTemplate",
+            versions=(kinds.RESOURCE_CLAIM_TEMPLATES,),
+            read=devices.decode_template,
+        )
     ),
     _volumes(
         Reader(
@@ -412,6 +454,10 @@ QUEUES_NAMED: Final = {
 
 If that kind is not installed, the label has no effect.
 """
+_OF_DEVICES: Final = (
+    *("ResourceSlice", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate"),
+)
+"""Kinds that are read only to allocate devices."""
 _BY_GVR: Final = {gvr: each for each in KINDS for gvr in each.reader.versions}
 
 
@@ -430,9 +476,12 @@ def sinks(
 ) -> list[tuple[Reader[Any], Sink[Any]]]:
     """Return how each kind is read, and its store in this cache.
 
-    Kinds that are read only to be managed are left out if they are not managed.
+    Kinds that are read only to start suspended workloads are left out if `manageJobs` does not list
+    them, and kinds that are read only to allocate devices if that is off.
     """
-    unused = frozenset(table.OWNERS).difference(cache.suspended.rules.manage_jobs)
+    unused = set(table.OWNERS).difference(cache.suspended.rules.manage_jobs)
+    if not cache.devices.enabled:
+        unused.update(_OF_DEVICES)
     return [
         (each.reader, _CacheSink(cache, each.store(cache), each.known))
         for each in rows(membership)

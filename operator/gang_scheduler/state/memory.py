@@ -18,7 +18,7 @@ def pruned(records: dict[K, V], there: Collection[K]) -> dict[K, V]:
     return {key: each for key, each in records.items() if key in living}
 
 
-class Told(Generic[K, V]):
+class Reported(Generic[K, V]):
     """The last words for each subject, so that the same is not reported again."""
 
     def __init__(self) -> None:

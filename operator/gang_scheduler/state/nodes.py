@@ -1,8 +1,9 @@
-"""Nodes and their use: by every pod of any scheduler, and by nominations."""
+"""Nodes: their use by every pod and by nominations, and the pods that their kubelets refuse."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from gang_scheduler.model.nodes import IntArray, Node, NodeTable
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, rank_key
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.selectors import AffinityCounts
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -43,6 +45,7 @@ class NodeUsage:
         self._counts = SelectorCounts()
         self._stale = False
         self._device_classes: dict[str, str] = {}
+        self._asked_of_devices: frozenset[str] = frozenset()
         self._pinned: dict[str, tuple[PodClass, str]] = {}
         self._pinned_pods: PinnedPods | None = NONE_PINNED
 
@@ -69,6 +72,12 @@ class NodeUsage:
         """Note which resources each DeviceClass offers."""
         if device_classes != self._device_classes:
             self._device_classes = dict(device_classes)
+            self._stale = True
+
+    def ask_of_devices(self, resources: frozenset[str]) -> None:
+        """Note the resources that pods ask for, and that DeviceClasses offer."""
+        if resources != self._asked_of_devices:
+            self._asked_of_devices = resources
             self._stale = True
 
     def labels_of(self, node: str) -> Mapping[str, str]:
@@ -122,7 +131,7 @@ class NodeUsage:
         return self._table
 
     def free(self) -> IntArray:
-        """Return the unused allocatable amounts, nodes by resources, as an immutable copy."""
+        """Return the unused allocatable amounts as an immutable copy: (nodes, resources)."""
         free: IntArray = self.table().allocatable - self._used
         free.flags.writeable = False
         return free
@@ -199,7 +208,9 @@ class NodeUsage:
 
     def _rebuild(self) -> None:
         old, used = self._table, self._used
-        self._table = table = NodeTable(self._nodes.values(), self._device_classes)
+        self._table = table = NodeTable(
+            self._nodes.values(), self._device_classes, self._asked_of_devices
+        )
         self._used = np.zeros((len(table), len(table.resources)), dtype=np.int64)
         self._stale = False
         same_axis = table.resources == old.resources
@@ -292,3 +303,84 @@ class Nominator:
 
 def _order(each: _Kept) -> tuple[object, ...]:
     return each.order
+
+
+# Refusals of kubelets: similar pods do not go to the same node again at once. A kubelet may refuse
+# a pod for which the API shows room: it cannot align the devices, or it runs pods that only it
+# knows. The controller then creates another pod, which would be bound there again.
+
+REFUSED_SECONDS: Final = 600
+"""How long a node gets no pods like one that it refused, unless a pod leaves the node earlier."""
+
+MOST_NEWS: Final = 100
+"""The most refusals that are reported at once: a replica that does not lead reports none."""
+
+
+class Refusal(NamedTuple):
+    """A pod that a kubelet has rejected, and its gang."""
+
+    pod: Pod
+    gang: GangKey
+
+
+class RefusedShapes:
+    """The requests that nodes have refused recently. Costs nothing if there are none.
+
+    `news` are the refusals that were not reported yet.
+    """
+
+    def __init__(self) -> None:
+        self.news: deque[Refusal] = deque(maxlen=MOST_NEWS)
+        self._until: dict[str, dict[Requests, tuple[int, str]]] = {}
+        self._changed: set[str] = set()
+
+    def note(self, pod: Pod, node: str, gang: GangKey | None) -> None:
+        """Note that the kubelet of a node has refused a pod."""
+        # If its status has no time, the time when it is seen counts.
+        at = pod.started_at or pod.scheduled_at
+        until = at + REFUSED_SECONDS if at else 0
+        shapes = self._until.get(node, {})
+        shapes = {shape: each for shape, each in shapes.items() if not 0 < each[0] <= at}
+        self._until[node] = {**shapes, pod.pod_class.requests: (until, pod.refused)}
+        self._changed.add(node)
+        if gang is not None:
+            self.news.append(Refusal(pod, gang))
+
+    def left(self, node: str) -> None:
+        """Note that a pod has left a node, which changes the free room."""
+        if self._until and self._until.pop(node, None) is not None:
+            self._changed.add(node)
+
+    def settle(self, now: int) -> set[str]:
+        """Return the nodes whose refusals have changed. `now` is in seconds."""
+        for node in [*self._until]:
+            shapes = {
+                shape: (until or now + REFUSED_SECONDS, why)
+                for shape, (until, why) in self._until[node].items()
+                if not 0 < until <= now
+            }
+            if len(shapes) < len(self._until[node]):
+                self._changed.add(node)
+            self._until[node] = shapes
+            if not shapes:
+                del self._until[node]
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def next_end(self) -> int | None:
+        """Return when the first refusal ends, in seconds; None if there are none."""
+        return min((until for until, _ in self._all()), default=None)
+
+    def on(self, node: Node) -> Node:
+        """Return a node with the requests that its kubelet refuses."""
+        shapes = self._until.get(node.name, {})
+        refused = tuple(sorted((shape, why) for shape, (_, why) in shapes.items()))
+        return node if node.refused == refused else replace(node, refused=refused)
+
+    def is_in_force(self, refusal: Refusal) -> bool:
+        """Return whether pods with the same requests are still kept from the node."""
+        return refusal.pod.pod_class.requests in self._until.get(refusal.pod.node, {})
+
+    def _all(self) -> Iterator[tuple[int, str]]:
+        for shapes in self._until.values():
+            yield from shapes.values()

@@ -10,11 +10,13 @@ import numpy as np
 
 from gang_scheduler.decode.cluster import DeclaredNamespace
 from gang_scheduler.decode.pods import pod_class as pod_pod_class
+from gang_scheduler.model.api_words import Operator
+from gang_scheduler.model.device_needs import DeviceNeeds
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.selectors import AffinityCounts, AffinityTerm, PodAffinity, PodSelector
-from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.state.namespaces import Namespaces
 
@@ -26,9 +28,9 @@ NodeCounts = Counter[str]
 
 
 class SelectorCounts:
-    """Counts kept pod by pod.
+    """The counts of AffinityCounts, kept up to date pod by pod.
 
-    Reading costs as many steps as selectors are read; nothing without any.
+    Reading them takes one step for each selector that is asked for.
     """
 
     def __init__(self) -> None:
@@ -46,14 +48,14 @@ class SelectorCounts:
                 del self._avoiding[term.selector]
 
     def meant_anew(self, node: str, before: PodClass, after: PodClass) -> None:
-        """Count a pod that other selectors select now; its own terms have not changed."""
+        """Count a pod that other selectors select than before; its own terms have not changed."""
         for selector in after.selected_by - before.selected_by:
             _add(self._present, selector, node, 1)
         for selector in before.selected_by - after.selected_by:
             _add(self._present, selector, node, -1)
 
     def of(self, pod_classes: Iterable[PodClass], rows: Mapping[str, int]) -> AffinityCounts:
-        """Return the counts that matter to pods of these classes, by the rows of nodes."""
+        """Return the counts that matter to pods of these classes; `rows` are the rows of nodes."""
         asked: set[PodSelector] = set()
         meant: set[PodSelector] = set()
         for pod_class in pod_classes:
@@ -241,9 +243,10 @@ class _Carried(NamedTuple):
 class SelectorMatches:
     """All pods that have not ended, and the selectors that select each of them.
 
-    A selector is known once a pod carries it. The class of each pod that it selects must then be
-    enriched again: see `take_stale`. A selector without a carrier is kept until there are more such
-    selectors than carried ones. Without any selector, a pod costs one entry.
+    A pod carries the selectors of its own affinity. A selector is known once a pod carries it. The
+    class of each pod that it selects must then be enriched again: see `take_stale`. A selector that
+    no pod carries any more is kept until there are more such selectors than carried ones. Without
+    any selector, a pod costs one entry.
     """
 
     def __init__(self) -> None:
@@ -301,18 +304,18 @@ class SelectorMatches:
         return self._meant_by.get(uid, NO_SELECTORS)
 
     def take_stale(self) -> set[str]:
-        """Return the pods that other selectors match than at the last call."""
+        """Return the uids of the pods that other selectors match than at the last call."""
         stale, self._stale = self._stale, set()
         return stale
 
     def came(self, selectors: Selectors) -> bool:
-        """Note that a pod with these selectors got a node; return whether that may help a gang."""
+        """Note that a pod that `selectors` match got a node; return whether it may help a gang."""
         helpful = [each for each in selectors if each in self._hopeful]
         self._came.update(helpful)
         return bool(helpful)
 
     def take_helped(self) -> set[GangKey]:
-        """Return the waiting gangs that pods may help which came since the last call."""
+        """Return the waiting gangs that pods which got a node since the last call may help."""
         came, self._came = self._came, set()
         return {gang for each in came for gang in self._hopeful.get(each, ())}
 
@@ -416,21 +419,57 @@ def _hopes(pod_affinity: PodAffinity) -> Iterator[PodSelector]:
 # Pod classes, completed with facts that are known only in this cluster. Equal classes are one
 # object.
 
-_enriched: Final[
-    weakref.WeakValueDictionary[tuple[PodClass, frozenset[PodSelector], Storage | None], PodClass]
-] = weakref.WeakValueDictionary()
+_Parts = tuple[
+    PodClass, frozenset[PodSelector], Storage | None, DeviceNeeds | None, tuple[str, ...], Requests
+]
+_enriched: Final[weakref.WeakValueDictionary[_Parts, PodClass]] = weakref.WeakValueDictionary()
 """Complete classes that are in use, by the parts they were made of."""
 
 
 def enrich(
-    pod_class: PodClass, selected_by: frozenset[PodSelector], storage: Storage | None
+    pod_class: PodClass,
+    selected_by: frozenset[PodSelector],
+    storage: Storage | None,
+    devices: DeviceNeeds | None = None,
+    *,
+    claimed: Requests = (),
+    refuses_claims: bool = False,
 ) -> PodClass:
-    """Return the class with these selectors and storage; the same object if nothing changes."""
-    if selected_by == pod_class.selected_by and storage == pod_class.storage:
+    """Return the class with these selectors, storage and devices; the same if nothing changes.
+
+    `claimed` is what queues count for its claims of devices. `refuses_claims`: the pod has claims
+    of devices, and devices are not known in this cluster.
+    """
+    unsupported = pod_class.unsupported
+    if unsupported or refuses_claims:
+        unsupported = _unsupported(pod_class, refuses_claims=refuses_claims)
+    if (
+        selected_by == pod_class.selected_by
+        and storage == pod_class.storage
+        and devices == pod_class.devices
+        and unsupported == pod_class.unsupported
+        and claimed == pod_class.claimed
+    ):
         return pod_class
-    said = (pod_class, selected_by, storage)
+    said = (pod_class, selected_by, storage, devices, unsupported, claimed)
     known = _enriched.get(said)
     if known is None:
-        known = replace(pod_class, selected_by=selected_by, storage=storage)
+        known = replace(
+            pod_class,
+            selected_by=selected_by,
+            storage=storage,
+            devices=devices,
+            unsupported=unsupported,
+            claimed=claimed,
+        )
         _enriched[said] = known = pod_pod_class.interned(known)
     return known
+
+
+def _unsupported(pod_class: PodClass, *, refuses_claims: bool) -> tuple[str, ...]:
+    """Return the unsupported fields of a class, with claims of devices if these are refused."""
+    claims, present = pod_pod_class.RESOURCE_CLAIMS, pod_class.unsupported
+    if refuses_claims == (claims in present):
+        return present
+    others = tuple(each for each in present if each != claims)
+    return (claims, *others) if refuses_claims else others

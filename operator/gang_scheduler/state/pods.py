@@ -1,7 +1,7 @@
 """All pods, with the nodes on which they count. The scheduler's own decisions are included.
 
 A pod concerns nearly every part of the state: usage of nodes, gangs, victims, nominations,
-selectors and claims. All of them learn of a change here, in one order.
+selectors, volumes and devices. All of them learn of a change here, in one order.
 """
 
 from collections.abc import Collection, Iterable
@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import pod_affinity
 from gang_scheduler.state.changes import Change
+from gang_scheduler.state.devices.device_cache import DeviceCache
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.failures import RefusedShapes
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.workloads import TrainJobs
-from gang_scheduler.state.nodes import NodeUsage, Nominator
+from gang_scheduler.state.nodes import NodeUsage, Nominator, RefusedShapes
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.queues.charges import Flavors
 from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
@@ -84,6 +85,7 @@ class PodStore:
         foreign_members: ForeignMembers,
         selector_matches: SelectorMatches,
         volumes: VolumeCache,
+        devices: DeviceCache,
         queue_usage: QueueUsageStore,
         train_jobs: TrainJobs,
         virtual_pods: VirtualPodStore,
@@ -102,6 +104,7 @@ class PodStore:
         self._foreign_members = foreign_members
         self._selector_matches = selector_matches
         self._volumes = volumes
+        self._devices = devices
         self._queue_usage = queue_usage
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
@@ -177,6 +180,8 @@ class PodStore:
         self._queue_usage.decide(bind.pod.uid, bind.flavors)
         if bind.pod.volumes:
             self._volumes.assume(bind.pod, bind.node, bind.volumes)
+        if bind.claims:
+            self._devices.assume(bind.pod.uid, bind.claims)
         return self._replace(bind.pod.uid, revised(bind.pod, node=bind.node, assumed=True))
 
     def forget(self, uid: str) -> Change:
@@ -185,6 +190,7 @@ class PodStore:
         if self._assumed.pop(uid, None) is None or entry is None:
             return Change.NOTHING
         self._volumes.forget(uid)
+        self._devices.forget(uid)
         self._queue_usage.decide(uid, ())
         return self._replace(uid, revised(entry.pod, node="", assumed=False))
 
@@ -201,12 +207,16 @@ class PodStore:
         return change
 
     def enrich_stale(self) -> Change:
-        """Update pods whose matching selectors or claims have changed.
+        """Update pods whose matching selectors, volumes or claims of devices have changed.
 
         That takes no room; it only frees the room of nominations that ended.
         """
         freed = False
-        stale = {*self._selector_matches.take_stale(), *self._volumes.take_stale()}
+        stale = {
+            *self._selector_matches.take_stale(),
+            *self._volumes.take_stale(),
+            *self._devices.take_stale(),
+        }
         if stale:
             for key, members in self._virtual_pods.enrich(stale):
                 self._gang_queue.virtual_reclassified(key, members)
@@ -218,7 +228,10 @@ class PodStore:
                 freed |= self._house(uid, after)
                 if after.node:
                     self._node_usage.reclassify(pod, after.node)
-                if after.gang:
+                if after.gang and _problem_of(pod) != _problem_of(entry.pod):
+                    # The claims that it waited for are there now, or are gone.
+                    self._gang_queue.upsert_member(after.gang, pod)
+                elif after.gang:
                     self._gang_queue.member_reclassified(after.gang, pod)
         return Change.ROOM_FREED if freed else Change.NOTHING
 
@@ -234,6 +247,7 @@ class PodStore:
             self._foreign_members.forget(uid)
             self._selector_matches.delete(uid)
             self._volumes.delete_pod(uid)
+            self._devices.delete_pod(uid)
         else:
             gang = pod.gang if pod.scheduler in self._schedulers else None
             if gang is not None:
@@ -263,10 +277,13 @@ class PodStore:
         return Change.GANGS_TOUCHED if touched else Change.NOTHING
 
     def _enriched(self, pod: Pod) -> Pod:
-        """Return the pod with facts from other objects: matching selectors, and its storage."""
+        """Return the pod with facts from other objects: selectors, its storage and its devices."""
         storage = self._volumes.storage_of(pod) if pod.volumes else None
+        devices = self._devices.needs_of(pod) if pod.claims or pod.extended else None
         pod_class = pod_affinity.enrich(
-            pod.pod_class, self._selector_matches.meaning(pod.uid), storage
+            *(pod.pod_class, self._selector_matches.meaning(pod.uid), storage, devices),
+            claimed=self._devices.charged_for(pod) if pod.claims else (),
+            refuses_claims=bool(pod.claims) and not self._devices.are_known,
         )
         return pod if pod_class is pod.pod_class else revised(pod, pod_class=pod_class)
 
@@ -322,3 +339,8 @@ def _begins_to_leave(before: _Entry | None, after: _Entry | None) -> bool:
 def _counted_on(pod: Pod) -> str:
     """Return the node whose room the pod uses; "" for an ended pod."""
     return "" if pod.terminal else pod.node
+
+
+def _problem_of(pod: Pod) -> Problem | None:
+    devices = pod.pod_class.devices
+    return None if devices is None else devices.problem

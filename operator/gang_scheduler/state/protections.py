@@ -1,11 +1,13 @@
 """What protects pods on nodes from eviction: labels, Jobs, minimum run times, and budgets."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.cluster import DeclaredBudget
-from gang_scheduler.model.bound_pods import ENDS_LATE
+from gang_scheduler.model.api_words import Operator
+from gang_scheduler.model.bound_pods import ENDS_LATE, TOO_MANY_BUDGETS
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.pods import Elastic, Pod, PodPhase
 from gang_scheduler.model.refs import GangKey, JobFailures
@@ -15,8 +17,87 @@ from gang_scheduler.state.gangs.observed import Version
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """The lower of the priorities of system-cluster-critical and system-node-critical."""
+MOST_BUDGETS: Final = 16
+"""A pod under more budgets than this counts as one that none of them allows to evict.
+
+The Eviction API refuses every pod under more than one budget.
+"""
+MOST_COMPARED: Final = 64
+"""The same holds if more budgets than this might cover a pod: users may create thousands."""
+
+MOST_REQUIREMENTS: Final = 8
+MOST_VALUES: Final = 16
+"""Budgets are found by the requirements of their selectors with fewest values."""
+
+Label = tuple[str, str]
 
 # All PodDisruptionBudgets as last seen, and how many evictions each allows.
+
+
+class _OfNamespace:
+    """The budgets of a namespace, found by labels of the pods that they cover."""
+
+    def __init__(self) -> None:
+        self._budgets: dict[str, DeclaredBudget] = {}
+        self._named: dict[str, list[tuple[Label, ...]]] = {}
+        """What `_named` returns for each budget, by uid."""
+        self._by_label: dict[Label, list[str]] | None = None
+        """The uids of budgets by a label that each covered pod has; None: to be made anew."""
+        self._others: list[str] = []
+        """The uids of budgets whose selector names no value."""
+
+    def __bool__(self) -> bool:
+        return bool(self._budgets)
+
+    def put(self, declared: DeclaredBudget) -> None:
+        """Add or replace a budget. Another status alone changes no label."""
+        before = self._budgets.get(declared.uid)
+        if before is None or before.selector != declared.selector:
+            self._named[declared.uid] = _named(declared)
+            self._by_label = None
+        self._budgets[declared.uid] = declared
+
+    def remove(self, uid: str) -> None:
+        """Forget a budget."""
+        del self._budgets[uid], self._named[uid]
+        self._by_label = None
+
+    def that_may_cover(self, pod: Pod) -> list[DeclaredBudget] | None:
+        """Return the budgets that may cover a pod; None if they are too many to compare."""
+        by_label = self._by_label = self._indexed() if self._by_label is None else self._by_label
+        found = [by_label[each] for each in pod.labels.items() if each in by_label]
+        found.append(self._others)
+        if sum(map(len, found)) > MOST_COMPARED:
+            return None
+        return [self._budgets[uid] for uids in found for uid in uids]
+
+    def _indexed(self) -> dict[Label, list[str]]:
+        """Return the uids of budgets by the rarest of the labels that their selectors name.
+
+        All budgets of an application may name its label, and only one of them a certain component.
+        """
+        named = self._named.values()
+        count = Counter(label for choices in named for labels in choices for label in labels)
+        self._others = []
+        found: dict[Label, list[str]] = {}
+        for uid, choices in self._named.items():
+            if not choices and self._budgets[uid].selector is not None:
+                self._others.append(uid)
+            rarest = min(choices, key=lambda each: (sum(count[e] for e in each), each), default=())
+            for label in rarest:
+                found.setdefault(label, []).append(uid)
+        return found
+
+
+def _named(declared: DeclaredBudget) -> list[tuple[Label, ...]]:
+    """Return for each requirement with few values the labels of which a covered pod has one."""
+    named = [each for each in declared.selector or () if each.operator is Operator.IN]
+    few = sorted(named, key=lambda each: (len(each.values), each.key))[:MOST_REQUIREMENTS]
+    return [
+        tuple((each.key, value) for value in sorted(set(each.values)))
+        for each in few
+        if len(each.values) <= MOST_VALUES
+    ]
 
 
 class Budgets:
@@ -24,7 +105,7 @@ class Budgets:
 
     def __init__(self) -> None:
         self._known: dict[str, DeclaredBudget] = {}
-        self._by_namespace: dict[str, dict[str, DeclaredBudget]] = {}
+        self._by_namespace: dict[str, _OfNamespace] = {}
 
     def uids(self) -> Collection[str]:
         """Return the uids of all budgets."""
@@ -33,8 +114,10 @@ class Budgets:
     def upsert(self, declared: DeclaredBudget) -> DeclaredBudget | None:
         """Add or replace a budget; return the earlier state."""
         before = self._known.get(declared.uid)
+        if before is not None and before.namespace != declared.namespace:
+            self.delete(declared.uid)
         self._known[declared.uid] = declared
-        self._by_namespace.setdefault(declared.namespace, {})[declared.uid] = declared
+        self._by_namespace.setdefault(declared.namespace, _OfNamespace()).put(declared)
         return before
 
     def delete(self, uid: str) -> DeclaredBudget | None:
@@ -42,17 +125,19 @@ class Budgets:
         before = self._known.pop(uid, None)
         if before is not None:
             near = self._by_namespace[before.namespace]
-            del near[uid]
+            near.remove(uid)
             if not near:
                 del self._by_namespace[before.namespace]
         return before
 
     def of(self, pod: Pod) -> tuple[str, ...]:
-        """Return the keys of the budgets that cover a pod."""
+        """Return the keys of the budgets that cover a pod, or what stands for too many of them."""
         near = self._by_namespace.get(pod.namespace)
-        if not near:
+        if near is None:
             return ()
-        return tuple(sorted(each.key for each in near.values() if each.covers(pod)))
+        found = near.that_may_cover(pod)
+        keys = None if found is None else sorted(each.key for each in found if each.covers(pod))
+        return (TOO_MANY_BUDGETS,) if keys is None or len(keys) > MOST_BUDGETS else tuple(keys)
 
     def allowed(self, pods: Callable[[], Iterable[Pod]]) -> Mapping[str, int]:
         """Return how many pods of each budget may be evicted; `pods` is called only to count."""
@@ -129,7 +214,7 @@ class Protections:
         return not where or namespace in where
 
     def of_gang(self, info: GangInfo, by_role: Mapping[str, int]) -> GangProtection:
-        """Return the protection of a gang that has so many pods of each role on nodes."""
+        """Return the protection of a gang; `by_role` counts its pods on nodes."""
         spec, elastic = info.observed.spec, info.scaling.elastic
         preemptable = spec is None or spec.preemptable or not self._may_protect(info.key.namespace)
         min_runtime = self._rules.counted_min_runtime(info.observed.min_runtime_seconds)
@@ -144,7 +229,7 @@ class Protections:
     def budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
         """Return the disruption budgets of a pod.
 
-        Without the Eviction API, pods that end late share one more.
+        Without the Eviction API, pods that end late share one more budget, ENDS_LATE.
         """
         budgets = self.budgets.of(pod)
         return (*budgets, ENDS_LATE) if ends_late and not self._rules.use_eviction_api else budgets

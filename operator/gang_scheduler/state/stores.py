@@ -3,22 +3,22 @@
 Each method that changes something returns the effect on gangs.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
-from gang_scheduler.decode.cluster import (
-    DeclaredNamespace,
-    DeviceClass,
-    PriorityClass,
-)
-from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.api.kinds import DEVICE_CLASSES, GVR
+from gang_scheduler.decode.cluster import DeclaredNamespace, PriorityClass
+from gang_scheduler.decode.gangs.specs import GangObject
+from gang_scheduler.model.devices import DeviceClass
+from gang_scheduler.model.extended_resources import DEVICE_CLASS_RESOURCE
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.state.changes import Change
+from gang_scheduler.state.devices.device_cache import DeviceCache, DeviceObject
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
+from gang_scheduler.state.failures import DegradedGangs, FailedNodes
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.nodes import NodeUsage, Nominator
+from gang_scheduler.state.nodes import NodeUsage, Nominator, RefusedShapes
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.pods import PodStore
 from gang_scheduler.state.queues.usage import QueueUsageStore
@@ -27,6 +27,7 @@ from gang_scheduler.state.topologies import Topologies
 
 T_contra = TypeVar("T_contra", contravariant=True)
 T = TypeVar("T")
+D = TypeVar("D", bound=DeviceObject)
 
 
 class Store(Protocol[T_contra]):
@@ -112,7 +113,7 @@ class NodeStore:
         return Change.ROOM_FREED
 
     def settle_refusals(self, now: int) -> Change:
-        """Take in new refusals of kubelets, and drop expired ones; `now` is in seconds."""
+        """Apply new refusals of kubelets, and drop expired ones; `now` is in seconds."""
         changes = set()
         for name in self._refused_shapes.settle(now):
             node = self._node_usage.node(name)
@@ -163,7 +164,7 @@ class GangStore:
         self._suspended = suspended
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in the gangs that an object describes."""
+        """Store the gangs that an object describes."""
         self._gang_queue.upsert_gang_specs(self._kind, described.uid, described.gang_specs)
         if described.readable:
             self._gang_queue.upsert_misplaced(described.uid, described.misplaced)
@@ -200,7 +201,7 @@ class QueueNamerStore(GangStore):
         self._naming: set[str] = set()
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in the queue that an object names for its pods."""
+        """Store the queue that an object names for its pods."""
         if described.workload:
             self._naming.add(described.uid)
             return super().upsert(described)
@@ -224,7 +225,7 @@ class JobSetStore(GangStore):
         self._pod_store = pod_store
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in the gangs that a JobSet declares, and the gangs of its pods."""
+        """Store the gangs that a JobSet declares, and the gangs of its pods."""
         change = super().upsert(self._pod_store.train_jobs.chosen(described))
         found = self._pod_store.settle(self._pod_store.train_jobs.upsert(described))
         return found if found is Change.ROOM_FREED else change
@@ -250,7 +251,7 @@ class JobStore(GangStore):
         self._evictable_pods = evictable_pods
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in a Job's gang and pods, and how it counts evictions."""
+        """Store a Job's gang and pods, and how it counts evictions."""
         change = super().upsert(described)
         if not described.readable:
             return change
@@ -304,19 +305,19 @@ class PriorityClassStore:
         self._suspended = suspended
 
     def upsert(self, found: PriorityClass) -> Change:
-        """Add or replace a class."""
+        """Add or replace a PriorityClass."""
         if self._suspended.priorities.upsert(found):
             self._suspended.priorities_changed()
         return Change.NOTHING
 
     def delete(self, uid: str) -> Change:
-        """Forget a class."""
+        """Forget a PriorityClass."""
         if self._suspended.priorities.delete(uid):
             self._suspended.priorities_changed()
         return Change.NOTHING
 
     def uids(self) -> Collection[str]:
-        """Return the uids of all classes."""
+        """Return the uids of all PriorityClasses."""
         return self._suspended.priorities.by_uid.keys()
 
 
@@ -324,34 +325,63 @@ def _freed(more: bool) -> Change:  # noqa: FBT001 - the answer of a part.
     return Change.ROOM_FREED if more else Change.NOTHING
 
 
+class DeviceStore(Generic[D]):
+    """The objects of one kind of `resource.k8s.io`."""
+
+    def __init__(self, devices: DeviceCache, gvr: GVR) -> None:
+        self._devices = devices
+        self._gvr = gvr
+
+    def upsert(self, found: D) -> Change:
+        """Add or replace an object."""
+        return self._devices.upsert(self._gvr, found)
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        return self._devices.delete(self._gvr, uid)
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects."""
+        return self._devices.uids(self._gvr)
+
+
 class DeviceClassStore:
     """DeviceClasses. If several have one resource, the youngest counts, then the first by name."""
 
-    def __init__(self, node_usage: NodeUsage, classes: dict[str, DeviceClass]) -> None:
+    def __init__(self, node_usage: NodeUsage, devices: DeviceCache) -> None:
         self._node_usage = node_usage
-        self._classes = classes
+        self._devices = devices
 
     def upsert(self, found: DeviceClass) -> Change:
-        """Add or replace a class."""
-        if self._classes.get(found.uid) == found:
-            return Change.NOTHING
-        self._classes[found.uid] = found
-        return self._changed()
+        """Add or replace a DeviceClass."""
+        before = self._devices.classes.get(found.key)
+        self._devices.upsert(DEVICE_CLASSES, found)
+        return Change.NOTHING if before == found else self._changed()
 
     def delete(self, uid: str) -> Change:
-        """Forget a class."""
-        return self._changed() if self._classes.pop(uid, None) is not None else Change.NOTHING
+        """Forget a DeviceClass."""
+        is_known = uid in self.uids()
+        self._devices.delete(DEVICE_CLASSES, uid)
+        return self._changed() if is_known else Change.NOTHING
 
     def uids(self) -> Collection[str]:
-        """Return the uids of all classes."""
-        return self._classes.keys()
+        """Return the uids of all DeviceClasses."""
+        return self._devices.uids(DEVICE_CLASSES)
 
     def _changed(self) -> Change:
         oldest_first = sorted(
-            sorted(self._classes.values(), key=lambda each: each.name, reverse=True),
-            key=lambda each: each.created_at,
+            sorted(self._devices.classes, key=lambda each: each.name, reverse=True),
+            key=lambda each: each.created,
         )
-        offered = {name: each.name for each in oldest_first for name in each.resources}
+        offered = {name: each.name for each in oldest_first for name in _resources(each)}
         self._node_usage.offer(offered)
+        self._devices.offer(offered)
         # Gangs that wait for such a resource now have another reason.
         return Change.ROOM_FREED
+
+
+def _resources(found: DeviceClass) -> Iterator[str]:
+    """Yield the names by which containers may request the devices of a class."""
+    yield f"{DEVICE_CLASS_RESOURCE}{found.name}"
+    if found.extended_resource:
+        yield found.extended_resource

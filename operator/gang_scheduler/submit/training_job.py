@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 from pydantic import model_validator as checks
 from pydantic.alias_generators import to_camel
 
-from gang_scheduler.model.values import ManagedKind
+from gang_scheduler.model.api_words import ManagedKind
 
 NAME: Final = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 LONGEST_NAME: Final = 52
-"""A Job's name with the index of a member is a host name, of at most 63 characters."""
+"""Names are shorter than 63 letters, since a host name is the name with a member's index."""
 _NODES: Final = re.compile(r"([1-9][0-9]{0,5})(?:[:-]([1-9][0-9]{0,5}))?")
 
 Name = Annotated[str, StringConstraints(pattern=NAME, max_length=LONGEST_NAME)]
@@ -37,7 +37,7 @@ class PreemptionPolicy(enum.StrEnum):
 
 
 class Part(BaseModel):
-    """Frozen, camelCase in files and snake_case in Python; unknown fields are refused."""
+    """A part of a TrainingJob: frozen, camelCase in files; unknown fields are refused."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -133,7 +133,7 @@ class Volume(Part):
 
 
 class Role(Part):
-    """Members with a role of their own. Fields that are left out are taken from the job."""
+    """The members of one role. Fields that are left out have the values of the job."""
 
     name: Name
     nodes: int = Field(default=1, ge=1, le=100_000)
@@ -145,7 +145,7 @@ class Role(Part):
 
 
 class Script(Part):
-    """A batch script, which each member runs, its arguments, and what of Slurm it leaves out."""
+    """A batch script that each member runs, its arguments, and the Slurm options to leave out."""
 
     text: str
     arguments: Words = ()

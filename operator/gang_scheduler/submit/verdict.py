@@ -1,4 +1,4 @@
-"""The answer of `explain` about a job if it were created now. Nothing is created."""
+"""The answers of `explain` about a gang, and about a job if it were created now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,22 +6,28 @@ from typing import Any, Final
 
 from gang_scheduler.api.kinds import POD_GROUPS, PRIORITY_CLASSES
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.inspection import live
+from gang_scheduler.inspection import cluster, live
 from gang_scheduler.inspection.cluster import ASK_FOR_ALL, Cluster, Source
+from gang_scheduler.inspection.explaining import document_fields, history, name_lookup, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.document_fields import Document
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.explaining.section_lines import View
+from gang_scheduler.inspection.listing import table_layout
+from gang_scheduler.inspection.past_events import events_of
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.policy import membership
 from gang_scheduler.scheduler.explanation.findings import Verdict
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.state import kinds
+from gang_scheduler.submit.gang_states import NoSuchGang
 from gang_scheduler.submit.objects import Planned
 from gang_scheduler.submit.refusals import Faults
 from gang_scheduler.watch import live as lists
 
+WIDTH: Final = 100
+"""The width of the text about a gang."""
 UNKNOWN: Final = (
     "when it starts is not known with your rights; once it is created, `explain` says what the "
     "scheduler writes"
@@ -30,14 +36,14 @@ UNKNOWN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A sentence on when the job starts, and the document of `explain`; None if unknown."""
+    """A sentence on when the job starts, and the document of `explain`, None if it is not known."""
 
     sentence: str
     document: Document | None = None
 
 
 async def of_server(server: Server, plan: Sequence[Planned], namespace: str) -> Prediction:
-    """Return the prediction for a job in a cluster. Raises ApiError, Faults.
+    """Return the prediction for a job in a cluster. Creates nothing. Raises ApiError, Faults.
 
     Takes as long as `explain` for the whole cluster.
     """
@@ -100,5 +106,24 @@ def _sentence(document: Document) -> str:
     start = document.start
     when = ""
     if start is not None and start.at is not None:
-        when = f", about {tables.moment(start.at, document.read_at)} UTC"
+        when = f", about {table_layout.moment(start.at, document.read_at)} UTC"
     return f"waits{when}: {document.summary}"
+
+
+async def about_gang(server: Server, name: str, namespace: str) -> tuple[str, dict[str, Any]]:
+    """Return text and document on a gang. Raises NoSuchGang, and ApiError."""
+    found = await live.read(server, namespace)
+    about = name_lookup.objects_about(found.cache, name, namespace)
+    events: tuple[history.Happened, ...] = ()
+    without_events = ""
+    if about is not None:
+        try:
+            events = history.of_events(await events_of(server, *about))
+        except ApiError as error:
+            is_forbidden = error.status == lists.FORBIDDEN
+            without_events = history.MAY_NOT_BE_LISTED if is_forbidden else f"Events: {error}"
+    answer = answer_for(name, namespace, Question(found, events, 0, without_events))
+    if answer.document is None:
+        raise NoSuchGang(name, namespace, answer.several or answer.near)
+    shown = text.render(answer.document, View(WIDTH), cluster.origin_line(found))
+    return shown, document_fields.as_json(answer.document)

@@ -1,7 +1,7 @@
-"""A metric with its series, the bounds of its labels, and the text of a scrape.
+"""A metric with its series, and the bounds of its labels.
 
-prometheus_client keeps the values. This module decides which label sets may exist. Looking up
-label sets here first makes each count take half a microsecond.
+prometheus_client keeps the values. This module decides which label sets may exist. Looking up label
+sets here first makes each count take half a microsecond.
 """
 
 import abc
@@ -24,11 +24,11 @@ OTHER: Final = "_other"
 
 
 class Bound(Protocol):
-    """Which values a label has."""
+    """The values that a label may have."""
 
     @property
     def most(self) -> int:
-        """The largest number of values, `other` not counted."""
+        """The largest number of values, without `other`."""
 
     @property
     def other(self) -> str:
@@ -40,7 +40,7 @@ class Bound(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The values of a closed list."""
+    """A label whose values are known in advance."""
 
     values: tuple[str, ...]
     other: str = OTHER
@@ -64,7 +64,7 @@ class Limited:
     values: set[str] = field(default_factory=set)
 
     def shown(self, value: str) -> str:
-        """Return the value if it is one of the first, else `other`."""
+        """Return the value if it is among the first values in use, else `other`."""
         if value in self.values:
             return value
         if len(self.values) >= self.most:
@@ -110,7 +110,7 @@ P = TypeVar(
 
 
 class _Unkept:
-    """Series of a process that exports no metrics: nothing is counted."""
+    """Stands in for the series of a process that exports no metrics: values are dropped."""
 
     def __getattr__(self, _: str) -> Callable[..., Any]:
         return lambda *_: self
@@ -118,12 +118,12 @@ class _Unkept:
 
 _UNKEPT: Final = _Unkept()
 _keeps: list[bool] = [True]
-"""Whether values are counted; the last entry decides."""
+"""Whether values are kept; the last entry decides."""
 
 
 @contextmanager
 def keeping_nothing() -> Iterator[None]:
-    """Count nothing in this block, for commands that export no metrics."""
+    """Keep no values in this block, for commands that export no metrics."""
     _keeps.append(False)
     try:
         yield
@@ -132,7 +132,7 @@ def keeping_nothing() -> Iterator[None]:
 
 
 def _without_times() -> None:
-    """Remove the second series that shows when each series began."""
+    """Turn off the extra series of prometheus_client that say when each series began."""
     import prometheus_client  # noqa: PLC0415 - as in `_make`.
 
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
@@ -146,7 +146,7 @@ class Family(abc.ABC, Generic[P]):
     """
 
     type: ClassVar[Literal["counter", "gauge", "histogram"]]
-    most: ClassVar[int] = MOST_LABEL_SETS
+    most: int = MOST_LABEL_SETS
 
     def __init__(
         self,
@@ -168,7 +168,8 @@ class Family(abc.ABC, Generic[P]):
         self._kept: P | None = None
         self._children: dict[Values, P] = {}
         self._shown: set[Values] = set()
-        # Values of closed lists stay distinct beyond the bounds if there is room for them.
+        # Labels with a closed list of values stay distinct beyond the bound, if there is room for
+        # them.
         closed = (each.bound.most + 1 for each in labels if isinstance(each.bound, Closed))
         self._room = self.most - 1 - min(math.prod(closed), self.most // 10)
 
@@ -187,7 +188,7 @@ class Family(abc.ABC, Generic[P]):
         return self._kept
 
     def expose(self, registry: "CollectorRegistry") -> None:
-        """Make a registry show the metric from now on."""
+        """Add the metric to a registry, which shows it from now on."""
         if not self._is_exposed:
             registry.register(self._made)
         self._is_exposed = True
@@ -198,7 +199,7 @@ class Family(abc.ABC, Generic[P]):
         return found if found is not None else self._new(values)
 
     def bounded(self, values: Values) -> Values:
-        """Return the label values after applying the bounds. This may add a label set."""
+        """Return the label values, with `other` where a bound says so. May add a label set."""
         if values in self._shown:
             return values
         pairs = zip(self.labels_declared, values, strict=True)
@@ -224,20 +225,20 @@ class Family(abc.ABC, Generic[P]):
         return child
 
     def remove(self, values: Values) -> None:
-        """Show a label set no more."""
+        """Remove a label set."""
         self._children.pop(values, None)
         self._shown.discard(values)
         self._made.remove(*values)
 
     def drop(self, label: str, gone: Collection[str]) -> None:
-        """Remove all label sets that have one of these values. Costs a step for each label set."""
+        """Remove all label sets in which a label has one of these values. Linear in label sets."""
         places = [at for at, name in enumerate(self.label_names) if name == label]
         for values in [each for each in self._shown if any(each[at] in gone for at in places)]:
             self.remove(values)
 
 
 class Counter(Family["prometheus_client.Counter"]):
-    """Counts."""
+    """A metric that counts."""
 
     type = "counter"
 
@@ -247,18 +248,25 @@ class Counter(Family["prometheus_client.Counter"]):
         return prometheus_client.Counter(self.name, self.about, self.label_names, registry=None)
 
     def inc(self, amount: float = 1) -> None:
-        """Count, where there are no labels."""
+        """Count in a counter without labels."""
         self._made.inc(amount)
 
 
 class Gauge(Family["prometheus_client.Gauge"]):
-    """Says how much there is."""
+    """A metric that says how much there is."""
 
     type = "gauge"
 
     def __init__(
-        self, name: str, about: str, *labels: Label, of_leader: bool = False, note: str = ""
+        self,
+        name: str,
+        about: str,
+        *labels: Label,
+        of_leader: bool = False,
+        note: str = "",
+        most: int = MOST_LABEL_SETS,
     ) -> None:
+        self.most = most
         super().__init__(name, about, *labels, of_leader=of_leader, note=note)
         self._parts: dict[str, tuple[tuple[Values, float], ...]] = {}
 
@@ -277,10 +285,10 @@ class Gauge(Family["prometheus_client.Gauge"]):
         merge: Callable[[float, float], float] = operator.add,
         of: str = "",
     ) -> None:
-        """Set the value of each given label set, and remove all other sets.
+        """Set the value of each given label set, and remove all other label sets.
 
-        Values merged into one series are combined. `of` names one part of the gauge: the other
-        parts keep the values that they showed last.
+        Values of label sets that the bounds merge into one are combined by `merge`. `of` names one
+        part of the gauge; the other parts keep the values that they showed last.
         """
         self._parts[of] = tuple(series)
         series = [each for part in self._parts.values() for each in part]
@@ -297,7 +305,7 @@ class Gauge(Family["prometheus_client.Gauge"]):
 
 
 class Histogram(Family["prometheus_client.Histogram"]):
-    """Counts values by bucket: how many were at most as large as each bound."""
+    """A metric that counts values by bucket: how many were at most as large as each bound."""
 
     type = "histogram"
     most = MOST_OF_HISTOGRAM

@@ -5,8 +5,8 @@ import sys
 
 import structlog
 
+from gang_scheduler.settings.choices import LogFormat
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import LogFormat
 
 KINDS_NOT_SERVED = "Unresolved resources cannot be served"
 HANDSHAKE_FAILED = "Fatal error on SSL protocol"

@@ -1,17 +1,18 @@
-"""The table of all metrics: a new metric is declared here, and set where its value is known.
+"""The table of all metrics. A new metric is declared here, and set where its value is known.
 
-Some are exported only by the replica that schedules.
+Metrics with `of_leader` are exported only by the replica that schedules.
 """
 
 from collections.abc import Collection, Iterable
 from typing import Final
 
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model.api_words import CheckpointOutcome
+from gang_scheduler.model.consequences import Result
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.failures import Shortage
+from gang_scheduler.model.failures import DegradedReason
 from gang_scheduler.model.provisioning import Came
-from gang_scheduler.model.reasons import Reason, Result
-from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.telemetry.family import (
     FOLDED,
     Bound,
@@ -29,7 +30,7 @@ NO_QUEUE: Final = ""
 WHOLE_CLUSTER: Final = "_cluster"
 """The value of the label `queue` for the whole cluster."""
 NO_CLASS: Final = "default"
-"""The value for pods that name no PriorityClass."""
+"""The value of the label `priority` for pods that name no PriorityClass."""
 
 BY_PRIORITY: Final = "Priority"
 """The right by which a gang is evicted if there are no queues."""
@@ -249,7 +250,7 @@ VICTIMS_LINGERING = Gauge(
 DEGRADED_GANGS = Gauge(
     "pgs_degraded_gangs",
     "Gangs that run with fewer members on healthy nodes than they need, by reason.",
-    Label("reason", Closed(tuple(each.value for each in Shortage))),
+    Label("reason", Closed(tuple(each.value for each in DegradedReason))),
     of_leader=True,
 )
 PODS_STUCK = Gauge(
@@ -287,7 +288,9 @@ GANGS_UNTRIED = Gauge(
     "pgs_gangs_untried",
     "Gangs that the last cycle left to the next one, because it had used up its bound of work.",
 )
-GANGS_BOUND = Counter("pgs_gangs_bound_total", "Gangs and single pods for which a plan was bound.")
+GANGS_BOUND = Counter(
+    "pgs_gangs_bound_total", "Gangs and single pods of which all planned pods were bound."
+)
 GANG_SECONDS = Histogram(
     "pgs_gang_bind_seconds",
     "Time from the plan of a gang to its last binding.",
@@ -301,7 +304,7 @@ BINDINGS = Counter(
     note=(
         "`bound`; `gone`: the pod was deleted meanwhile; `lost`: another writer binds the same "
         "pods; `gave_up`, `refused`: look at the API server; `without_volumes`: claims of the "
-        "gang were not bound."
+        "gang were not bound; `without_devices`: its claims did not get their devices."
     ),
 )
 BINDINGS_WAITING = Gauge(
@@ -314,6 +317,44 @@ CLAIMS_SECONDS = Histogram(
     "pgs_claims_bound_seconds",
     "Time from the plan of a gang until all claims of its members are bound.",
     buckets=SECONDS_GONE,
+)
+CLAIMS_WITHDRAWN = Counter(
+    "pgs_claims_withdrawn_total",
+    "Claims of devices that were allocated for a gang which was then not bound, and lost them.",
+)
+CLAIM_WRITES = Counter(
+    "pgs_claim_writes_total",
+    "Claims of devices that were to be written for gangs, by result.",
+    Label("result", _one_of("reserved", "failed", "withdrawn", "not_withdrawn")),
+    note=(
+        "`reserved`: the claim has its devices for the members; `failed`: it could not be written, "
+        "or the plan ended first, and the gang is tried again; `withdrawn` and `not_withdrawn`: "
+        "the devices of a gang that was not bound were freed, or could not be. Requests are "
+        "counted in `pgs_writes_total`."
+    ),
+)
+DEVICES = Gauge(
+    "pgs_devices",
+    "Devices that drivers publish, by driver, DeviceClass and state.",
+    Label("driver", Limited(50), own=True),
+    Label("class", Limited(160), own=True),
+    Label("state", _one_of("free", "used", "tainted")),
+    of_leader=True,
+    most=500,
+    note=(
+        "A device of several classes counts in each of them; `class` is empty for devices that no "
+        "class selects. `used`: a claim has the device, or a share of it."
+    ),
+)
+DEVICE_SEARCH_STEPS = Histogram(
+    "pgs_device_search_steps",
+    "Steps of all searches for devices in a cycle that searched for some.",
+    buckets=(10**i for i in range(1, 7)),
+)
+DEVICE_SEARCHES_CUT = Counter(
+    "pgs_device_search_cut_total",
+    "Searches for devices on a node that ended at their bound of steps without an answer.",
+    note="The node counts as one without the devices. Ask for devices in a simpler way.",
 )
 WRITES = Counter(
     "pgs_writes_total",
@@ -453,16 +494,16 @@ TABLE: Final[tuple[MetricOf, ...]] = (
     *(each for each in tuple(vars().values()) if isinstance(each, MetricOf) and each is not FOLDED),
     FOLDED,
 )
-"""All metrics, in the order of the reference."""
+"""All metrics, in the order in which the reference lists them."""
 
 
 def expose() -> None:
-    """Show the metrics of the process from now on."""
+    """Export the metrics of the process from now on."""
     _expose(each for each in TABLE if not each.of_leader)
 
 
 def lead() -> None:
-    """Show the metrics of the cluster from now on, because this replica schedules."""
+    """Export the metrics of the cluster from now on, because this replica schedules."""
     LEADER.set(1)
     _expose(TABLE)
 

@@ -26,8 +26,9 @@ from kopf._cogs.aiokits import aiotasks
 from kopf._cogs.clients import api, fetching
 
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
-from gang_scheduler.client.errors import ApiError, Backoff
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.http import CONNECT_SECONDS
 from gang_scheduler.decode import reader
 from gang_scheduler.decode.events import EventHandlers, KindHandler
@@ -68,7 +69,7 @@ def _watch(registry: kopf.OperatorRegistry, gvr: GVR, handler: KindHandler[Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials(kopf.ConnectionInfo):
-    """Our credentials for Kopf, which has its own session. Equal ones compare equal."""
+    """Our credentials for Kopf, which has its own session. Equal credentials compare equal."""
 
     tls: ssl.SSLContext = field(compare=False)
 
@@ -139,10 +140,10 @@ Request = Callable[..., Awaitable[aiohttp.ClientResponse]]
 
 @contextmanager
 def seen(kinds: dict[GVR, str], *, silence_seconds: float) -> Iterator[None]:
-    """Observe the requests of Kopf within the block, for these kinds.
+    """Observe Kopf's requests for these kinds within the block.
 
-    A watch of any kind that receives nothing for so long is broken off like a lost connection. Kopf
-    begins it again from the last version.
+    A watch of any kind that receives nothing for `silence_seconds` is broken off like a lost
+    connection. Kopf begins it again from the last version.
     """
     by_path = {gvr.path(): name for gvr, name in kinds.items()}
     listed: set[str] = set()
@@ -289,7 +290,7 @@ class KopfSource:
         await self._is_complete.wait()
 
     async def catch_up(self) -> None:
-        """Return once lists that are requested from now on are in the sink."""
+        """Return once the sink has every object of lists that are requested from now on."""
         await self._relist.everything()
 
     def begin_anew(self, kind: str) -> None:
@@ -298,7 +299,7 @@ class KopfSource:
         self._is_silent.set()
 
     async def fresh(self) -> None:
-        """Return immediately unless Kopf has been down for long; else once it is in step again."""
+        """Return at once unless Kopf has been down for long; else once it misses nothing."""
         await self._in_step.fresh()
 
     async def _run_kopf(self) -> None:
@@ -321,7 +322,7 @@ class KopfSource:
             await asyncio.sleep(pause)
 
     async def _run_once(self) -> str:
-        """Run Kopf until it ends, or a kind is not watched; return the error in words."""
+        """Run Kopf until it ends or misses a kind; return the error in words."""
         self._event_handlers.start_over()
         self._is_silent.clear()
         registry = kopf.OperatorRegistry()

@@ -14,8 +14,9 @@ import anyio
 import msgspec
 
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.client.errors import ApiError, Backoff, Kind
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kinds, known_objects, synced
@@ -70,17 +71,17 @@ METADATA_ONLY: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 )
-"""The options of lists and watches."""
+"""The Accept headers of lists and of watches."""
 
 log = Logger()
 
 
 class ListWatch:
-    """Lists and watches one kind, in the first of its served versions.
+    """Lists and watches one kind, in the first of its versions that the server has.
 
-    `crds` reports changes of CRDs: after one, another kind may be served. A page may take
-    `page_seconds` at first, and longer after failures. `in_step` is set as long as nothing is
-    missed, as far as can be known here.
+    `crds` counts changes of CRDs: after a change, another kind may be served. A page may take
+    `page_seconds` at first, and longer after failures. `in_step` is set as long as no change was
+    missed, as far as that can be known here.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class ListWatch:
         self.name = versions[0].name
         self.in_step = InStep()
         self.served = False
+        self.failure: ApiError | None = None
+        """Why the state is out of step, if a request has failed."""
         self._connection = connection
         self._known_objects = known_objects
         self._crds = crds
@@ -202,7 +205,7 @@ class ListWatch:
             answer.cancel()
 
     async def _watch(self) -> None:
-        """Take in changes, over as many connections as necessary, until only a list can help."""
+        """Handle changes, over as many connections as necessary, until only a list can help."""
         while True:
             try:
                 await self._take_changes()
@@ -212,7 +215,7 @@ class ListWatch:
                 await self.pause(error)
 
     async def _take_changes(self) -> None:
-        """Take in the changes of one connection."""
+        """Handle the changes of one connection."""
         clock = asyncio.get_running_loop().time
         began = clock()
         async with self._connection.stream(
@@ -235,7 +238,7 @@ class ListWatch:
         return f"{self._gvr.path()}?{query}&resourceVersion={self._version}"
 
     async def _wait_until_served(self) -> None:
-        """Wait until a CRD changes, or a minute: a new API server may serve more, too.
+        """Wait until a CRD changes, at most a minute, since a new API server may also serve more.
 
         After a change the wait is shorter at first, and then grows. If the kind is forbidden only
         for a moment, its objects are kept.
@@ -263,6 +266,7 @@ class ListWatch:
     async def pause(self, error: ApiError) -> None:
         """Wait before the next attempt."""
         self.in_step.clear()
+        self.failure = error
         metrics.SOURCE_RESTARTS.inc()
         self._failures += 1
         if str(error) != self._problem:
@@ -274,6 +278,7 @@ class ListWatch:
         # Requests that run when a new list is demanded may still get a turn.
         if not self._must_list:
             self.in_step.set()
+            self.failure = None
 
     def _recovered(self) -> None:
         if self._failures:

@@ -8,6 +8,7 @@ import anyio
 
 from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kinds, list_watch
@@ -40,6 +41,16 @@ class Reflector:
         """The kinds that may not be read, as of the last list."""
         return [name for each in self._kinds for name in each.forbidden]
 
+    def failure(self, *, decisive: bool) -> ApiError | None:
+        """Return why a kind is out of step at present, or None; `decisive`: of pods and nodes."""
+        of = (each for each in self._kinds if not decisive or each.name in kinds.DECISIVE)
+        return next((each.failure for each in of if each.failure is not None), None)
+
+    @property
+    def failures(self) -> dict[str, ApiError]:
+        """Why kinds are out of step at present, by the name of each."""
+        return {each.name: each.failure for each in self._kinds if each.failure is not None}
+
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
         async with anyio.create_task_group() as group:
@@ -52,9 +63,9 @@ class Reflector:
         log.info("first_lists_complete", kinds_not_served=self.not_served)
 
     async def catch_up(self) -> None:
-        """Return once lists that are requested from now on are in the sink.
+        """Return once the sink has every object of lists that are requested from now on.
 
-        A watch may have stalled without a sign.
+        The watches are not enough: one may have stalled without a sign.
         """
         for each in self._kinds:
             each.list_anew()
@@ -67,7 +78,7 @@ class Reflector:
                 each.list_anew()
 
     async def fresh(self) -> None:
-        """Return once the watches of pods and nodes are in step, or have not been out for long."""
+        """Return at once, unless the watches of pods and nodes have missed events for long."""
         for each in self._kinds:
             if each.name in kinds.DECISIVE:
                 await each.in_step.fresh()
@@ -88,7 +99,7 @@ class Reflector:
 
 
 class _Crds:
-    """Takes in the events of CRDs: after any change, another kind may be served."""
+    """Handles the events of CRDs: after any change, another kind may be served."""
 
     name = CRDS.name
     versions = (CRDS,)

@@ -15,7 +15,8 @@ from typing import Any
 
 import anyio
 
-from gang_scheduler.client.errors import ApiError, Backoff
+from gang_scheduler.client.backoff import Backoff
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.model.refs import PodRef
@@ -45,7 +46,7 @@ class KindsNotWatchedError(Exception):
 
 
 class Sweep:
-    """Sweeps after a watch was restarted, and at an interval in any case."""
+    """Looks for missed deletions after each restart of a watch, and at an interval."""
 
     def __init__(self, api: Api, event_handlers: EventHandlers, interval_seconds: float) -> None:
         self._api = api
@@ -115,7 +116,7 @@ class Sweep:
                 raise KindsNotWatchedError(_names(lacking))
 
     async def run(self) -> None:
-        """Sweep until cancelled."""
+        """Look for missed deletions until cancelled."""
         while True:
             with anyio.move_on_after(self._interval) as waiting:
                 await self._asked.wait()
@@ -170,10 +171,10 @@ class Sweep:
         return missing
 
     async def _unwatched(self, before: Collection[Handler]) -> dict[Handler, set[str]]:
-        """Return objects of the API server whose kinds have no object in the cache.
+        """Return the objects of kinds that the API server has and the cache has none of.
 
-        This includes the kinds found `before`, and kinds that could not be listed: their objects
-        may have been forgotten, and no watch brings them back.
+        Kinds that were found `before`, or could not be listed, are checked even with objects in the
+        cache: their objects may have been forgotten, and no watch brings them back.
         """
         found = {}
         for handler in self._handlers:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct, field, structs
 
 from gang_scheduler.api import annotations
-from gang_scheduler.model.values import Operator
+from gang_scheduler.model.api_words import Operator
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -175,7 +175,7 @@ class Metadata(Labelled, frozen=True):
 
 
 class ListMetadata(Wire, frozen=True):
-    """`metadata` of a page of a list: its version, where the next page begins, and what is left."""
+    """`metadata` of a page of a list: its version, the next page, and how many items follow."""
 
     resource_version: str = ""
     continue_: str = field(default="", name="continue")

@@ -217,6 +217,21 @@ class SchedulingGroup(Wire, frozen=True):
     pod_group_name: str = ""
 
 
+class PodResourceClaim(Wire, frozen=True):
+    """`spec.resourceClaims[]`: a ResourceClaim, or a template from which one is created."""
+
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class ResourceClaimStatus(Wire, frozen=True):
+    """`status.resourceClaimStatuses[]`: the claim that was created; without a name: none."""
+
+    name: str = ""
+    resource_claim_name: str = ""
+
+
 class PodSpec(Wire, frozen=True):
     """`spec` of a pod."""
 
@@ -235,7 +250,7 @@ class PodSpec(Wire, frozen=True):
     scheduling_gates: list[dict[str, object]] = field(default_factory=list)
     topology_spread_constraints: list[SpreadConstraint] = field(default_factory=list)
     volumes: list[Volume] = field(default_factory=list)
-    resource_claims: list[dict[str, object]] = field(default_factory=list)
+    resource_claims: list[PodResourceClaim] = field(default_factory=list)
     scheduling_group: SchedulingGroup = SchedulingGroup()
     active_deadline_seconds: int | None = None
     host_network: bool = False
@@ -256,6 +271,7 @@ class PodStatus(Wire, frozen=True):
     init_container_statuses: list[ContainerStatus] = field(default_factory=list)
     resources: ResourceRequirements | None = None
     allocated_resources: Quantities = field(default_factory=dict)
+    resource_claim_statuses: list[ResourceClaimStatus] = field(default_factory=list)
 
 
 class Pod(Wire, frozen=True):
@@ -328,7 +344,7 @@ class NativePodGroupSpec(Wire, frozen=True):
 
     scheduling_policy: PodGroupsSchedulingPolicy = PodGroupsSchedulingPolicy()
     scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
-    resource_claims: list[dict[str, object]] = field(default_factory=list)
+    resource_claims: list[PodResourceClaim] = field(default_factory=list)
     parent_composite_pod_group_name: str = ""
     priority: Int32 | None = None
     priority_class_name: str = ""

@@ -12,8 +12,7 @@ from gang_scheduler.api.kinds import DEPLOYMENTS, STATEFUL_SETS
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields, gang_annotations, topology
 from gang_scheduler.decode.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec, with_elastic, with_foreign_marks
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec, with_elastic, with_foreign_marks
 from gang_scheduler.decode.pods.membership import PodsOfKind, named_gang_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable
@@ -128,7 +127,7 @@ def deployment(source: Source) -> Iterator[Body]:
 
 
 def _replica_sets(source: Source) -> dict[str, int]:
-    """Return the ReplicaSets of the pods in the input, with how many pods of each are active."""
+    """Return the ReplicaSets that pods in the input name, with the number of active pods."""
     found = source.present.owners("ReplicaSet", "apps", source.namespace)
     prefix = f"{source.name}-"
     return {
@@ -139,9 +138,9 @@ def _replica_sets(source: Source) -> dict[str, int]:
 
 
 def _ordinals(source: Source, spec: _Spec) -> Iterator[int]:
-    """Yield the ordinals of pods that must be created.
+    """Yield the ordinals of the pods to create.
 
-    On a cluster, ordered pods wait until the pods before them are ready.
+    On a cluster, a StatefulSet with ordered pods creates a pod once the pods before it are ready.
     """
     start = spec.ordinals.start
     in_turn = source.from_cluster and spec.pod_management_policy != PARALLEL
@@ -168,7 +167,7 @@ def _claims(source: Source, spec: _Spec, index: int) -> Iterator[Body]:
 
 
 def _volumes(pod: Body, spec: _Spec, name: str) -> Iterable[Body]:
-    """Return the volumes of a pod: its claims, and other volumes of its template."""
+    """Return the volumes of a pod: its claims first, then the other volumes of its template."""
     claims = [each.metadata.name for each in spec.volume_claim_templates]
     others = (each for each in pod["spec"].get("volumes", ()) if each.get("name") not in claims)
     own = (
@@ -217,7 +216,7 @@ def read_stateful_set(body: Body) -> GangObject:
 
 
 def _is_gang(source: StatefulSet) -> bool:
-    """Return whether the pods are a gang of this StatefulSet, and not of anything else."""
+    """Return whether the pods are a gang of this StatefulSet, and not part of another gang."""
     template = source.spec.template
     is_part = leader_worker_sets.NAME in template.metadata.labels
     if is_part or not (template.asks_for_gang() and source.spec.replicas):

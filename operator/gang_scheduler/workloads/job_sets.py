@@ -23,8 +23,8 @@ from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import group_of
 from gang_scheduler.decode.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
+    GangObject,
     GangSpec,
     with_elastic,
     with_foreign_marks,
@@ -77,7 +77,7 @@ class TrainJob(Wire, frozen=True):
 
 
 def own(job_set: Metadata) -> bool:
-    """Return whether a JobSet was made for a TrainJob."""
+    """Return whether a TrainJob owns a JobSet."""
     return any(
         each.kind == SOURCE.name and group_of(each.api_version) == API_GROUP
         for each in job_set.owner_references
@@ -85,7 +85,7 @@ def own(job_set: Metadata) -> bool:
 
 
 def read_train_job(body: Mapping[str, Any]) -> GangObject:
-    """Return a TrainJob, which names the queue of its pods but no gang. Raises InvalidField."""
+    """Return a TrainJob: it names the queue of its pods, but no gang. Raises InvalidField."""
     metadata = fields.read(body, MetadataOnly).metadata
     return GangObject(
         metadata.uid,
@@ -95,17 +95,14 @@ def read_train_job(body: Mapping[str, Any]) -> GangObject:
 
 
 def of_job_set(job_set: str) -> str:
-    """Return how the pods of a JobSet (namespace/name) name the TrainJob that owns it.
-
-    The TrainJob has the same name.
-    """
+    """Return the text for the TrainJob of a JobSet (namespace/name): it has the same name."""
     return f"TrainJob {job_set}"
 
 
 FIXED: Final = ", whose replicatedJobs cannot be changed"
-"""Why its number of pods stays the same: its webhook refuses all changes but of suspended pods."""
+"""Why the number of pods stays the same: the webhook refuses changes, except for suspended pods."""
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
-"""The keys of a pod's indexes, the coarse one first, so that pods of two Jobs do not alternate."""
+"""The keys of a pod's indexes. The index of the Job comes first, so that pods sort by Job."""
 
 IN_ORDER: Final = "InOrder"
 ALPHA_PREFIX: Final = "alpha.jobset.sigs.k8s.io/"
@@ -158,7 +155,7 @@ class JobSet(Wire, frozen=True):
 
 
 def name_of(metadata: Metadata) -> str:
-    """Return the name of the gang of the pods of a replicatedJob; "" for any other pod."""
+    """Return the gang name of the pods of a replicatedJob; "" for any other pod."""
     job_set, job = metadata.labels.get(JOB_SET_LABEL), metadata.labels.get(REPLICATED_JOB_LABEL)
     return refs.job_set_gang(job_set, job) if job_set and job else ""
 
@@ -185,7 +182,7 @@ def read(body: Body) -> GangObject:
 
 
 def _lateness(body: Body) -> IsLate:
-    """Return which pods come later: pods of later replicatedJobs, or after a Job's first pod."""
+    """Return which pods come late: pods of later replicatedJobs, or after a Job's first."""
     late = _late_jobs(fields.read(body, JobSet).spec)
     return lambda metadata: (
         metadata["labels"].get(REPLICATED_JOB_LABEL) in late
@@ -194,7 +191,7 @@ def _lateness(body: Body) -> IsLate:
 
 
 def _late_jobs(spec: JobSetSpec) -> frozenset[str]:
-    """Return the replicatedJobs that are created only after others run, or have run."""
+    """Return the replicatedJobs that are created only once others run, or have succeeded."""
     in_order = spec.startup_policy.startup_policy_order == IN_ORDER
     return frozenset(
         each.name
@@ -210,7 +207,7 @@ def _number(body: Body) -> int:
 
 
 def _counted_in_vain(source: JobSet) -> str:
-    """Return coscheduling's PodGroup that counts all pods of an ordered TrainJob."""
+    """Return coscheduling's PodGroup that counts all pods of an ordered TrainJob; "" for none."""
     name = source.metadata.name
     if not (own(source.metadata) and _starts_in_order(source.spec)):
         return ""
@@ -241,7 +238,7 @@ def _gang_specs(source: JobSet, is_gang: Callable[[PodTemplate], bool]) -> tuple
 
 
 def _parts_of(source: JobSet) -> tuple[tuple[str, int], ...]:
-    """Return the replicatedJobs with the most pods that the Jobs of each can have at once."""
+    """Return each replicatedJob with the largest number of pods that its Jobs can have at once."""
     metadata = source.metadata
     return tuple(
         (
@@ -277,7 +274,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
 
 
 def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
-    """Return the gang of Jobs whose other pods are created once their first pod has a node."""
+    """Return the spec of a gang whose Jobs get their other pods once their first pod has a node."""
     job = each.template.spec
     needed = pod_requests(Pod(job.template.metadata, job.template.spec))
     number = each.replicas * job.at_once
@@ -292,7 +289,7 @@ def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
 def by_members(
     _: GangKey, members: Iterable[pods.Pod], described: GangSpec | None
 ) -> GangSpec | None:
-    """Return the gang of a replicatedJob without the pods that cannot exist yet."""
+    """Return the gang of a replicatedJob; its quorum leaves out pods that cannot exist yet."""
     if described is None or not described.held_back:
         return described
     return exclusive_topology.without_held_back(described, members)
@@ -347,7 +344,7 @@ def job_set(source: Source) -> Iterator[Body]:
 
 
 def _check_first_pods(job_set: JobSet) -> None:
-    """Raise InvalidField if the pods of a Job must follow its first pod, but there is none."""
+    """Raise InvalidField if pods must follow the first pod of their Job, and the Job has none."""
     for i, each in enumerate(job_set.spec.replicated_jobs):
         said = exclusive_topology.said_by(job_set.metadata, each.template.metadata)
         mode = each.template.spec.completion_mode
@@ -358,7 +355,7 @@ def _check_first_pods(job_set: JobSet) -> None:
 
 
 def train_job(source: Source) -> Iterator[Body]:
-    """Yield nothing: the controller makes the JobSet of a TrainJob from its runtime."""
+    """Yield nothing: the controller makes the JobSet of a TrainJob from its training runtime."""
     group = "jobset.x-k8s.io"
     if source.present.find("JobSet", group, source.namespace, source.name) is None:
         source.unknown.append(
@@ -409,8 +406,8 @@ def jobs_of(job_set: Body) -> Iterator[Body]:
 def admitted(source: Source, pods: Iterable[Body], present: Collection[Body]) -> Iterator[Body]:
     """Yield the pods of a Job that JobSet's webhook admits, with its changes.
 
-    `present` are the pods that the Job has. For a manifest, the followers are made together with
-    the first pod, and their own affinity keeps them in its domain.
+    `present` are the pods that the Job has already. For a manifest, all pods are made together, and
+    their affinity keeps the other pods in the domain of the first pod.
     """
     for pod in pods:
         own, key = pod["metadata"]["annotations"], pod["metadata"]["labels"].get(JOB_KEY)
@@ -437,13 +434,16 @@ def _admitted(source: Source, pod: Body, key: str, present: Collection[Body]) ->
 
 
 def _alone(pod: Body, layer: str, key: str, priority: str) -> Body:
-    """Return a pod that shares its domain only with pods of its Job, even of other priorities."""
+    """Return a pod that shares its domain only with pods of its Job.
+
+    The affinity that says so also counts pods of other priorities.
+    """
     alike = {"key": PRIORITY, "operator": "In", "values": [priority]}
     return exclusive(pod, layer, JOB_KEY, key, among=IN_ANY_NAMESPACE, others=(alike,))
 
 
 def _domain_of_first(source: Source, present: Iterable[Body], layer: str) -> str:
-    """Return the domain of the first pod of a Job; "" as long as it has no node."""
+    """Return the domain of the first pod of a Job; "" until that pod has a node."""
     for each in present:
         index = part(each, "metadata", "annotations").get(exclusive_topology.INDEX, "")
         if is_active(each) and exclusive_topology.is_first(index):
@@ -490,7 +490,7 @@ def _job(
 
 
 def _on_nodes_labelled_for(pod: Body, job: str) -> dict[str, Any]:
-    """Return a pod for nodes that an administrator has labelled and tainted for its Job."""
+    """Return a pod that needs nodes which an administrator has labelled and tainted for its Job."""
     spec = pod["spec"]
     selector = {**(spec.get("nodeSelector") or {}), NAMESPACED_JOB: job}
     toleration = {"key": NO_SCHEDULE, "operator": "Exists", "effect": "NoSchedule"}

@@ -11,8 +11,8 @@ from typing import Final
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import checkpoints, fields, gang_annotations
-from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
+    GangObject,
     GangSpec,
     with_checkpoint,
     with_elastic,
@@ -55,7 +55,7 @@ BACKOFF_LIMIT: Final = 6
 ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
 IN: Final = "In"
 EXIT_CODES: Final = (143, 137, None)
-"""Exit codes after SIGTERM, after SIGKILL at the end of the grace period, or any other (None)."""
+"""Exit codes of evicted containers: after SIGTERM, after SIGKILL, or any other (None)."""
 
 
 def has_failed(job: Job) -> bool:
@@ -64,7 +64,7 @@ def has_failed(job: Job) -> bool:
 
 
 def failures_of(source: Job) -> JobFailures:
-    """Return how evicted pods count for a Job."""
+    """Return how many pods of a Job may run at once, and how many evicted pods it survives."""
     spec, status = source.spec, source.status
     at_once = max(0, min(spec.parallelism, source.left))
     return JobFailures(at_once, _left(spec, status.failed))
@@ -126,12 +126,12 @@ def read(body: Body) -> GangObject:
 
 
 def failed_gang_of(source: Job) -> GangKey | None:
-    """Return the gang of the pods of a Job that has failed; None for any other Job."""
+    """Return the gang that the pods of a failed Job belong to; None for any other Job."""
     return _OF_JOBS.gang_of(_like_its_pods(source)) if has_failed(source) else None
 
 
 def _like_its_pods(source: Job) -> Pod:
-    """Return a pod like the ones that a Job creates."""
+    """Return a pod as a Job creates it, to find out its gang."""
     metadata, template = source.metadata, source.spec.template
     owner = OwnerReference("batch/v1", "Job", metadata.name, metadata.uid, controller=True)
     made = Metadata(
@@ -145,9 +145,9 @@ def _like_its_pods(source: Job) -> Pod:
 
 
 def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
-    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid time.
+    """Return the gang of a Job, or nothing if it is none. Raises InvalidField for an invalid time.
 
-    The Job of a JobSet is part of its replicatedJob's gang, not a gang of its own.
+    A Job of a JobSet belongs to the gang of its replicatedJob, and is no gang of its own.
     """
     if not source.spec.template.asks_for_gang() or job_sets.name_of(source.spec.template.metadata):
         return ()
@@ -183,7 +183,7 @@ def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
 
 
 def _pods_of(source: Job) -> JobPods:
-    """Return how many pods a Job can have."""
+    """Return how many pods a Job can have, and its gang once it has completed."""
     spec, metadata = source.spec, source.metadata
     pods = JobPods(
         at_once=spec.at_once,
@@ -203,7 +203,7 @@ def _pods_of(source: Job) -> JobPods:
 
 
 def _gang_of(made: Pod) -> GangKey:
-    """Return the gang of a Job's pod: its own, else the gang of its replicatedJob.
+    """Return the gang of a Job's pod: the gang that it names, else that of its replicatedJob.
 
     The pods of a TrainJob do not name that gang.
     """
@@ -273,7 +273,7 @@ def job(source: Source) -> Iterator[Body]:
 
 
 def cron_job(source: Source) -> Iterator[Body]:
-    """Yield the Job of one run; for a CronJob from a cluster none, as its time has not come.
+    """Yield the Job of one run; for a CronJob from a cluster yield none: its time has not come.
 
     Raises InvalidField that names the field and the value.
     """
@@ -292,13 +292,13 @@ def cron_job(source: Source) -> Iterator[Body]:
 
 
 def _present(source: Source) -> list[Body]:
-    """Return the pods of a Job: by their controller, else by one of its labels."""
+    """Return the pods of a Job in the input, by their controller or by a label with its name."""
     found = (source.pods({key: source.name}) for key in JOB_NAMES)
     return [*{each["metadata"]["name"]: each for pods in found for each in pods}.values()]
 
 
 def _absent(source: Source, present: Iterable[Body]) -> int:
-    """Return how many pods of a Job run, as its status says, and are not in the input."""
+    """Return how many pods of a Job run according to its status, but are not in the input."""
     if source.read(Workload).has_ended:
         return 0
     return max(0, source.read(_Job).status.active - sum(map(is_active, present)))
@@ -341,7 +341,7 @@ def _missing(job: _Job, present: Collection[Body]) -> Iterator[int]:
 
 
 def _done(job: _Job, present: Iterable[Body]) -> set[int]:
-    """Return the indexes that need no further pod; empty if the Job is not indexed."""
+    """Return the indexes that need no other pod; an empty set if the Job is not indexed."""
     if job.spec.completion_mode != INDEXED:
         return set()
     status = job.status
@@ -350,7 +350,7 @@ def _done(job: _Job, present: Iterable[Body]) -> set[int]:
 
 
 def _number_of_pods(job: _Job, done: int, present: Collection[Body]) -> int:
-    """Return how many more pods a Job runs at once."""
+    """Return how many more pods a Job may run now; `done` indexes need no pod."""
     spec = job.spec
     phases = [phase(pod) for pod in present]
     succeeded = max(job.status.succeeded, phases.count("Succeeded"), done)
@@ -365,7 +365,7 @@ def _number_of_pods(job: _Job, done: int, present: Collection[Body]) -> int:
 
 
 def _is_held(pod: Body, job: _Job) -> bool:
-    """Return whether no other pod is created in place of this one while it exists."""
+    """Return whether a Job creates no replacement of this pod for now."""
     by_policy = "Failed" if job.spec.pod_failure_policy.rules else ""
     waits_for_end = (job.spec.pod_replacement_policy or by_policy) == "Failed"
     ends = waits_for_end and is_deleting(pod) and phase(pod) not in ("Succeeded", "Failed")
@@ -391,9 +391,9 @@ def _indexes(text: str) -> Iterator[int]:
 
 
 def _completions_along(job: Body) -> Path | None:
-    """Return the completions of an Indexed Job that has as many pods at once.
+    """Return the path of `completions` if an Indexed Job has as many pods at once; None otherwise.
 
-    The API server lets them change together with the parallelism, and with nothing else.
+    The API server lets both fields change together, and to the same number.
     """
     spec = job.get("spec") or {}
     completions = spec.get("completions")

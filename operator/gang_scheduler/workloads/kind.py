@@ -1,4 +1,4 @@
-"""A kind of job: a row with everything that the scheduler knows of it."""
+"""A kind of job: a row of the table, with everything that the scheduler knows about the kind."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,8 +9,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import elastic, fields, foreign_marks, gang_annotations, keys, topology
 from gang_scheduler.decode.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable, WhatHolds
@@ -25,11 +24,11 @@ from gang_scheduler.workloads.controllers import NO_PHASE, Phase, Source
 
 Body = Mapping[str, Any]
 Path = tuple[str | int, ...]
-"""Where a field of an object is: names of fields, and numbers of items of lists."""
+"""The place of a field in an object: names of fields, and positions in lists."""
 ByMembers = Callable[[GangKey, Iterable[Pod], GangSpec | None], GangSpec | None]
-"""Returns the gang that its members describe, given also the declaration of its object, if any."""
+"""Returns the gang that members describe; the last argument is what an object declares, if any."""
 IsLate = Callable[[Body], bool]
-"""Returns whether a pod, by its metadata, is created only after others."""
+"""Returns whether a pod with this metadata is created only after other pods."""
 
 
 class Suspend(NamedTuple):
@@ -44,7 +43,7 @@ class Suspend(NamedTuple):
 
 
 def _none(_: Body) -> None:
-    """Return None: no other field goes along."""
+    """Return None: no other field is copied."""
 
 
 def value_at(body: object, path: Path) -> object:
@@ -58,7 +57,7 @@ def value_at(body: object, path: Path) -> object:
 
 
 def whole_number(value: object) -> int | None:
-    """Return a number of pods or Jobs as objects contain it; None if it is none."""
+    """Return the number of pods or Jobs in a field; None if it is no whole number, or below 0."""
     is_number = type(value) is int and 0 <= value <= fields.GREATEST_INTEGER
     return value if is_number else None  # type: ignore[return-value]
 
@@ -75,12 +74,12 @@ def _is_false(_: Body) -> bool:
 class ReplicaField(NamedTuple):
     """The field that says how many pods a workload, or one of its roles, has at once.
 
-    `path` returns where the field is in an object, given the role of the elastic workers; None if
-    the object has no such field. `drops_highest` tells of an object whether the pods with the
-    highest indexes end if the field is lowered. `along` returns a second field of an object that is
-    always the same; None without one. `number` returns the number that the controller follows.
-    `ending` returns, for the path, the field in which the controller finds the names of the pods
-    that end; None if it chooses them itself.
+    `path` returns the place of the field in an object, given the role of the elastic workers; None
+    if the object has no such field. `drops_highest` returns whether the controller of an object
+    ends the pods with the highest indexes if the number is lowered. `along` returns the place of a
+    second field that must have the same number; None without one. `number` returns the number that
+    the controller follows. `ending` returns, for a `path`, the place of the names of pods that the
+    controller ends first; None if it chooses the pods itself.
     """
 
     path: Callable[[Body, str], Path | None]
@@ -93,8 +92,8 @@ class ReplicaField(NamedTuple):
 class Owns(NamedTuple):
     """A kind of workload that the controller of an owner creates, starts and suspends.
 
-    `declares_members`: the members follow from the spec of the owner. Otherwise only the owned
-    workload shows them.
+    `declares_members`: the spec of the owner shows the members. Otherwise only the owned workload
+    shows them.
     """
 
     kind: str
@@ -106,27 +105,27 @@ class Kind:
     """A kind of job. A field that is left out means that the kind has no such feature.
 
     `name` is its kind in manifests. `versions` are its API versions, best first; all of them have
-    the same content. Watched kinds have `struct` (the fields that are read, and that a snapshot
+    the same content. Watched kinds have a `struct` (the fields that are read, and that a snapshot
     contains) and `read`, which decodes an object and raises InvalidField. `if_unreadable` is the
-    result for an unreadable object; by default the gang of its name waits. `names_queues`: its
-    objects are read only for the queue that they name.
+    result for an unreadable object; by default the gang of that name waits. `names_queues`: objects
+    of this kind are read only for the queue that they name.
 
-    `pods` tells how its pods are recognized. `source` is how its gangs are named if no pod names
+    `pods` says how its pods are recognized. `source` is how its gangs are named if no pod names
     them. `by_members` completes or makes the gang from its members. `has_roles`: its objects have a
     minimum for each role, which is missing in the PodGroup that its controller creates.
 
     `creates` yields the pods that its controller would create, and objects that lead to pods. It
-    raises InvalidField for a workload that would be refused. `number` is how many pods there would
-    be, for kinds in which one short object can request very many. `lateness` tells which pods are
-    created after others. `phase` is the status field that shows the end of a workload; conditions
-    count for all kinds.
+    raises InvalidField for a workload that an API server would refuse. `number` is how many pods
+    there would be, for kinds in which one short object can request very many. `lateness` says which
+    pods are created after others. `phase` is the status field that shows the end of a workload; the
+    conditions of all kinds count as well.
 
-    `suspend` is set if a workload can wait suspended, and `owns` if its controller creates a
-    workload that can. `starts_owned` is False if its controller creates that workload suspended and
-    leaves it so. `replicas` is set if the scheduler can change how many pods an elastic workload
-    has. `controller` is the name of its own controller in the field `managedBy`. `words` are texts
-    that its controller chooses: names of roles and values of labels. Like `plain_keys`, keys
-    without a domain, they are the same in every cluster.
+    `suspend` is set if a workload can wait suspended. `owns` is set if the controller creates
+    another workload that can. `starts_owned` is False if the controller creates that workload
+    suspended and leaves it so. `replicas` is set if the scheduler can change how many pods an
+    elastic workload has. `controller` is the value for its own controller in the field `managedBy`.
+    `words` are texts that its controller chooses: names of roles and values of labels. `plain_keys`
+    are keys of labels without a domain. Both are the same in every cluster.
     """
 
     name: str
@@ -153,12 +152,12 @@ class Kind:
 
     @property
     def gang_source(self) -> GangSource | None:
-        """How its gangs are named; None if no gang is named after it."""
+        """The source of its gangs' names; None if no gang is named after objects of this kind."""
         return self.pods.source if self.pods is not None else self.source
 
     @property
     def key(self) -> tuple[str, str]:
-        """Kind and API group, as in manifests."""
+        """The kind and the API group, as in manifests."""
         return self.name, self.versions[0].group
 
 
@@ -185,7 +184,7 @@ OF_GANG: Final = (
     annotations.ELASTIC,
     annotations.NETWORK_TOPOLOGY_SPEC,
 )
-"""Annotations for all templates of a workload. One on a template counts for the others, too."""
+"""Annotations that apply to all templates of a workload, even if only one template has them."""
 
 
 def _unchecked(found: Elastic) -> Elastic:
@@ -200,8 +199,8 @@ def with_annotations(
 ) -> GangSpec:
     """Return the gang spec with annotations of the workload and its templates, or its problem.
 
-    `in_replicas` returns the annotation on growing, in mode Replicas, with the role that it is for.
-    It raises InvalidField if the workload cannot have this mode.
+    `in_replicas` is called for an elastic gang in mode Replicas. It returns the elastic annotation
+    with the role that it is for, and raises InvalidField if the workload cannot have this mode.
     """
     faults, templates = Faults(), tuple(templates)
     present = _together(workload, templates, faults)
@@ -238,7 +237,7 @@ def with_annotations(
 
 
 def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[InvalidField]:
-    """Yield the faults of labels and annotations that have no effect on the workload itself."""
+    """Yield the faults of labels and annotations that have no effect on a workload itself."""
     yield from keys.too_long(workload.labels, workload.annotations)
     yield from keys.unknown_labels(workload.labels)
     yield from keys.unknown_annotations(workload.annotations, workload.labels)
@@ -256,7 +255,7 @@ def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[Inva
 def _together(
     workload: Metadata, templates: Iterable[Metadata], faults: Faults
 ) -> Mapping[str, str]:
-    """Return the annotations of the whole gang, except those that contradict each other."""
+    """Return the annotations for the whole gang; contradicting ones are faults, and left out."""
     places = (workload, *templates)
     together: dict[str, str] = {}
     for key in OF_GANG:
@@ -270,7 +269,7 @@ def _together(
 
 
 def _elastic(spec: GangSpec, found: Elastic | None) -> GangSpec:
-    """Return the gang spec with the annotation's minimum for the elastic role."""
+    """Return the gang spec in which the elastic role has the minimum of the annotation."""
     if found is None:
         return spec
     found = found._replace(role=found.role or spec.elastic_role)

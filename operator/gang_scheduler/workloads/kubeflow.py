@@ -15,8 +15,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.elastic import WHERE
 from gang_scheduler.decode.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
 from gang_scheduler.decode.queues import naming
@@ -140,11 +139,11 @@ def _place_of(role: str) -> int:
 
 
 class _Kind(NamedTuple):
-    """A kind: its operators as labels name them, and how the training operator makes its pods.
+    """A kind of training job, and how the training operator makes its pods.
 
-    `field` has the templates of the `roles`. The pods of the `masters` are marked as masters. If
-    there are none, the first worker is marked, with `first_worker_else`. `least_workers` is the
-    number of workers if its spec sets none.
+    `operators` are its operators as labels name them. `field` of the spec has the templates of the
+    `roles`. Pods of the `masters` are marked as masters. With `first_worker_else`, the first worker
+    is marked if there is no master. `least_workers` is the number of workers if the spec has none.
     """
 
     name: str
@@ -158,7 +157,7 @@ class _Kind(NamedTuple):
 
 
 def _read(kind: _Kind, body: Body) -> GangObject:
-    """Return a training job. Raises InvalidField if it is none."""
+    """Return a training job. Raises InvalidField if the object is malformed."""
     source = fields.read(body, TrainingJob)
     return GangObject(source.metadata.uid, (_gang_spec(kind, source),))
 
@@ -193,7 +192,7 @@ def _gang_spec(kind: _Kind, source: TrainingJob) -> GangSpec:
 
 
 def _in_replicas(kind: _Kind, roles: tuple[GangsRole, ...], found: Elastic) -> Elastic:
-    """Return the annotation of a job whose number of workers the scheduler changes.
+    """Return the elastic annotation of a job whose number of workers the scheduler changes.
 
     Raises InvalidField if it is for another role, or the job has no workers.
     """
@@ -206,7 +205,7 @@ def _in_replicas(kind: _Kind, roles: tuple[GangsRole, ...], found: Elastic) -> E
 
 
 def _replicas_path(kind: _Kind, body: Body, _: str) -> Path | None:
-    """Return where a job says how many workers it has; None if it has none."""
+    """Return the path of the number of workers in a job; None if it has no workers."""
     specs = part(body, "spec", kind.field)
     name = next((each for each in specs if each.lower() == WORKER), None)
     return None if name is None else ("spec", kind.field, name, "replicas")
@@ -221,7 +220,7 @@ def _counts(kind: _Kind, spec: TrainingJobSpec) -> Iterator[tuple[str, int]]:
 
 
 def _roles(spec: TrainingJobSpec, counts: Mapping[str, int]) -> Iterator[GangsRole]:
-    """Yield the roles with the least number of each that must start together."""
+    """Yield the roles with the smallest number of pods that must start together."""
     is_late = spec.launcher_creation_policy == LATE
     for name, count in counts.items():
         if name == EVALUATOR or (name == LAUNCHER and is_late):
@@ -274,7 +273,7 @@ WAITS_FOR_MASTER: Final = controllers.added("init-pytorch")
 
 
 class Role(NamedTuple):
-    """A role: its name as the operator writes it, its place, and its pods' template."""
+    """A role: its name as the operator writes it, its field, and the template of its pods."""
 
     name: str
     field: str
@@ -309,9 +308,9 @@ def job(kind: _Kind, source: Source) -> Iterator[Body]:
 def roles_of(
     source: Source, field: str, known: tuple[str, ...], plain: Callable[[str], str] = str.lower
 ) -> list[Role]:
-    """Return the roles in the order of `known`. Raises InvalidField for others, and without any.
+    """Return the roles in the order of `known`. Raises InvalidField for other roles, and for none.
 
-    Names that are equal after `plain` are the same; the operator uses its own spelling.
+    Names that `plain` makes equal are the same; the result has the operator's spelling.
     """
     spec = source.body.get("spec", {})
     if not isinstance(spec, Mapping):

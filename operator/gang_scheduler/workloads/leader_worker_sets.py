@@ -12,8 +12,7 @@ from typing import Annotated, Any, Final
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import specs
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.pods.pod_class import pod_requests
@@ -73,7 +72,7 @@ class LeaderWorkerSet(Wire, frozen=True):
 
 
 def name_of(source: pod_wire.Pod) -> str:
-    """Return the name of a group, such as SET/0: its LeaderWorkerSet and its index."""
+    """Return the name of a group, such as SET/0 for the first group of LeaderWorkerSet SET."""
     labels = source.metadata.labels
     key, name, index = (labels.get(each) for each in (GROUP_KEY, NAME, GROUP_INDEX))
     return _group(name, index) if name and index else key or ""
@@ -89,7 +88,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
     """Return the gang of a group, with as many members as the annotation says.
 
     If workers are created after the leader, the leader starts once the cluster has room for the
-    whole group. As soon as there are workers, the gang needs these, too.
+    whole group. Once workers exist, the gang needs them, too.
     """
     members = tuple(members)
     found = specs.by_the_oldest(key, members, _size, SIZE)
@@ -117,7 +116,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
 
 
 def _without_role(members: Iterable[Pod]) -> Problem | None:
-    """Return the fault of members that were created while the webhook was down."""
+    """Return the problem of members without a role: the webhook was down at their creation."""
     bare = next((each for each in members if not (each.role or each.node)), None)
     if bare is None:
         return None
@@ -127,7 +126,7 @@ def _without_role(members: Iterable[Pod]) -> Problem | None:
 
 
 def read(body: Body) -> GangObject:
-    """Return a LeaderWorkerSet. Raises InvalidField if it is none."""
+    """Return a LeaderWorkerSet. Raises InvalidField if the object is malformed."""
     source = fields.read(body, LeaderWorkerSet)
     metadata, spec = source.metadata, source.spec
     request = naming.request_of(metadata.labels, metadata.annotations)

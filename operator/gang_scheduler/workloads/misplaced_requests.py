@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import foreign_marks, keys
-from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.decode.gangs.specs import MisplacedRequest
 from gang_scheduler.decode.pods.membership import named_gang_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import likeness, refs
@@ -20,7 +20,7 @@ from gang_scheduler.wire.pods import Pod, PodTemplate
 
 OF_JOB: Final = "spec.template"
 OF_JOB_SET: Final = "spec.replicatedJobs[].template.spec.template"
-"""Where the pod template is."""
+"""The path of the pod template."""
 STATEFUL_SET: Final = "StatefulSet"
 JOB_SET: Final = refs.JOB_SET.object_kind
 ENDED: Final = frozenset({"Complete", "Completed", "Failed"})
@@ -41,13 +41,13 @@ _ANNOTATIONS: Final = (
 """Annotations that are read only on pods, so they belong in the pod template."""
 _NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *keys.FOREIGN}
 _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
-"""Keys that make pods a gang. They do nothing here, and are no fault if the template has one."""
+"""Keys that make pods a gang. Here they do nothing; they are no fault if the template has one."""
 
 
 def of_job(
     metadata: Metadata, template: PodTemplate, conditions: Iterable[Condition]
 ) -> MisplacedRequest | None:
-    """Return the gang request that a Job has in a place where it has no effect, or None."""
+    """Return the gang request that a Job has where it has no effect; None without one."""
     workload = WorkloadRef(refs.JOB.object_kind, metadata.namespace, metadata.name)
     is_part = any(each.kind == JOB_SET for each in metadata.owner_references)
     is_gang = _makes_gangs(template)
@@ -63,9 +63,10 @@ def of_job_set(
     conditions: Iterable[Condition],
     counted_in_vain: str = "",
 ) -> MisplacedRequest | None:
-    """Return the same for a JobSet; also if only the pods of some replicatedJobs are a gang.
+    """Return the gang request that a JobSet has where it has no effect; None without one.
 
-    `counted_in_vain` is the PodGroup of all its pods if they can never exist together.
+    Also return a request if only the pods of some replicatedJobs are a gang. `counted_in_vain` is
+    the PodGroup that counts all pods of a JobSet if these can never exist together.
     """
     alone = [each for each in templates if not _makes_gangs(each)]
     workload = WorkloadRef(JOB_SET, metadata.namespace, metadata.name)
@@ -80,7 +81,7 @@ def of_job_set(
 
 
 def of_stateful_set(metadata: Metadata, template: PodTemplate) -> MisplacedRequest | None:
-    """Return the same of a StatefulSet."""
+    """Return the gang request that a StatefulSet has where it has no effect; None without one."""
     workload = WorkloadRef(STATEFUL_SET, metadata.namespace, metadata.name)
     asked = _asked(metadata, [template])
     return _request(workload, _misplaced(asked, OF_JOB, is_gang=_makes_gangs(template)), [template])
@@ -111,10 +112,10 @@ def _has_ended(conditions: Iterable[Condition]) -> bool:
 
 
 def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
-    """Return the metadata without the labels that its templates have, too.
+    """Return the metadata of a workload without the labels that its templates have, too.
 
-    Such labels are not misplaced: the API server copies the labels of its template to a Job that
-    has none.
+    Such labels are not misplaced: the API server copies the labels of the template to a Job that
+    has no labels.
     """
     said = {pair for each in templates for pair in each.metadata.labels.items()}
     labels = {key: text for key, text in metadata.labels.items() if (key, text) not in said}
@@ -122,7 +123,7 @@ def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
 
 
 def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
-    """Return where options of gangs belong: in the template, unless an object has the gang."""
+    """Return where options of gangs belong: on the template, unless another object has the gang."""
     by_members = refs.ANNOTATION.name
     named = [
         (named_gang_of(Pod(each.metadata, each.spec)), each.asks_for_gang()) for each in templates

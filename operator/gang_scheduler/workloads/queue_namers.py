@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gang_scheduler.api.annotations import APP_WRAPPER_LABEL
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire.core import Metadata, MetadataOnly
@@ -21,7 +21,7 @@ TEMPLATE_HASH: Final = "pod-template-hash"
 
 
 def named_queue(kind: str, metadata: Metadata) -> GangObject:
-    """Return only the queue that an object names for its pods."""
+    """Return an object of which only the queue that it names for its pods is known."""
     request = naming.request_of(metadata.labels, metadata.annotations)
     if request is None:
         return GangObject(metadata.uid)
@@ -33,7 +33,10 @@ def named_queue(kind: str, metadata: Metadata) -> GangObject:
 
 
 def read_queue_namer(kind: str, body: Body) -> GangObject:
-    """Return the same for an object of a kind. Raises InvalidField if it cannot be read."""
+    """Return a body as an object of which only the queue that it names is known.
+
+    Raises InvalidField if it cannot be read.
+    """
     return named_queue(kind, fields.read(body, MetadataOnly).metadata)
 
 

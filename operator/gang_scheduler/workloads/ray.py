@@ -12,8 +12,7 @@ from gang_scheduler.api.parsing import IS, InvalidField, without_nulls
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.elastic import WHERE
 from gang_scheduler.decode.fields import LONGEST_LABEL
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role
@@ -96,13 +95,13 @@ class RayCluster(Wire, frozen=True):
 
 
 def name_of(source: Pod) -> str:
-    """Return the name of the RayCluster of a pod; "" for a pod that is no node of one."""
+    """Return the name of the RayCluster that a pod is a node of; "" for any other pod."""
     labels = source.metadata.labels
     return labels.get(CLUSTER, "") if labels.get(NODE_TYPE) in NODES else ""
 
 
 def role_of(metadata: Metadata) -> str:
-    """Return the role of a pod: the head, or its worker group."""
+    """Return the role of a pod: `head`, or the name of its worker group."""
     node_type = metadata.labels.get(NODE_TYPE)
     if node_type == WORKER:
         return _role(metadata.labels.get(GROUP, ""))
@@ -110,7 +109,7 @@ def role_of(metadata: Metadata) -> str:
 
 
 def rank_of(metadata: Metadata) -> Rank:
-    """Return the rank: the head comes first, and all workers share the next."""
+    """Return the rank of a pod: the head comes first, and all workers share the second place."""
     node_type = metadata.labels.get(NODE_TYPE)
     return (NODES.index(node_type),) if node_type in NODES else ()
 
@@ -136,7 +135,7 @@ def read(body: Body) -> GangObject:
 
 
 def _in_replicas(spec: RayClusterSpec, found: Elastic) -> Elastic:
-    """Return the annotation of a cluster of which the scheduler changes the replicas of a group.
+    """Return the elastic annotation of a cluster in which the scheduler changes replicas.
 
     Raises InvalidField if Ray scales the cluster, or the numbers of the group do not allow it.
     """
@@ -162,7 +161,7 @@ def _in_replicas(spec: RayClusterSpec, found: Elastic) -> Elastic:
 
 
 def _replicas_path(body: Body, role: str) -> kind.Path | None:
-    """Return where a cluster says how many workers a group has; None if the group is gone."""
+    """Return the path of a group's number of replicas; None if the group is gone."""
     for i, each in enumerate(part(body, "spec").get("workerGroupSpecs") or ()):
         if _role(str(each.get("groupName", ""))) == role:
             return ("spec", "workerGroupSpecs", i, "replicas")
@@ -179,7 +178,7 @@ def _number(body: Body, path: kind.Path) -> int:
 
 
 def _ending(path: kind.Path) -> kind.Path:
-    """Return where KubeRay finds the names of the pods that end: it ends any others else."""
+    """Return the path of the names of pods to end; without names, KubeRay chooses pods itself."""
     return (*path[:-1], "scaleStrategy", "workersToDelete")
 
 
@@ -199,7 +198,7 @@ def _roles(spec: RayClusterSpec, *, is_elastic: bool) -> Iterator[Role]:
 
 
 def _role(group: str) -> str:
-    """Return the role of the workers of a group: its name, unless that is the head's."""
+    """Return the role of a group's workers: the group's name, unless that is the head's."""
     return f"{group}-{WORKER}" if group == HEAD else group
 
 

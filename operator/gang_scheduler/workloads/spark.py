@@ -16,8 +16,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import specs
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
@@ -86,12 +85,12 @@ def name_of(source: pod_wire.Pod) -> str:
 
 
 def role_of(metadata: Metadata) -> str:
-    """Return the role of a pod: all members have the same."""
+    """Return the role of a pod: all members have the role executor."""
     return EXECUTOR if metadata.labels.get(ROLE) == EXECUTOR else ""
 
 
 def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None) -> GangSpec | None:
-    """Return the gang of executors, with the number in them, else in their SparkApplication."""
+    """Return the gang of executors; its size comes from them, else from their SparkApplication."""
 
     def least(pod: Pod, _: tuple[Role, ...]) -> int:
         said = fields.whole_number(pod.annotations, annotations.GANG_MIN_AVAILABLE, None)
@@ -318,7 +317,7 @@ def _resources(spec: _Spec, pod: _Pod, role: str) -> Body:
 
 
 def _memory_mib(spec: _Spec, pod: _Pod, role: str) -> int:
-    """Return the memory of a pod: its process and the overhead."""
+    """Return the memory of a pod in MiB: the memory of its process, and the overhead."""
     where = f"spec.{role}.memory"
     memory = _mib(pod.memory or spec.spark_conf.get(f"spark.{role}.memory", DEFAULT_MEMORY), where)
     if pod.memory_overhead:
@@ -369,7 +368,7 @@ OTHER_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "hostPath": ("type",),
     "emptyDir": ("medium", "sizeLimit"),
 }
-"""Other options that are fields of a volume; claims that Spark creates have different ones."""
+"""Further options that are fields of a volume. Claims that Spark creates have other options."""
 VOLUME_OPTION: Final = re.compile(
     r"spark\.kubernetes\.(?P<role>\w+)\.volumes\."
     r"(?P<type>[^.]+)\.(?P<name>[^.]+)\.(?P<part>[^.]+)\.(?P<option>.+)"
@@ -383,7 +382,7 @@ class _Volume(NamedTuple):
 
 
 def _volumes(conf: Mapping[str, str], role: str, pod: str, id_: str) -> list[Body]:
-    """Return the volumes that properties name. Raises InvalidField that names the property."""
+    """Return the volumes that properties define. Raises InvalidField that names the property."""
     return [
         {"name": each.name, each.type: _source(each, f"{pod}-pvc-{i}", id_)}
         for i, each in enumerate(_volumes_said(conf, role))
@@ -391,7 +390,7 @@ def _volumes(conf: Mapping[str, str], role: str, pod: str, id_: str) -> list[Bod
 
 
 def _local_directories(conf: Mapping[str, str], present: Iterable[Body]) -> list[Body]:
-    """Return the local directories of a pod; none if an existing volume is one."""
+    """Return the local directories that Spark adds to a pod; none if it has one already."""
     if any(str(each.get("name")).startswith(LOCAL) for each in present):
         return []
     number = len(conf.get(LOCAL_DIRS, "").split(","))
@@ -423,7 +422,7 @@ def _source(volume: _Volume, claim: str, id_: str) -> dict[str, str]:
 
 
 def _volumes_said(conf: Mapping[str, str], role: str) -> list[_Volume]:
-    """Return the volumes of a role in the order of their types and names."""
+    """Return the volumes that properties define for a role, by their types and names."""
     found: dict[tuple[str, str], _Volume] = {}
     for key, value in sorted(conf.items()):
         match = VOLUME_OPTION.fullmatch(key)

@@ -17,8 +17,8 @@ from gang_scheduler.api.annotations import ADMITTED_FROM
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
+    GangObject,
     GangSpec,
     Managed,
     OwnedWorkload,
@@ -49,13 +49,13 @@ MOST_MEMBERS: Final = 100_000
 
 
 def written_planned_nodes(nodes: Iterable[str]) -> str:
-    """Return the text of the annotation; "" for no nodes, and if it would be too long."""
+    """Return the annotation's text; "" without nodes, or if the text would be too long."""
     text = ",".join(_run(node, sum(1 for _ in run)) for node, run in itertools.groupby(nodes))
     return text if len(text) <= LONGEST else ""
 
 
 def read_planned_nodes(text: str) -> tuple[str, ...]:
-    """Return the nodes in an annotation; none if it is unreadable."""
+    """Return the nodes in the annotation's text; none if it is unreadable."""
     if not text or len(text) > LONGEST:
         return ()
     try:
@@ -86,14 +86,14 @@ LONGEST_ADDITION: Final = 200_000
 
 
 class _Label(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A node label in a nodeSelector: its value now and `before`, null if it was absent."""
+    """The value of a nodeSelector label `now`, and the value `before`, None if it was absent."""
 
     now: str
     before: str | None = None
 
 
 class _Added(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The additions to the template at a path."""
+    """The additions to the pod template at a path."""
 
     path: tuple[str | int, ...]
     node_selector: dict[str, _Label] = {}
@@ -101,9 +101,10 @@ class _Added(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 def add_to_template(document: Document, edits: Iterable[TemplateEdit]) -> str:
-    """Add to the templates of a workload, in place, and return the annotation's text.
+    """Add node labels and tolerations to the templates of a workload, in place.
 
-    "" if nothing is added. Raises LookupError with the path, in dots, of a missing template.
+    Return the annotation's text, "" if nothing is added. Raises LookupError with the path, in dots,
+    of a missing template.
     """
     added = [each for edit in edits if (each := _add(document, edit)) is not None]
     return msgspec.json.encode(added).decode() if added else ""
@@ -295,7 +296,7 @@ def _owned(
 
 
 def _expanded(expand: Callable[[], tuple[VirtualGang, ...]]) -> tuple[VirtualGang, ...]:
-    """Return the members of a running workload; none if they cannot be derived."""
+    """Return the members of a running workload; none if these cannot be computed."""
     try:
         return tuple(map(virtual_pods.uneditable, expand()))
     except InvalidField:
@@ -314,7 +315,7 @@ def _typed(kind: str, gvr: GVR, body: Body) -> Body:
 
 
 def _may_name_a_queue(described: GangObject, body: Body) -> bool:
-    """Return whether a workload or a template may name a queue: only then members are read."""
+    """Return whether a workload or a template may name a queue: only then members are computed."""
     if any(each.queue_request is not None for each in described.gang_specs):
         return True
     templates = (
@@ -333,7 +334,7 @@ def _at_once(described: GangObject) -> int:
 
 
 def _awaits_ends(spec: Body) -> bool:
-    """Return whether terminating pods of a Job keep their places until they have ended."""
+    """Return whether a Job creates a replacement only once a terminating pod has ended."""
     by_policy = "Failed" if spec.get("podFailurePolicy") else ""
     return (spec.get("podReplacementPolicy") or by_policy) == "Failed"
 
@@ -358,7 +359,7 @@ def _ref(kind: str, metadata: Metadata) -> ManagedWorkload:
 
 
 def _planned(kind: str, gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]) -> Planned | None:
-    """Return the planned nodes of the members; None if there are none, or for other members."""
+    """Return the nodes planned for the members; None for no nodes, or for other members."""
     nodes = read_planned_nodes(noted.get(annotations.ADMITTED_TO, ""))
     is_told = kind not in DECLARING_NO_MEMBERS
     if not nodes or (is_told and len(nodes) != sum(len(each.pods) for each in gangs)):
@@ -381,7 +382,7 @@ def _names(
 def _specs(
     described: GangObject, specs: tuple[GangSpec, ...], suspended: SuspendedWorkload, gvr: GVR
 ) -> tuple[GangSpec, ...]:
-    """Return the specs of the gangs, grouped so that all gangs of a workload start together."""
+    """Return the specs of all gangs of a workload, in one group so that they start together."""
     known = {each.key for each in specs}
     first = specs[0] if specs else None
     others = gang_of_others(suspended.workload)
@@ -407,7 +408,7 @@ def _spec_of(
     other: GangSpec | None,
     request: QueueRequest | None,
 ) -> GangSpec:
-    """Return the spec of members that will be in no gang: they start all at once."""
+    """Return the spec of a gang for members that will be in no gang; they all start at once."""
     first = gang.pods.prototypes[0]
     return GangSpec(
         key=gang.key,

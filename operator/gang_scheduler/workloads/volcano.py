@@ -9,8 +9,7 @@ from msgspec import field
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields, keys
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import refs
@@ -124,7 +123,7 @@ def _roles(spec: PodGroupSpec) -> tuple[Role, ...]:
 
 
 def _min_resources(spec: PodGroupSpec) -> tuple[tuple[str, int], ...]:
-    """Return the resources of the quorum, without names that only ResourceQuotas count."""
+    """Return the resources that the quorum needs, without names that only ResourceQuotas count."""
     asked = {
         name.removeprefix(REQUESTS): amount
         for name, amount in spec.min_resources.items()
@@ -142,7 +141,7 @@ def _is_preemptable(source: PodGroup) -> bool:
 
 
 def _job_of(metadata: Metadata) -> GangKey | None:
-    """Return the Job of Volcano that a PodGroup was made for; None for any other PodGroup."""
+    """Return the Job of Volcano for which a PodGroup was made; None for any other PodGroup."""
     owners = metadata.owner_references
     jobs = (each for each in owners if (each.kind, _group(each)) == ("Job", VOLCANO_JOBS.group))
     found = next(jobs, None)
@@ -150,7 +149,7 @@ def _job_of(metadata: Metadata) -> GangKey | None:
 
 
 def _ray_cluster_of(metadata: Metadata) -> GangKey | None:
-    """Return the RayCluster that a PodGroup was made for; None for any other PodGroup.
+    """Return the RayCluster for which a PodGroup was made; None for any other PodGroup.
 
     KubeRay writes minMember only once. If Ray or a user scales the RayCluster later, minMember
     stays the same, and only the RayCluster shows how many pods there will be.
@@ -166,7 +165,7 @@ def _group(owner: OwnerReference) -> str:
 
 
 def _unsupported(spec: PodGroupSpec) -> Iterator[str]:
-    """Yield the fields that cannot be honoured, and must not be ignored."""
+    """Yield the fields that the scheduler cannot honour, and must not ignore."""
     if sum(spec.min_task_member.values()) < spec.min_member and spec.min_task_member:
         yield "spec.minMember above the sum of spec.minTaskMember"
     if spec.network_topology.mode == HARD and not spec.network_topology.highest_tier_name:
@@ -176,7 +175,7 @@ def _unsupported(spec: PodGroupSpec) -> Iterator[str]:
 
 
 def _topology_request(asked: NetworkTopology) -> TopologyRequest | None:
-    """Return the request to gather in the tier, which is the layer of that name."""
+    """Return the request to gather in the tier: the tier's name is the name of a layer."""
     name = asked.highest_tier_name
     if not name:
         return None
@@ -274,7 +273,7 @@ def job(source: Source) -> Iterator[Body]:
 
 
 def _ignored(source: Source, spec: _Spec, tasks: Mapping[str, _Task]) -> Iterator[str]:
-    """Yield a note if the Job's minAvailable is below its tasks' minima: those are ignored."""
+    """Yield a note if the Job's minAvailable is below its tasks' minima, which are ignored."""
     least = sum(each.least for each in tasks.values())
     if 0 < spec.min_available < least and any(each.min_available for each in tasks.values()):
         yield (

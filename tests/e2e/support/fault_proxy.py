@@ -13,6 +13,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,17 @@ Choose = Callable[[int, str], Fault | None]
 """From the number of the write, 1 for the first, and its name. PASS: no fault."""
 Name = Callable[[str, str, bytes], str]
 """From method, path and body of a request: the name of a write, "" for all that just pass."""
+
+
+def after(done: int, stage: str) -> Choose:
+    """Hold all writes of a stage but the first ones."""
+    passed = Counter[str]()
+
+    def choose(_: int, name: str) -> Fault | None:
+        passed[name] += 1
+        return HOLD if name == stage and passed[name] > done else PASS
+
+    return choose
 
 
 def bound_pod(method: str, path: str, _body: bytes) -> str:

@@ -16,9 +16,15 @@ from tools.controlplane import access
 Body = dict[str, Any]
 
 NAMESPACE: Final = "default"
-NAMESPACED: Final = frozenset({"Pod", "PodGroup", "PersistentVolumeClaim", "LocalQueue"})
+NAMESPACED: Final = frozenset(
+    {
+        *("Pod", "PodGroup", "PersistentVolumeClaim", "LocalQueue"),
+        *("ResourceClaim", "ResourceClaimTemplate"),
+    }
+)
 PLURALS: Final = {
     "ClusterNetworkTopology": "clusternetworktopologies",
+    "DeviceClass": "deviceclasses",
     "PriorityClass": "priorityclasses",
     "StorageClass": "storageclasses",
 }
@@ -103,7 +109,7 @@ class World:
         identity = _identity(body)
         if identity not in self._made:
             _create(client, body)
-        elif body["kind"] == "Pod" and body["spec"] == self._made[identity]["spec"]:
+        elif body["kind"] == "Pod" and _differ_in_status(body, self._made[identity]):
             _write_status(client, body)
         elif body["kind"] == "Pod":
             # Next to nothing of the spec of a pod can be changed.
@@ -115,6 +121,10 @@ class World:
         if body["kind"] == "PersistentVolumeClaim" and "status" in body:
             # The controller of volumes binds it, as one of the two says.
             until(lambda: client.request("GET", _path(body)).body["status"]["phase"] == "Bound")
+
+
+def _differ_in_status(one: Body, other: Body) -> bool:
+    return all(one[part] == other[part] for part in ("metadata", "spec"))
 
 
 def _is_taken(client: access.Client, pod: Body) -> bool:

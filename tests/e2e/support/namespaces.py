@@ -216,6 +216,8 @@ PREFIXES = {
     "events": "apis/events.k8s.io/v1",
     "jobs": "apis/batch/v1",
     "jobsets": "apis/jobset.x-k8s.io/v1alpha2",
+    "resourceclaims": "apis/resource.k8s.io/v1",
+    "resourceclaimtemplates": "apis/resource.k8s.io/v1",
 }
 
 

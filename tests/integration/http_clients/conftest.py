@@ -17,7 +17,7 @@ from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.http import HttpClient
 from gang_scheduler.client.http1 import Client
 from gang_scheduler.second_loop import Loop
-from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from integration.support.raw_http_server import RawServer
 
 SERVER_NAME = "api.internal"

@@ -12,7 +12,7 @@ from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.client.connection import Connection, UnusableConfigurationError
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from gang_scheduler.watch import kopf
 from integration.http_clients.conftest import SERVER_NAME
 from integration.support.raw_http_server import RawServer

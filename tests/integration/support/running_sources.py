@@ -9,7 +9,7 @@ import anyio
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.events import EventHandlers
-from gang_scheduler.settings.values import PodSource
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.watch.kopf import KopfSource, Relist
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.sweep import Sweep

@@ -6,8 +6,8 @@ from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, POD_GROUPS, PODS
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import Save
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, VICTIMS
 from support.builders import gang_key

@@ -12,8 +12,8 @@ from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.model.rules import SpareNodes
 from gang_scheduler.report import gang_metrics
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import metrics as telemetry_metrics
 from gang_scheduler.watch import synced

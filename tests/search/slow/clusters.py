@@ -1,10 +1,11 @@
-"""The cluster of a slow world: nodes, network, queues, budgets and volumes."""
+"""The cluster of a slow world: nodes, network, queues, budgets, volumes and devices."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from search import manifests
 from search.manifests import GPU, Manifest
+from search.slow import devices
 from search.slow.recipes import NODES, Genes
 
 LAYERS: Final = tuple((f"L{i}", f"layer-{i}") for i in range(5))
@@ -28,6 +29,7 @@ def draw(genes: Genes) -> Iterator[Manifest]:
     for number in range(genes["budgets"]):
         yield manifests.budget(f"budget-{number}", {f"b{number}": "1"}, number % 3)
     yield from _volumes(genes)
+    yield from devices.draw(genes)
 
 
 def product(genes: Genes) -> str:

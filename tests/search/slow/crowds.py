@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from search import manifests
 from search.manifests import GPU, KOORDINATOR, KUEUE, Manifest
-from search.slow import clusters
+from search.slow import clusters, devices
 from search.slow.recipes import Genes
 
 SINGLE, POD_GROUP, NATIVE, ANNOTATED, KUEUE_GROUP, SUSPENDED = range(6)
@@ -68,6 +68,8 @@ def _gang(crowd: Crowd, number: int, rooms: Rooms) -> Iterator[Manifest]:
     minimum = max(1, genes["size"] * genes["minimum"] // 100)
     runs = number * 100 < genes["runs"] * genes["gangs"]
     name = crowd.name(number)
+    if _asks_for_devices(crowd):
+        yield _of_devices(crowd, number)
     if kind == SUSPENDED and clusters.product(crowd.cluster) == "ours" and not runs:
         yield _job(crowd, number, metadata)
         return
@@ -138,7 +140,7 @@ def _pod(crowd: Crowd, number: int, member: int, metadata: dict[str, Any], node:
     genes, kind, name = crowd.genes, crowd.genes["kind"], crowd.name(number)
     labels = {"app": crowd.app(number), **metadata["labels"]}
     annotations = dict[str, str]()
-    spec = _spec(crowd, number, member)
+    spec = _spec(crowd, number, member, runs=bool(node))
     if kind == POD_GROUP:
         labels[manifests.POD_GROUP_LABEL] = name
         if genes["roles"] > 1 and genes["size"] >= genes["roles"]:
@@ -180,7 +182,7 @@ def _pod(crowd: Crowd, number: int, member: int, metadata: dict[str, Any], node:
     return body
 
 
-def _spec(crowd: Crowd, number: int, member: int) -> dict[str, Any]:
+def _spec(crowd: Crowd, number: int, member: int, *, runs: bool) -> dict[str, Any]:
     """Return what the pods of a gang ask for beside room."""
     genes = crowd.genes
     spec: dict[str, Any] = {"priority": genes["priority"] + number % genes["priorities"]}
@@ -212,6 +214,9 @@ def _spec(crowd: Crowd, number: int, member: int) -> dict[str, Any]:
     ]
     if spread:
         spec["topologySpreadConstraints"] = spread
+    if _asks_for_devices(crowd) and not runs:
+        whose = "resourceClaimName" if genes["common"] else "resourceClaimTemplateName"
+        spec["resourceClaims"] = [{"name": "d", whose: f"{crowd.name(number)}-devices"}]
     if _has_claim(crowd):
         claim = _claim(crowd, number, member)
         spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
@@ -254,6 +259,17 @@ def _claims(crowd: Crowd, number: int, member: int) -> Iterator[Manifest]:
         "resources": {"requests": {"storage": f"{1 + number % 7}Gi"}},
     }
     yield {**body, "spec": spec}
+
+
+def _asks_for_devices(crowd: Crowd) -> bool:
+    return bool(crowd.genes["asks"] and crowd.cluster["devices"])
+
+
+def _of_devices(crowd: Crowd, number: int) -> Manifest:
+    """Return what the pods of a gang claim of devices: each for itself, or all together."""
+    made = devices.claim if crowd.genes["common"] else devices.template
+    variant = number % crowd.genes["apart"]
+    return made(crowd.genes, variant, f"{crowd.name(number)}-devices", _space(crowd, number))
 
 
 def _job(crowd: Crowd, number: int, metadata: dict[str, Any]) -> Manifest:

@@ -41,6 +41,12 @@ CLUSTER: Final[Mapping[str, Range]] = {
     "budgets": Range(0, 80),
     "volumes": Range(0, 3_000),
     "namespaces": Range(1, 100),
+    "devices": Range(0, 32),
+    "parts": Range(0, 8),
+    "models": Range(1, 32),
+    "pools": Range(1, 8),
+    "reach": Range(0, 2),
+    "taken": Range(0, 100),
 }
 CROWD: Final[Mapping[str, Range]] = {
     "gangs": Range(1, 10_000),
@@ -75,12 +81,19 @@ CROWD: Final[Mapping[str, Range]] = {
     "queues": Range(1, 300),
     "lasts": Range(0, 2),
     "saves": Range(0, 1),
+    "asks": Range(0, 8),
+    "each": Range(1, 16),
+    "cel": Range(0, 8),
+    "options": Range(0, 8),
+    "alike": Range(0, 3),
+    "common": Range(0, 1),
 }
 SOMETIMES: Final = frozenset(
     {
         *("roles", "must", "prefer", "multiple", "slices", "links", "spread", "soft", "anti"),
         *("near", "rather", "ports", "claims", "selectors", "tolerates", "guarded", "leaving"),
         *("lasts", "saves", "runs", "taints", "unready", "product", "budgets", "volumes", "gpus"),
+        *("devices", "parts", "reach", "taken", "asks", "options", "alike", "common"),
     }
 )
 """What most crowds and clusters have nothing of at first."""

@@ -55,6 +55,7 @@ WHOLE: Final = (
     Comparison((Entry(Shape(rule="anti-affinity"), (*OURS, KUBE[0])),)),
     Comparison((Entry(Shape(rule="spread"), (*OURS, KUBE[0])),)),
     Comparison((Entry(Shape(kwok=True), (*OURS, KUBE[1])),)),
+    Comparison((Entry(Shape(claims=True), (*OURS, *KUBE)),)),
 )
 QUICK: Final = (
     Comparison((Entry(Shape(), ("ceiling", *OURS, KUBE[1])),)),
@@ -101,7 +102,7 @@ def _programme(arguments: argparse.Namespace) -> Iterator[Comparison]:
     elif arguments.whole:
         yield from WHOLE
     else:
-        names = ("gangs", "size", "nodes", "rule", "rate", "kwok")
+        names = ("gangs", "size", "nodes", "rule", "rate", "kwok", "claims")
         shape = Shape(**{name: getattr(arguments, name) for name in names})
         chosen = tuple(arguments.contestants) or EVERYBODY
         able = tuple(each for each in chosen if CONTESTANTS[each].live or not shape.rate)
@@ -138,6 +139,7 @@ def _arguments() -> argparse.Namespace:
         "--rounds", type=int, default=1, help="how often each runs; the median is told"
     )
     parser.add_argument("--kwok", action="store_true", help="make the pods run")
+    parser.add_argument("--claims", action="store_true", help="give each pod a claim of a device")
     parser.add_argument(
         "--queues", type=int, default=0, help="run it with so many queues, too, in turns"
     )

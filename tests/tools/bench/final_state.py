@@ -3,7 +3,9 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import Any
 
+from tools.bench.population import DEVICES, PODS
 from tools.bench.shape import CPUS, NAMESPACE, RACK_SIZE, ZONES, Shape
 from tools.controlplane import ControlPlane
 
@@ -16,15 +18,21 @@ def problems(plane: ControlPlane, shape: Shape, *, gangs: bool, statuses: bool) 
     """Return what is wrong, in words; statuses have five seconds to be right, many of them more."""
     nodes = _nodes_by_gang(plane)
     found = [*_crowded(nodes), *(_split(nodes, shape) if gangs else ()), *_rules(nodes, shape)]
+    if shape.claims:
+        found += _devices(plane)
     if statuses:
         found += _statuses(plane, shape)
     return found
 
 
+def _pods(plane: ControlPlane) -> list[dict[str, Any]]:
+    pods: list[dict[str, Any]] = plane.request("GET", PODS)["items"]
+    return pods
+
+
 def _nodes_by_gang(plane: ControlPlane) -> dict[str, list[int]]:
-    pods = plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
     nodes: dict[str, list[int]] = defaultdict(list)
-    for pod in pods:
+    for pod in _pods(plane):
         node = pod["spec"].get("nodeName", "")
         if node:
             nodes[pod["metadata"]["labels"]["gang"]].append(int(node.removeprefix("node-")))
@@ -57,6 +65,26 @@ def _rules(nodes: dict[str, list[int]], shape: Shape) -> Iterator[str]:
         }
         if broken.get(shape.rule):
             yield f"{gang} breaks its rule of {shape.rule}"
+
+
+def _devices(plane: ControlPlane) -> Iterator[str]:
+    """Yield devices that two claims have, and pods without a device of their node."""
+    claims = plane.request("GET", f"{DEVICES}/resourceclaims")["items"]
+    nodes = {each["metadata"]["uid"]: each["spec"].get("nodeName", "") for each in _pods(plane)}
+    users: dict[str, list[str]] = defaultdict(list)
+    for claim in claims:
+        status, name = claim.get("status", {}), claim["metadata"]["name"]
+        for device in status.get("allocation", {}).get("devices", {}).get("results", ()):
+            users[f"{device['pool']}/{device['device']}"].append(name)
+            pods = [each["uid"] for each in status.get("reservedFor", ())]
+            if [nodes.get(uid) for uid in pods] != [device["pool"]]:
+                yield f"claim {name} has a device of {device['pool']}, and not of its pod's node"
+    for device, names in users.items():
+        if len(names) > 1:
+            yield f"device {device} is in claims {', '.join(names)}"
+    without = sum("allocation" not in each.get("status", {}) for each in claims)
+    if without or len(claims) < len(nodes):
+        yield f"{len(claims)} claims for {len(nodes)} pods, {without} without a device"
 
 
 def _statuses(plane: ControlPlane, shape: Shape) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from support import device_objects
 from tools.bench.shape import RACK, Body, Shape, rules_of
 
 LABEL = "pod-group.scheduling.sigs.k8s.io"
@@ -11,6 +12,7 @@ NATIVE = "scheduling.k8s.io/v1beta1"
 QUEUES = "py-gang-scheduler.io/v1alpha1"
 QUEUE = "py-gang-scheduler.io/queue"
 QUEUES_OF_TEAM = 10
+CLAIM_TEMPLATE = "one"
 
 Dialect = Callable[[Shape, int, str], tuple[Body | None, list[dict[str, Any]]]]
 """Return the PodGroup, if there is one, and the pods of a gang, for a scheduler's name."""
@@ -71,7 +73,11 @@ def _queue(name: str, spec: Body) -> Body:
 
 
 def _pods(shape: Shape, gang: int, scheduler: str) -> Iterator[dict[str, Any]]:
-    resources = {"requests": {"cpu": "1", "memory": "1Gi"}}
+    resources: dict[str, Any] = {"requests": {"cpu": "1", "memory": "1Gi"}}
+    claims = {}
+    if shape.claims:
+        resources["claims"] = [{"name": "gpu"}]
+        claims = {"resourceClaims": [device_objects.by_template(CLAIM_TEMPLATE)]}
     for name in shape.names(gang):
         yield {
             "apiVersion": "v1",
@@ -81,5 +87,6 @@ def _pods(shape: Shape, gang: int, scheduler: str) -> Iterator[dict[str, Any]]:
                 "schedulerName": scheduler,
                 "containers": [{"name": "main", "image": "none", "resources": resources}],
                 **rules_of(shape.rule, f"g{gang}"),
+                **claims,
             },
         }

@@ -15,7 +15,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler.settings.values import PodSource
+from gang_scheduler.settings.choices import PodSource
 from tools import controlplane
 from tools.controlplane import ControlPlane, Options, Scheduler
 from tools.controlplane.access import Client

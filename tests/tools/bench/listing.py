@@ -20,7 +20,7 @@ from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import decisions, gangs
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state import kinds
 from gang_scheduler.state.changes import Changes

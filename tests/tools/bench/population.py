@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from support import device_objects
 from tools.bench import gangs
 from tools.bench.gangs import Dialect
 from tools.bench.shape import CPUS, NAMESPACE, Body, Shape, node_labels
@@ -12,12 +13,47 @@ from tools.controlplane.access import Access, Client
 
 CREATORS = 16
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+DEVICES = "/apis/resource.k8s.io/v1"
+LONGEST_SECONDS = 600.0
 
 
 def create_nodes(cluster: Cluster, shape: Shape) -> None:
     """Create the nodes."""
     room = {"cpu": str(CPUS), "memory": "64Gi", "pods": "110"}
     cluster.nodes(shape.nodes, allocatable=room, labels=node_labels)
+
+
+def create_devices(cluster: Cluster, shape: Shape) -> None:
+    """Create the slices of the nodes as a driver would, the class, and the template of claims."""
+    if not shape.claims:
+        return
+    cluster.request("POST", f"{DEVICES}/deviceclasses", device_objects.device_class())
+    template = _new(device_objects.template(gangs.CLAIM_TEMPLATE))
+    path = f"{DEVICES}/namespaces/{NAMESPACE}/resourceclaimtemplates"
+    cluster.request("POST", path, template)
+
+    def create(first: int) -> None:
+        with Client(cluster.access) as client:
+            for number in range(first, shape.nodes, CREATORS):
+                body = _new(device_objects.resource_slice(f"node-{number}", CPUS))
+                client.request("POST", f"{DEVICES}/resourceslices", body).check()
+
+    with ThreadPoolExecutor(CREATORS) as creators:
+        list(creators.map(create, range(CREATORS)))
+
+
+def _new(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], "uid": ""}}
+
+
+def wait_for_claims(cluster: Cluster, shape: Shape) -> None:
+    """Wait until kube-controller-manager has made the claims of all pods, if they have any."""
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while shape.claims and time.monotonic() < deadline:
+        pods = cluster.request("GET", PODS)["items"]
+        if sum("resourceClaimStatuses" in each["status"] for each in pods) == shape.pods:
+            return
+        time.sleep(1)
 
 
 def create_queues(cluster: Cluster, shape: Shape) -> None:

@@ -31,7 +31,7 @@ def run(name: str, contestant: Contestant, shape: Shape, say: Callable[[str], No
     """Return the figures of one contestant."""
     options = Options(
         kwok=shape.kwok,
-        controller_manager=False,
+        controller_manager=shape.claims,
         audit=True,
         native_gangs=contestant.native_gangs or shape.rule == "rack",
         api_priority_and_fairness=False,
@@ -40,6 +40,7 @@ def run(name: str, contestant: Contestant, shape: Shape, say: Callable[[str], No
         say(f"{name}: {shape}")
         plane.kubectl("apply", "-f", str(CRDS))
         population.create_nodes(plane, shape)
+        population.create_devices(plane, shape)
         population.create_queues(plane, shape)
         return _measured(plane, name, contestant, shape)
 
@@ -49,6 +50,7 @@ def _measured(plane: ControlPlane, name: str, contestant: Contestant, shape: Sha
     created = 0
     if not shape.rate:
         created = population.create_gangs(plane, shape, dialect, contestant.scheduler)
+        population.wait_for_claims(plane, shape)
     _wait_until_calm(plane)
     offset, requests = audit.end(plane.audit_log), _requests(plane)
     servers, started = _cpu_of_servers(plane), time.time()

@@ -22,7 +22,8 @@ class Shape:
     `rule`: each gang in one rack of 20 nodes, or its members on different nodes, or spread over 10
     zones with a skew of 1. `rate` is how many pods are created a second while the scheduler runs;
     0: all are there before it starts. `kwok`: kubelets that make pods run. `queues`: how many
-    queues the gangs are in; 0: there is none.
+    queues the gangs are in; 0: there is none. `claims`: each pod has a claim of a device, made of a
+    template by kube-controller-manager, and each node has 16 devices.
     """
 
     gangs: int = 250
@@ -32,6 +33,7 @@ class Shape:
     rate: int = 0
     kwok: bool = False
     queues: int = 0
+    claims: bool = False
 
     @property
     def pods(self) -> int:
@@ -41,7 +43,8 @@ class Shape:
     def __str__(self) -> str:
         how = f"live at {self.rate} pods/s" if self.rate else "drain"
         queues = f"in {self.queues} queues" if self.queues else ""
-        extras = [self.rule, queues, "KWOK" if self.kwok else ""]
+        claims = "a claim a pod" if self.claims else ""
+        extras = [self.rule, queues, claims, "KWOK" if self.kwok else ""]
         return ", ".join(
             filter(None, [f"{self.gangs} x {self.size} on {self.nodes}", how, *extras])
         )

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler.model.values import Strategy
+from gang_scheduler.model.api_words import Strategy
 from gang_scheduler.settings.policy import Policy
 from support.builders import node
 from support.churn import Churn, Job

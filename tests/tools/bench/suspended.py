@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gang_scheduler import policy
-from gang_scheduler.model.values import ManagedKind
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.changes import Changes

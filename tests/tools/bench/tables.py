@@ -65,8 +65,9 @@ def title(shape: Shape) -> str:
     nodes = f"{shape.nodes:,} nodes" if shape.nodes != USUAL.nodes else ""
     live = f"live at {shape.rate:,}/s" if shape.rate else ""
     queues = f"{shape.queues:,} queues" if shape.queues else ""
+    claims = "a claim a pod" if shape.claims else ""
     kwok = "KWOK" if shape.kwok else ""
-    return ", ".join(filter(None, [what, nodes, live, shape.rule, queues, kwok]))
+    return ", ".join(filter(None, [what, nodes, live, shape.rule, queues, claims, kwok]))
 
 
 def in_order(names: Iterable[str]) -> list[str]:

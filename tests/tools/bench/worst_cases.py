@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
@@ -15,7 +16,6 @@ from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.selectors import Clause, PodAffinity, PodSelector, Requirement, Spread
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.model.values import Operator
 from support import builders
 
 NOW = 100_000

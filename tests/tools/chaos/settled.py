@@ -23,6 +23,7 @@ LOOK_SECONDS = 3.0
 HEARTBEAT_SECONDS = 15.0
 LEAVING, LEAVING_SECONDS = "pods are leaving", 45.0
 """After so long it is KWOK that has forgotten them: they have 3 seconds at most."""
+DEVICES = "apis/resource.k8s.io/v1"
 GANGS = "apis/scheduling.sigs.k8s.io/v1alpha1"
 AGE = re.compile(r'^pgs_watch_age_seconds\{kind="([^"]+)"\} (\S+)$', re.MULTILINE)
 SILENT_SECONDS = 60.0
@@ -66,6 +67,8 @@ def _wrong_now(site: Site, living: Mapping[str, Gang], were_whole: set[str]) -> 
     pods = placements.items(site.plane, f"api/v1/namespaces/{site.namespace.name}/pods")
     yield from in_part(pods, living, were_whole)
     yield from left_over(pods)
+    path = f"{DEVICES}/namespaces/{site.namespace.name}/resourceclaims"
+    yield from held_in_vain(pods, placements.items(site.plane, path))
     groups = placements.items(site.plane, f"{GANGS}/namespaces/{site.namespace.name}/podgroups")
     yield from statuses(pods, groups)
     for each in site.replicas:
@@ -98,6 +101,22 @@ def left_over(pods: Sequence[Pod]) -> Iterator[str]:
         )
         if marked and status.get("phase") not in ("Failed", "Succeeded"):
             yield f"marked, and not evicted: {name}"
+
+
+def held_in_vain(pods: Sequence[Pod], claims: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield claims with devices that no bound pod uses, and devices that two claims have."""
+    bound = {each["metadata"]["uid"] for each in pods if "nodeName" in each["spec"]}
+    users: dict[str, str] = {}
+    for each in claims:
+        name, status = each["metadata"]["name"], each.get("status") or {}
+        allocation = status.get("allocation")
+        reserved = [user["uid"] for user in status.get("reservedFor") or ()]
+        if (allocation or reserved) and not (reserved and bound.issuperset(reserved)):
+            yield f"claim {name} has devices, and a user that is not bound, or none"
+        for device in (allocation or {}).get("devices", {}).get("results", ()):
+            key = f"{device['pool']}/{device['device']}"
+            if users.setdefault(key, name) != name:
+                yield f"device {key} is in claims {users[key]} and {name}"
 
 
 def statuses(pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from e2e.support import networks, queues
+from e2e.support import devices, networks, queues
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from tools import controlplane
@@ -125,6 +125,7 @@ def running(number: int, source: str, say: Say, more_nodes: int = 0) -> Iterator
             replicas.append(Replica(beside, proxy, name, *FLAGS, *elected, f"--source={source}"))
         namespace = Namespace(plane, "chaos")
         namespace.begin()
+        _create_devices(namespace)
         site = Site(plane, replicas, namespace, log, say)
         for each in replicas:
             each.start()
@@ -154,6 +155,14 @@ def _create_nodes(plane: controlplane.ControlPlane, more: int) -> None:
     plane.nodes(workload.NODES, labels=labels, allocatable=room)
     reserved = ({"key": "chaos", "value": "reserved", "effect": "NoSchedule"},)
     plane.nodes(more, labels=labels, allocatable=room, taints=reserved, first=workload.NODES)
+
+
+def _create_devices(namespace: Namespace) -> None:
+    """Create the class and the slices as a driver would, and the template of claims."""
+    names = [f"node-{number}" for number in range(workload.NODES)]
+    devices.create_slices(namespace.cluster, names, workload.DEVICES)
+    devices.install_class(namespace.cluster, extendedResourceName=workload.EXTENDED_RESOURCE)
+    namespace.create(devices.template(workload.CLAIM_TEMPLATE))
 
 
 def cluster_objects() -> list[Manifest]:

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 from e2e.support import gang_manifests, manifests, networks, queues, suspended_jobs
 from e2e.support.manifests import Manifest
+from support import device_objects
 
 NODES, NODE_CPU = 48, 32
 NODES_A_BLOCK, NODES_A_SPINE = 4, 12
+DEVICES = 4
+"""Of each node. They are fewer than the pods that ask for one fill: gangs wait for devices, too."""
+CLAIM_TEMPLATE, EXTENDED_RESOURCE = "one-device", "example.com/gpu"
 QUEUES = ("red", "blue", "green")
 QUEUE_CPU = NODES * NODE_CPU // 6
 """What each queue is promised: half of the cluster in all, and they lend to each other."""
@@ -150,6 +154,29 @@ def _grouped(draw: _Draw) -> tuple[Gang, ...]:
     return tuple(found)
 
 
+def _claiming(draw: _Draw) -> tuple[Gang, ...]:
+    claims = [device_objects.by_template(CLAIM_TEMPLATE)]
+    made = manifests.gang(draw.name, draw.size, resourceClaims=claims, **draw.fields)
+    return (draw.gang("claims", *made),)
+
+
+def _sharing(draw: _Draw) -> tuple[Gang, ...]:
+    shared = device_objects.claim(f"{draw.name}-shared")
+    shared["metadata"] = {"name": shared["metadata"]["name"]}
+    claims = [device_objects.by_name(shared["metadata"]["name"])]
+    made = manifests.gang(draw.name, draw.size, resourceClaims=claims, **draw.fields)
+    return (draw.gang("shared claim", shared, *made),)
+
+
+def _extended(draw: _Draw) -> tuple[Gang, ...]:
+    made = manifests.gang(draw.name, draw.size, **draw.fields)
+    for each in made[1:]:
+        resources = each["spec"]["containers"][0]["resources"]
+        resources["requests"][EXTENDED_RESOURCE] = "1"
+        resources["limits"] = {EXTENDED_RESOURCE: "1"}
+    return (draw.gang("extended resource", *made),)
+
+
 def _single(draw: _Draw) -> tuple[Gang, ...]:
     name = f"{draw.name}-0"
     pod = manifests.pod(name, **draw.fields)
@@ -169,8 +196,11 @@ SOURCES: dict[str, tuple[int, Callable[[_Draw], tuple[Gang, ...]]]] = {
     "topology": (2, _gathered),
     "gang group": (1, _grouped),
     "single pod": (3, _single),
+    "claims": (3, _claiming),
+    "shared claim": (1, _sharing),
+    "extended resource": (2, _extended),
 }
-"""How gangs are made, and how often of 28."""
+"""How gangs are made, and how often of 34."""
 
 
 def steps(seed: int, seconds: float, namespace: str, pace: float = PODS_A_SECOND) -> list[Step]:

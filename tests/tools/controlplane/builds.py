@@ -69,6 +69,8 @@ SOURCES = {
         "github.com/google/go-containerregistry/cmd/crane",
         1,
     ),
+    # kube-scheduler's allocator of devices, asked line by line: `differential.devices`.
+    "device-allocator": Source("device-allocator", "k8s.io/dynamic-resource-allocation", ".", 3),
     # Checks the workflows in .github.
     "actionlint": Source(
         "actionlint",

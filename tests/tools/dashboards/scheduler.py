@@ -121,6 +121,14 @@ def _bindings() -> list[AnyPanel]:
             (quantile(0.9, "pgs_claims_bound_seconds", over="1h"), "claims p90"),
             unit="s",
         ),
+        panels.lines(
+            "Claims of devices",
+            "Claims written a second for gangs, by result, and searches for devices that ended"
+            " without an answer.",
+            per_second("pgs_claim_writes_total", "result"),
+            (per_second("pgs_device_search_cut_total", "")[0], "searches cut off"),
+            unit="ops",
+        ),
     ]
 
 

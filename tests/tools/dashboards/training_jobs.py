@@ -96,6 +96,11 @@ def _use() -> list[AnyPanel]:
             " are too small, or quotas.",
             ("max by (resource) (pgs_idle_while_waiting)", "{{resource}}"),
         ),
+        panels.stacked(
+            "Devices",
+            "Devices of claims by DeviceClass and state. One of several classes counts in each.",
+            ("max by (class, state) (pgs_devices)", "{{class}} {{state}}"),
+        ),
         panels.states(
             "Resource Utilization by queue",
             "What each queue uses of what it is promised: above 1 it borrows.",

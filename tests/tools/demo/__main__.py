@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from gang_scheduler.demo import cluster as demo_cluster
 from gang_scheduler.demo.cluster import DemoFailed
 from tools import controlplane
 from tools.controlplane import background, binaries, builds, errors
@@ -81,7 +82,9 @@ def _furnished(
     with cluster.furnished(plane, builds.say_on_stderr, nodes_file, needs) as scheduler:
         builds.say_on_stderr(f"the scheduler's log:     {scheduler.log}")
         builds.say_on_stderr(f"the scheduler's metrics: http://127.0.0.1:{scheduler.port}/metrics")
-        yield
+        with demo_cluster.page(plane.kubeconfig) as address:
+            builds.say_on_stderr(f"the page, one browser:   {address}")
+            yield
 
 
 def _down(_: argparse.Namespace) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.model.reasons import RULES, Rule, Turn
+from gang_scheduler.model.consequences import Rule, Turn
+from gang_scheduler.model.reasons import RULES
 from gang_scheduler.report.words import reasons
 from gang_scheduler.report.words.reasons import Entry
 

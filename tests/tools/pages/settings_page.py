@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic.fields import FieldInfo
 
 from gang_scheduler.model.rules import (
+    DeviceRules,
     GangRules,
     PreemptionRules,
     PromiseRules,
@@ -34,6 +35,7 @@ SECTIONS: Final[tuple[tuple[str, type], ...]] = (
     ("Queues", QueueRules),
     ("Promised starts", PromiseRules),
     ("Suspended jobs and nodes that are bought", WorkloadRules),
+    ("Devices", DeviceRules),
     ("The process", Settings),
 )
 """The headings, each with the class that declares the settings below it."""

@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.crds import structural
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.api.queue import Queue, QueuePreemption
-from gang_scheduler.model.values import EvictionPolicy
+from gang_scheduler.model.api_words import EvictionPolicy
 
 
 def preempting(**fields: Any) -> Queue:

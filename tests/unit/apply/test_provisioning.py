@@ -12,7 +12,7 @@ from gang_scheduler.apply.provisioning import MemberBodies
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
-from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.provisioning import AskedPodSet, Asking
 from gang_scheduler.model.suspended import ManagedWorkload, Suspended

@@ -89,3 +89,38 @@ def test_a_file_has_no_history_to_keep(options: tuple[str, ...], of: str, tmp_pa
     assert 2 == result.exit_code
     assert f"--history: {kept}: the data of {of} never changes" in result.stderr
     assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--listen=0.0.0.0"], "--listen: 0.0.0.0: without --auth token or proxy"),
+        (["--allowed-host=a"], "--allowed-host: a: it takes --auth token or proxy"),
+        (["--probes-port=8080"], "--probes-port: 8080: it takes --auth token or proxy"),
+        (["--auth=token"], "--auth: token: the data of -f is yours alone"),
+        (["--auth=proxy"], "--auth: proxy: the data of -f is yours alone"),
+    ],
+)
+def test_options_for_users_are_refused_where_there_is_one_user(
+    options: list[str], words: str, tmp_path: Path
+) -> None:
+    found = CliRunner().invoke(main, ["page", "-f", written(tmp_path, CLUSTER), *options])
+
+    assert 2 == found.exit_code
+    assert words in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--auth=proxy"], "--auth: proxy: it takes --proxy-ca, --tls-certificate and --tls-key"),
+        (["--auth=token", "--tls-key=k"], "--tls-certificate: it is required"),
+        (["--auth=token", "--tls-certificate=c"], "--tls-key: it is required"),
+        (["--auth=token", "--proxy-ca=c"], "--proxy-ca: c: it takes --auth proxy"),
+    ],
+)
+def test_options_that_lack_another_are_refused(options: list[str], words: str) -> None:
+    found = CliRunner().invoke(main, ["page", *options])
+
+    assert 2 == found.exit_code
+    assert words in found.stderr

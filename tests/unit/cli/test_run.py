@@ -16,9 +16,9 @@ import gang_scheduler
 from gang_scheduler import app, gc_tuning
 from gang_scheduler.cli import main
 from gang_scheduler.client.leader_election import LeadershipLost
-from gang_scheduler.model.values import NodeStrategy
+from gang_scheduler.model.api_words import NodeStrategy
+from gang_scheduler.settings.choices import LogFormat
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import LogFormat
 from gang_scheduler.telemetry import logs
 
 KUBECONFIG = """\

@@ -98,7 +98,7 @@ def test_a_script_is_submitted_with_its_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--image", "I"], "--name: is required"),
+        (["--image", "I"], "--name: required, unless the file or the script has a name"),
         (["--name", "A", "--image", "I"], "name: A must be a name of lower-case letters"),
         (["--name", "a"], "image: is required"),
         (["--name", "a", "--image", "I", "--nodes", "x"], "nodes: x must be a number from 1"),

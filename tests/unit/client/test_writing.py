@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gang_scheduler.client.errors import DENIED_SECONDS, ApiError, Kind
+from gang_scheduler.client.backoff import DENIED_SECONDS
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.writing import (
     GIVE_UP_SECONDS,
     NOT_LEADING,

@@ -103,3 +103,21 @@ def test_without_refusals_nodes_are_offered_what_they_were() -> None:
 
     assert () == found.nodes[0].refused
     assert {"example.com/gpu": "gpu"} == found.device_classes
+
+
+def test_rows_of_nodes_that_did_not_change_are_found_in_another_table() -> None:
+    same, gone, old = node("n2"), node("n3"), node("n4", cpu=1)
+    before = NodeTable([same, gone, old])
+    after = NodeTable([node("n1"), same, node("n4", cpu=2)])
+
+    assert [ABSENT, 0, ABSENT] == after.rows_in(before.listed).tolist()
+    assert [0, 1, 2] == before.rows_in(before.listed).tolist()
+
+
+def test_nodes_that_offer_devices_for_other_resources_are_not_the_same() -> None:
+    made = [node("n1"), node("n2", gpu=1)]
+    plain = NodeTable(made)
+    counted = plain.with_devices({GPU: plain.vector([]).repeat(1)[:2]})
+
+    assert [ABSENT, ABSENT] == counted.rows_in(plain.listed).tolist()
+    assert [0, 1] == plain.rows_in(NodeTable(made).listed).tolist()

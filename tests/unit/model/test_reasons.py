@@ -4,17 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gang_scheduler.model.reasons import (
-    RULES,
-    Helped,
-    Outlook,
-    Reason,
-    Room,
-    Rule,
-    Strict,
-    Trait,
-    those_with,
-)
+from gang_scheduler.model.consequences import Helped, Outlook, Room, Rule, Strict, Trait
+from gang_scheduler.model.reasons import RULES, Reason, those_with
 
 LAWS: tuple[tuple[str, Callable[[Rule], bool], Callable[[Rule], bool]], ...] = (
     (

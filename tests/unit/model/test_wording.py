@@ -17,3 +17,11 @@ def test_a_moment_is_written_as_kubernetes_does() -> None:
 def test_fields_of_labels_and_annotations_differ() -> None:
     assert "metadata.labels[a.io/b]" == wording.label_field("a.io/b")
     assert "metadata.annotations[a.io/b]" == wording.field("a.io/b")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")],
+)
+def test_places(number: int, text: str) -> None:
+    assert text == wording.ordinal(number)

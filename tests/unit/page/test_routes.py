@@ -17,6 +17,7 @@ from gang_scheduler.simulation.snapshot_files import LIVE, Told
 from support import listed_clusters
 from support.listed_clusters import gang, node, queue
 from support.pages import Answer, opened, source_of
+from support.remembered_clusters import Remembered
 
 NODES = [node(f"node-{number}") for number in range(4)]
 QUEUES = [queue("blue", 16), queue("red", 16)]
@@ -158,6 +159,18 @@ async def test_a_long_list_comes_in_pages(tmp_path: Path) -> None:
     assert (50, 10) == (rows(first), rows(second))
     assert 'href="/gangs?page=2" rel="next"' in first.text
     assert 'href="/gangs?page=1" rel="prev"' in second.text
+
+
+async def test_one_of_a_kind_is_not_in_the_plural(tmp_path: Path) -> None:
+    source = Remembered(tmp_path, [node("node-0"), *gang("alone", 1)])
+    source.events = [Told(namespace="team", name="alone", reason="Refused", note="x", first=1)]
+    async with opened(source) as browser:
+        for path, words in (
+            ("/decisions", "1 decision, newest first"),
+            ("/gangs", "1 of 1 gang:"),
+            ("/nodes", "1 of 1 node,"),
+        ):
+            assert words in (await browser.get(path)).text
 
 
 async def test_a_namespace_shows_its_own_gangs_alone(tmp_path: Path) -> None:

@@ -2,14 +2,23 @@
 
 import asyncio
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
+from gang_scheduler import internal_errors
+from gang_scheduler.api.kinds import POD_GROUPS, QUEUES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.page.sources import LEAST_SECONDS, Views
-from gang_scheduler.page.view import Reading
+from gang_scheduler.inspection.live import OperatorSettings
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.inspection.watched import WatchedCluster
+from gang_scheduler.page.sources import LEAST_SECONDS, REFUSED_SECONDS, OfServer, Views
+from gang_scheduler.page.view import Heartbeat, Reading
+from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import gang, node
 from support.pages import source_of
 
@@ -23,6 +32,7 @@ class Counted:
         self.still = False
         self.readings = 0
         self.broken = ""
+        self.problem = ""
         self.threads: set[str] = set()
         self._of_files = source_of(directory, CLUSTER)
         self._clock = clock
@@ -35,7 +45,7 @@ class Counted:
         self._clock[0] += self._seconds
         if self.broken:
             raise ApiError(0, self.broken)
-        return self._of_files.read()
+        return self._of_files.read()._replace(problem=self.problem)
 
     def tried(self, manifests: str) -> Cluster:
         """Return the cluster with these."""
@@ -125,3 +135,94 @@ async def test_files_are_read_once(tmp_path: Path, clock: list[float]) -> None:
     await views.close()
 
     assert 1 == source.readings
+
+
+class Watching:
+    """A watched cluster whose first lists are not complete, and whose watch fails at once."""
+
+    is_complete = False
+    failure = None
+    held_back = 0
+
+    async def run(self) -> None:
+        """Fail."""
+        raise KeyError("node-0")
+
+    async def complete(self) -> None:
+        """Wait for the first lists."""
+        await asyncio.Event().wait()
+
+    def take_in(self) -> None:
+        """Do nothing."""
+
+
+def server_source() -> OfServer:
+    """Return the source of a server that no test asks."""
+    return OfServer("", "", 1.0, "", Policy())
+
+
+async def test_a_reading_learns_at_once_that_the_watch_of_its_first_lists_has_failed() -> None:
+    source = server_source()
+    watched: Any = Watching()
+    source._watched, source._asked_at = watched, time.monotonic()
+    reading = asyncio.get_running_loop().run_in_executor(None, source._watched_cluster)
+    await source._watch(watched)
+
+    with anyio.fail_after(LEAST_SECONDS), pytest.raises(ApiError, match="watches have ended"):
+        await reading
+    assert "the cluster of the page" in internal_errors.problem()
+
+
+def test_a_refusal_to_watch_counts_for_five_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: list[float]
+) -> None:
+    source = server_source()
+    cluster = source_of(tmp_path, CLUSTER).read().cluster
+    tries = list[float]()
+
+    def watched() -> Cluster | None:
+        tries.append(clock[0])
+        return None if len(tries) == 1 else cluster
+
+    def asked(ask: Any) -> Any:
+        return Reading(cluster) if ask == source._listed else (None, Heartbeat())
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(source, "_watched_cluster", watched)
+    monkeypatch.setattr(source, "_run", asked)
+    source.read()
+    clock[0] += REFUSED_SECONDS - 1
+    source.read()
+    assert [1000.0] == tries
+    clock[0] += 1
+    assert Heartbeat() == source.read().heartbeat
+
+    assert [1000.0, 1000.0 + REFUSED_SECONDS] == tries
+
+
+async def test_a_kind_that_may_have_changed_unseen_is_named_until_its_watch_goes_on(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    source = Counted(tmp_path, clock)
+    views, found = views_of(source, clock), []
+    for source.problem in ("", "queues may have changed: no route", ""):
+        clock[0] += LEAST_SECONDS
+        found.append(await views.latest())
+    await views.close()
+
+    assert ["", "queues may have changed: no route", ""] == [each.problem for each in found]
+    assert 3 == len({each.version for each in found})
+
+
+async def test_a_watched_cluster_names_each_kind_whose_watch_has_failed() -> None:
+    connection: Any = None
+    watched = WatchedCluster(Server(connection, "", 1.0), OperatorSettings(Policy()))
+    assert "" == watched.problem
+    for each in watched._reflector._kinds:
+        if each.name in (QUEUES.name, POD_GROUPS.name):
+            each.failure = ApiError(0, "no route")
+    watched.is_complete = True
+
+    for name in (QUEUES.name, POD_GROUPS.name):
+        assert f"{name} may have changed: no route" in watched.problem
+    assert watched.failure is None

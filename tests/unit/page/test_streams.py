@@ -19,6 +19,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.page import sources, view
+from gang_scheduler.page.access import Access
 from gang_scheduler.page.sources import OfFiles, Seen, Views
 from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import Reading
@@ -90,7 +91,7 @@ async def client_of_views(
     views: Any, beat_seconds: float = 15.0, most: int = MOST
 ) -> AsyncIterator["TestClient[Any, Any]"]:
     """Serve streams of views."""
-    streams, made = Streams(views, most, beat_seconds), web.Application()
+    streams, made = Streams(views, Access(), most, beat_seconds), web.Application()
     made.add_routes([web.get("/events", streams.answer)])
 
     async def end(_: web.Application) -> None:

@@ -102,3 +102,18 @@ def test_an_explanation_is_made_once_a_view(tmp_path: Path) -> None:
 
     assert first.document is not None
     assert first is found.explained("waits", "team")
+
+
+def test_an_explanation_is_made_again_once_there_are_other_events(tmp_path: Path) -> None:
+    first = seen(tmp_path, [*NODES, *WAITS, *RUNS])
+    before = first.explained("runs", "team").document
+    events = [told("runs", "Preempted", 1_767_269_000, "to rack r7")]
+    later = view.of_reading(first.reading._replace(told=events), first)
+    after = later.explained("runs", "team").document
+
+    assert before is not None
+    assert after is not None
+    told_in = [
+        any("to rack r7" in each.what for each in found.history or ()) for found in (before, after)
+    ]
+    assert [False, True] == told_in

@@ -66,7 +66,8 @@ def test_the_report_is_light_dark_and_for_paper() -> None:
     page = html.page(DOCUMENT)
 
     assert "prefers-color-scheme:dark" in page
-    assert "@media print" in page
+    on_paper = page[page.index("@media print") :]
+    assert "table{break-inside:avoid}" in on_paper
     # A picture that begins a sheet takes its title along.
     assert "h2,summary{break-after:avoid}" in page
 

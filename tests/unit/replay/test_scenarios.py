@@ -47,7 +47,7 @@ def test_queues_of_equal_quota_are_made_where_there_is_none() -> None:
     scenario, notes = made()
 
     assert {"red", "blue"} == quotas(scenario).keys()
-    assert any("made 2 Queues of equal quota" in note for note in notes)
+    assert any("replay added 2 Queues of equal quota" in note for note in notes)
 
 
 def test_no_queues_are_made_where_that_is_not_wanted() -> None:

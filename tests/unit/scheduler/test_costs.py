@@ -5,21 +5,30 @@ The bounds are about a quarter above what was counted when they were written.
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.nodes import BoolArray, Node, NodeTable
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import Requirement
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.effort import MOST_OF_ALL
+from gang_scheduler.scheduler.effort import MOST_OF_ALL, MOST_OF_CYCLE
+from gang_scheduler.scheduler.placement.feasible_slots import (
+    FEW_REQUIREMENTS,
+    REQUIREMENTS_OF_AN_OFFER,
+    offer_slots,
+)
+from gang_scheduler.scheduler.preemption.victim_pools import PODS_OF_A_POOL
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.trial import Trial
 from support import builders
 from support.builders import bound_pod, bound_pods, group, node, pod, pod_class, snapshot
 from support.call_counts import PACKAGE, Calls, at_most, calls_of
@@ -35,6 +44,7 @@ OF_QUOTA = {
 EMPTY = "empty_cluster.EmptyCluster._fit"
 ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weigh"
 OFFERED = "feasible_slots.offer_slots"
+POOL = "victim_costs.VictimCosts.__init__"
 GAIN = "preemptor.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
 LOOK, PACKED = "effort.Effort.spend", "mixed_classes.Packing._seat_each"
@@ -308,3 +318,86 @@ def test_a_gang_of_many_classes_that_does_not_fit_offers_the_nodes_to_each_a_few
 
     # In the cluster as it is, and in the empty one: for their order, and for their places.
     assert calls[OFFERED] <= 2 * 2 * CLASSES
+
+
+def test_for_a_gang_that_evicts_the_empty_cluster_is_not_searched() -> None:
+    waiting = preempting(2)
+
+    plan = schedule(waiting, PROFILES["binpack"])
+
+    assert plan.preemptions
+    assert 0 == cost(waiting)[EMPTY]
+
+
+def of_many_priorities(number: int, bound: Callable[[int], int], step: int = 1) -> Snapshot:
+    """Return gangs that have to evict, each of a higher priority, among pods of priorities."""
+    nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
+    low = [
+        bound_pod(f"t{i}", f"n{i // 2}", gang=f"low-{i}", priority=bound(i))
+        for i in range(2 * NODES)
+    ]
+    waiting = [
+        builders.gang(
+            f"g{i}", members=[pod(f"g{i}-0", gang=f"g{i}", cpu=2, priority=p)], priority=p
+        )
+        for i, p in ((i, 10_000 + i * step) for i in range(number))
+    ]
+    return snapshot(nodes, waiting, bound_pods=bound_pods(*low))
+
+
+def test_gangs_of_priorities_that_may_evict_the_same_pods_sort_these_out_once() -> None:
+    calls = cost(of_many_priorities(50, lambda i: i % 5))
+
+    assert 1 == calls[POOL]
+
+
+def test_gangs_with_members_on_nodes_sort_out_once_what_they_may_evict() -> None:
+    made = of_many_priorities(50, lambda i: i % 5, step=0)
+    started = [bound_pod(f"s{i}", f"n{i}", gang=f"g{i}", priority=10_000, cpu=0) for i in range(50)]
+    there = (*made.bound_pods.pods, *started) if made.bound_pods else ()
+
+    calls = cost(replace(made, bound_pods=bound_pods(*there)))
+
+    assert 1 == calls[POOL]
+
+
+def test_pods_to_evict_that_are_sorted_out_for_each_priority_count_as_work() -> None:
+    made = of_many_priorities(400, lambda i: 10_000 + 2 * (i % 200))
+
+    plan = schedule(made, PROFILES["binpack"])
+
+    # Each priority may evict one more pod than the one below it.
+    assert cost(made)[POOL] <= 1 + MOST_OF_CYCLE / (2 * NODES / PODS_OF_A_POOL)
+    assert plan.untried
+
+
+def above(*numbers: int) -> PodClass:
+    """Return a class for nodes whose label `number` is above one of these."""
+    wanted = [(Requirement("number", Operator.GT, (str(each),)),) for each in numbers]
+    return pod_class(cpu=1, affinity=tuple(wanted))
+
+
+def numbered() -> list[Node]:
+    return [node(f"n{i}", labels={"number": str(i)}) for i in range(100)]
+
+
+def test_labels_that_pods_compare_as_numbers_are_parsed_once() -> None:
+    waiting = [
+        builders.gang(f"g{i}", members=[replace(pod(f"p{i}", gang=f"g{i}"), pod_class=above(i))])
+        for i in range(20)
+    ]
+
+    calls = cost(snapshot(numbered(), waiting))
+
+    assert calls["selectors._integer"] <= 100 + 20
+
+
+def test_requirements_of_a_node_affinity_count_as_work() -> None:
+    def looks(number: int) -> float:
+        trial = Trial(snapshot(numbered()))
+        before = trial.effort.done
+        offer_slots(above(*range(number)), trial, PROFILES["binpack"])
+        return trial.effort.done - before
+
+    assert looks(1) == looks(FEW_REQUIREMENTS)
+    assert 3 * looks(1) == looks(FEW_REQUIREMENTS + 2 * REQUIREMENTS_OF_AN_OFFER)

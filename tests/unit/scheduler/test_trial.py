@@ -147,3 +147,12 @@ def test_an_error_undoes_too() -> None:
         raise ZeroDivisionError
 
     assert before == state(trial)
+
+
+def test_columns_of_resources_are_contiguous_since_one_is_divided_at_a_time() -> None:
+    nodes = [node(f"n{i}", cpu=8, memory=64) for i in range(3)]
+    trial = Trial(snapshot(nodes))
+
+    columns = [table[:, 0] for table in (trial.free, trial.copy().free, trial.nodes.allocatable)]
+
+    assert all(each.flags.c_contiguous for each in columns)

@@ -27,8 +27,8 @@ from gang_scheduler.api.kinds import (
     VOLCANO_QUEUES,
     WORKLOAD_PRIORITY_CLASSES,
 )
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.rules import Rules, WorkloadRules
-from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Change, Changes

@@ -1,6 +1,6 @@
 """Records of what is gone, and what was told already."""
 
-from gang_scheduler.state.memory import MOST_GONE, Told, pruned
+from gang_scheduler.state.memory import MOST_GONE, Reported, pruned
 
 
 def test_records_of_what_is_gone_are_dropped_once_they_are_more_than_the_others() -> None:
@@ -11,7 +11,7 @@ def test_records_of_what_is_gone_are_dropped_once_they_are_more_than_the_others(
 
 
 def test_the_same_words_are_news_once() -> None:
-    told: Told[str, str] = Told()
+    told: Reported[str, str] = Reported()
 
     found = [told.is_news(*each) for each in (("a", "x"), ("a", "x"), ("b", "x"), ("a", "y"))]
 
@@ -19,7 +19,7 @@ def test_the_same_words_are_news_once() -> None:
 
 
 def test_what_is_forgotten_is_news_again() -> None:
-    told: Told[str, str] = Told()
+    told: Reported[str, str] = Reported()
     for key in ("a", "b"):
         told.is_news(key, "x")
 
@@ -31,7 +31,7 @@ def test_what_is_forgotten_is_news_again() -> None:
 
 
 def test_subjects_that_are_gone_are_forgotten_once_they_are_many() -> None:
-    told: Told[int, str] = Told()
+    told: Reported[int, str] = Reported()
     for key in range(MOST_GONE + 20):
         told.is_news(key, "x")
 

@@ -198,6 +198,14 @@ def test_what_may_take_long_to_end_goes_only_where_nothing_else_makes_room(late:
     assert [["usual"], ["late"]] == [victims_of(late, USUAL), victims_of(late)]
 
 
+@pytest.mark.parametrize(("allowed", "victim"), [(59, "usual"), (60, "late")])
+def test_the_setting_says_how_long_a_pod_may_take_to_end(allowed: int, victim: str) -> None:
+    rules = replace(NO_SETTINGS.preemption, max_termination_seconds=allowed)
+    late = replace(LATE, grace_seconds=60)
+
+    assert [victim] == victims_of(late, USUAL, rules=rules)
+
+
 def test_where_budgets_are_limits_a_long_grace_makes_no_pod_immune() -> None:
     rules = replace(NO_SETTINGS.preemption, use_eviction_api=True)
 

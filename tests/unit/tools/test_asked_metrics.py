@@ -19,6 +19,8 @@ OF_THE_PROCESS: Final = {"process_cpu_seconds_total", "process_resident_memory_b
 """What the client library of Prometheus shows of every process."""
 OF_A_SCRAPE: Final = {"namespace", "job", "instance", "le"}
 ASKED_FOR_BY_NONE: Final = {
+    "pgs_device_search_steps": "what a long search costs shows in the time of a cycle",
+    "pgs_claims_withdrawn_total": "gangs whose claims are withdrawn are tried again, and say why",
     "pgs_handover_seconds": "once an update, and Events on the Lease tell it too",
     "pgs_recorded_bytes_total": "how full the volume is, its own metrics tell",
     "pgs_recording_errors_total": "the alert asks whether recording fails, and the log says why",

@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api import kinds as api
 from gang_scheduler.decode.events import Sink
-from gang_scheduler.decode.queues.shared import LocalQueue
+from gang_scheduler.decode.queues.declared import LocalQueue
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache

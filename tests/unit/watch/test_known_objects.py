@@ -13,8 +13,8 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.events import LeftOutObjects
+from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.rules import Rules, WorkloadRules
-from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.kinds import KINDS

@@ -8,9 +8,9 @@ import pytest
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.queues import kueue
+from gang_scheduler.model.api_words import QuotaOf
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.rules import NO_SETTINGS, QueueRules, Rules
-from gang_scheduler.model.values import QuotaOf
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers

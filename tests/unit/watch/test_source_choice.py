@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from gang_scheduler.api.kinds import GVR, NODES, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.settings.values import PodSource, SourceSetting
+from gang_scheduler.settings.choices import PodSource, SourceSetting
 from gang_scheduler.watch import source_choice
 
 NODES_OF_A_LARGE_CLUSTER = source_choice.LARGE[NODES]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import ELASTIC, JOB_GANG_LABEL
+from gang_scheduler.model.api_words import ELASTIC_KINDS
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.model.values import ELASTIC_KINDS
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.workloads import table
 

@@ -18,7 +18,8 @@ from gang_scheduler.apply.preemption_run import Step
 from gang_scheduler.apply.workloads import patches
 from gang_scheduler.apply.workloads.patches import annotations_of
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
-from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.backoff import Denials
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Refusal, Writes
 from gang_scheduler.decode import fields
@@ -57,10 +58,10 @@ log = Logger()
 def replicas_of(found: Body, kind: str, role: str, now: int) -> Replicas:
     """Return the number of replicas of a workload of a kind, and what wrote it last.
 
-    `role` is that of its elastic workers. The number is 0 if no such role is left. It counts as
-    edited if the field is not what our annotation says. The object notes the manager of each field,
-    and when; without such a note the edit has no time, and `edited_at` is 0. `now` is in seconds: a
-    change in the future was not written by us.
+    `role` names its elastic workers; without such a role the number is 0. The number counts as
+    edited if it is not the one in our annotation. `managedFields` shows which manager changed the
+    field, and when; without such an entry the edit has no time, and `edited_at` is 0. `now` is in
+    seconds: a change in the future was not written by us.
     """
     field = table.BY_REPLICAS[kind]
     path = field.path(found, role)
@@ -86,7 +87,7 @@ def is_stopped(found: Body, kind: str) -> bool:
 
 
 def _written(text: str, now: int) -> Written | None:
-    """Return what an annotation says; None without one, or if users have broken it."""
+    """Return the content of an annotation; None without one, or if users have broken it."""
     try:
         state = fields.read_json("", text).value if text else None
         if not isinstance(state, dict):
@@ -103,7 +104,7 @@ def _written(text: str, now: int) -> Written | None:
 
 
 def _edits(found: object, now: int) -> tuple[int, ...]:
-    """Return the last moments of a list; those of the future, and what is none, are left out."""
+    """Return the last times in a list, in seconds, without invalid and future times."""
     moments: list[int] = []
     for each in found[-MOST_EDITS:] if isinstance(found, list) else ():
         try:
@@ -151,7 +152,7 @@ class Resizer:
 
     @property
     def is_busy(self) -> bool:
-        """Whether as many changes were made in the last minute as are allowed."""
+        """Whether MOST_A_MINUTE changes were made in the last minute."""
         full = len(self._lately) == MOST_A_MINUTE
         return full and self._clock() - self._lately[0] < 60
 
@@ -180,7 +181,7 @@ class Resizer:
     async def resize(
         self, workload: ManagedWorkload, role: str, found: Body, change: Change
     ) -> Refusal | None:
-        """Write a change of the version that was read; return why that was not done.
+        """Write a change if the object has not changed since it was read; return the refusal.
 
         A write without an answer is repeated. If it came through, the repetition is a conflict, and
         the next reading shows the change.
@@ -194,7 +195,7 @@ class Resizer:
     async def leave_alone(
         self, workload: ManagedWorkload, found: Body, written: Written
     ) -> Refusal | None:
-        """Note on the object that others changed it too often; return why that was not done."""
+        """Note on the object that others changed it too often; return why the write failed."""
         patch = patches.leaving_alone(found, written)
         return await self._writes.send(
             *(WRITE, lambda: self._objects.patch(workload, patch, manager=FIELD_MANAGER)),
@@ -240,9 +241,10 @@ def workload_of(info: GangInfo) -> ManagedWorkload | None:
 class Shrinking:
     """Makes the steps that lower the numbers of replicas for preemptions.
 
-    Only if the controller ends exactly the victims: it reads their names, or they are the members
-    with the highest ranks. Members that it has not ended after END_SECONDS are deleted, and so are
-    all others. `kinds` are those that the settings allow.
+    A number is lowered only if the controller then ends exactly the victims: it reads their names,
+    or they are the members with the highest ranks. Victims that the controller has not ended after
+    END_SECONDS are deleted, and so are all other victims. `kinds` are the workload kinds that the
+    settings allow.
     """
 
     def __init__(
@@ -261,7 +263,7 @@ class Shrinking:
     def steps(
         self, victims: Sequence[Pod], begun: set[str], eviction: Callable[[Pod], Step]
     ) -> Iterator[Step]:
-        """Yield a step for each gang that shrinks so, of its first victim; others go along.
+        """Yield a step for each gang whose number is lowered; the step has its first victim.
 
         `begun` gets the uids of all of them before the first request. `eviction` is the step that
         deletes one pod.
@@ -352,7 +354,7 @@ async def _delete(step: Step) -> None:
 class _Shrunk:
     """A workload that loses `pods` by a lower number of replicas.
 
-    It has `left` of them after that if the controller ends those with the highest indexes.
+    It has `left` replicas after that if the controller ends the pods with the highest indexes.
     """
 
     workload: ManagedWorkload
@@ -387,10 +389,10 @@ class _Shrunk:
 
 
 def _left_of(info: GangInfo, elastic: Elastic, victims: Sequence[Pod]) -> int:
-    """Return the number of replicas that ends exactly these workers of the gang that have a node.
+    """Return the number of replicas by which the controller ends exactly these victims; 0 for none.
 
-    0 if there is none. If the controller ends those with the highest indexes, the workers of lower
-    indexes stay.
+    Only workers on nodes count. If the controller ends the workers with the highest indexes, the
+    workers of lower indexes stay.
     """
     if not all(map(elastic.counts, victims)):
         return 0

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 from gang_scheduler.apply.preemption_run import Step
-from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.backoff import Denials
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.writing import RACED
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
@@ -63,10 +64,10 @@ class WholeWorkloads:
         self._denials = Denials()
 
     def suspensions(self, victims: Sequence[Pod], begun: set[str]) -> Iterator[Step]:
-        """Yield a step for each workload that goes whole.
+        """Yield a step for each workload that is evicted as a whole.
 
-        The step is the first victim's; the other victims go along. `begun` gets the uids of all of
-        them before the first request.
+        The step has the first victim as its pod, and ends the other victims, too. `begun` gets the
+        uids of all of them before the first request.
         """
         for workload, pods in among(victims, self._managed):
             yield self._suspension(workload, pods, begun)

@@ -11,12 +11,12 @@ from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing import domains, node_view, nodes, users
+from gang_scheduler.inspection.listing import devices, domains, node_view, nodes, users
 from gang_scheduler.inspection.listing.domains import Shape
 
 
 def answer_users(asked: Asked, node: str | None) -> None:
-    """Print the users of scarce resources. Exits if a node is named: it has a view of its own."""
+    """Print the users of scarce resources. Exits if a node is named: it has its own view."""
     if node is not None:
         refuse([f"--users: of all nodes; cluster {node} shows the pods on that one"])
     cluster, namespace = _read(asked)
@@ -33,7 +33,7 @@ def answer_users(asked: Asked, node: str | None) -> None:
 
 
 def _read(asked: Asked) -> Reading:
-    """Return the cluster; ends the process if the user may not list all nodes and pods."""
+    """Return the cluster; ends the process unless the user may list all nodes and pods."""
     reading = cluster_sources.read(asked)
     if reading.cluster.source is Source.WRITTEN:
         resource = f'resource "{NODES.plural}" in API group ""'
@@ -68,6 +68,7 @@ def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Sh
         return "".join(f"{line}\n" for line in lines)
     page = printing.page(asked, domains.painted, wide=asked.output == "wide")
     lines = [line for view in views for line in domains.table(view, page)]
+    lines += devices.lines(devices.of_cluster(cluster))
     lines += nodes.node_lines(cluster.cache.node_usage.table())
     return "".join(f"{line}\n" for line in (*lines, inspection_cluster.origin_line(cluster)))
 

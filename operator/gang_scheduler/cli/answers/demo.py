@@ -1,4 +1,4 @@
-"""`demo`: the story on the embedded API server, with the real operator in a separate process."""
+"""`demo`: a scripted story on the embedded API server; the real operator is another process."""
 
 import contextlib
 import signal
@@ -29,6 +29,8 @@ def answer(*, stay: bool, port: int) -> None:
             with screen.waiting("starting the scheduler"):
                 running.enter_context(cluster.operator(where.kubeconfig))
             screen.done(f"{world.NODE_COUNT} nodes of {world.GPUS} GPUs; the scheduler is ready")
+            address = running.enter_context(cluster.page(where.kubeconfig))
+            screen.say(f"the page: {address}")
             story.tell()
             if stay:
                 story.clear_gangs()

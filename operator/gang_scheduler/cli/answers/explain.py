@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
 
 PASSING: Final = ("readAt", "waitsSeconds")
-"""Fields of the document that change with time even if nothing else does."""
+"""Fields of the document that change as time passes, even if nothing else changes."""
 _HEADING: Final = re.compile(r"(?m)^[A-Z]{2,}(?: [A-Z]{2,})*(?= {2}|$)")
 _DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
 
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
 
 def answer(asked: Asked, wanted: Wanted, *, watch: bool) -> None:
-    """Print the explanation of a NAME; exits with a message if no object or several have it."""
+    """Print the explanation of a NAME; exits with a message if it fits no object, or several."""
     name = wanted.name
     asked = replace(asked, namespace=name_lookup.wanted(name, asked.namespace).namespace)
     moments = _moment("--at:", wanted.at), _moment("--since:", wanted.since)
@@ -99,7 +99,7 @@ def _read(asked: Asked, name: str, at: int | None) -> _Found:
 
 
 def _of_files(reading: Reading, name: str) -> _Found:
-    """Return the Events of a snapshot, or that it contains none."""
+    """Return the Events of a snapshot about the named object, or why there are none."""
     cluster = reading.cluster
     about = _about(reading, name)
     if about is None and not _near(reading, name):
@@ -116,7 +116,7 @@ def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
 
 
 def _near(reading: Reading, name: str) -> bool:
-    """Return whether anything has the NAME, or one like it."""
+    """Return whether any object has the NAME, or a similar one."""
     cache, wanted = reading.cluster.cache, name_lookup.wanted(name, reading.namespace)
     return bool(name_lookup.find(cache, wanted) or name_lookup.near(cache, wanted))
 
@@ -124,7 +124,7 @@ def _near(reading: Reading, name: str) -> bool:
 async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
-    from gang_scheduler.inspection.history import events_of  # noqa: PLC0415
+    from gang_scheduler.inspection.past_events import events_of  # noqa: PLC0415
 
     reading = await cluster_sources.of_server(asked, server)
     about = _about(reading, name)

@@ -13,11 +13,11 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import outcome as outcomes
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import defaults, documents, objects, remarks
+from gang_scheduler.simulation import defaults, documents, objects
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.output import report
@@ -49,10 +49,10 @@ def answer(wanted: Wanted, given: Policy) -> None:
     read = list(documents.read(wanted.filenames, recursive=wanted.recursive))
     policy = _policy(read, given)
     found = _objects(read, policy, wanted)
-    for note in remarks.remarks_of(found, policy.rules.gangs.scheduler_names):
+    for note in objects.remarks_of(found, policy.rules.gangs.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
-    for note in remarks.of_topologies(found, outcome.cache):
+    for note in objects.remarks_on_topologies(found, outcome.cache):
         click.echo(note, err=True)
     cluster = Cluster(outcome.cache, policy, found.read_at, Source.FILES)
     click.echo(_rendered(outcome, cluster, wanted.output), nl=False)
@@ -66,7 +66,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
 
 
 def _policy(read: Iterable[Item], given: Policy) -> Policy:
-    """Return the settings of the snapshot, except that given settings win."""
+    """Return the settings for decisions: given settings replace those of the snapshot."""
     try:
         policy, notes = policy_of(header_among(read), given)
     except InvalidField as error:
@@ -100,7 +100,7 @@ def _rendered(outcome: Outcome, cluster: Cluster, output: str) -> str:
     if output == "yaml":
         return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     terminal = sys.stdout.isatty()
-    width = tables.page_width(terminal=terminal)
+    width = table_layout.page_width(terminal=terminal)
     colored = terminal and not os.environ.get("NO_COLOR")
     look = Look(width, colored, wide=output == "wide")
     return outcomes.render(document, outcome, cluster, look)

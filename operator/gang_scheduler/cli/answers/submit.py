@@ -16,8 +16,8 @@ from gang_scheduler.cli.answers import follow
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
-from gang_scheduler.inspection.listing import tables
-from gang_scheduler.submit import job_files, objects, sbatch
+from gang_scheduler.inspection.listing import table_layout
+from gang_scheduler.submit import job_files, objects, sbatch_options
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.submission import Submission, created, prepared, without_cluster
 from gang_scheduler.submit.training_job import TrainingJob
@@ -85,27 +85,27 @@ def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:
     if resources:
         fields["resources"] = resources
     if "name" not in fields:
-        refuse(["--name: is required, or a name in the file or script"])
+        refuse(["--name: required, unless the file or the script has a name"])
     fields.setdefault("user", _user())
     return job_files.job_of(fields)
 
 
 def _of_script(file: Path, words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
     ignored = given["ignored"]
-    flags = (flag for flag in sbatch.OVERRIDDEN if given[flag] is not None)
-    overridden = {each for flag in flags for each in sbatch.OVERRIDDEN[flag]}
+    flags = (flag for flag in sbatch_options.OVERRIDDEN if given[flag] is not None)
+    overridden = {each for flag in flags for each in sbatch_options.OVERRIDDEN[flag]}
     try:
         text = file.read_text()
     except UnicodeDecodeError:
         refuse([f"{file}: is no script: it is not UTF-8"])
-    found = sbatch.read(text, str(file), frozenset(ignored), overridden)
+    found = sbatch_options.read(text, str(file), frozenset(ignored), overridden)
     script = {"text": text, "arguments": list(words), "ignored": list(ignored)}
     resources = {"resources": dict(found.resources)} if found.resources else {}
     return {**found.fields, "script": script, **resources}
 
 
 def _volume(text: str) -> dict[str, Any]:
-    """Return the volume of a claim, mounted at a path."""
+    """Return the volume for `CLAIM:/PATH`: a claim, and the path at which it is mounted."""
     claim, colon, path = text.partition(":")
     if not colon or not claim or not path.startswith("/"):
         refuse([f"--volume: {text}: must be CLAIM:/PATH"])
@@ -154,7 +154,7 @@ def _show(submission: Submission, given: Mapping[str, Any]) -> None:
 def _table(submission: Submission) -> None:
     rows = [(each.kind, each.name, each.what) for each in submission.plan]
     page = printing.page(Asked(), wide=not sys.stdout.isatty())
-    for line in tables.table_lines(("KIND", "NAME", "WHAT"), rows, page):
+    for line in table_layout.table_lines(("KIND", "NAME", "WHAT"), rows, page):
         click.echo(line)
     if submission.prediction is not None:
         click.echo(submission.prediction.sentence)

@@ -15,9 +15,11 @@ from gang_scheduler.api.kinds import (
     PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
     PODS,
+    RESOURCE_CLAIMS,
 )
 from gang_scheduler.client import patches
 from gang_scheduler.client.errors import BUDGET, ApiError
+from gang_scheduler.client.fake import device_claims
 from gang_scheduler.client.fake.cluster import (
     Document,
     FakeCluster,
@@ -35,7 +37,7 @@ from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 
 class Call(NamedTuple):
-    """One call of the port."""
+    """One call of an `Api` method."""
 
     method: str
     namespace: str
@@ -163,7 +165,8 @@ class FakeApi:
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Reserve a volume for a claim, and return the volume's new version.
 
-        REFUSED if the volume is another claim's, GONE and CONFLICT as above.
+        REFUSED if the volume belongs to another claim, GONE if it has another uid, CONFLICT if
+        another writer changes it at the same time.
         """
         async with self._call("reserve", name=volume.name, arguments={"claim": claim}):
             return self._change(
@@ -189,7 +192,7 @@ class FakeApi:
                 found["status"]["phase"] = "Failed"
 
     async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
-        """Merge into the status as the CRD allows; return whether it has a status subresource."""
+        """Merge a patch into the status; return whether the CRD has a status subresource."""
         seen = {"resource": gvr, "status": dict(status)}
         async with self._call("patch_status", namespace, name, seen):
             with self.cluster.changing(gvr, namespace, name) as found:
@@ -270,18 +273,27 @@ class FakeApi:
             self.cluster.delete(gvr, namespace, name)
 
     async def patch(
-        self, gvr: GVR, namespace: str, name: str, patch: Body, *, manager: str = ""
+        self,
+        gvr: GVR,
+        namespace: str,
+        name: str,
+        patch: Body,
+        *,
+        manager: str = "",
+        subresource: str = "",
     ) -> Body:
-        """Merge into an object of any kind, and return it as it is then.
+        """Merge a patch into an object of any kind or its subresource, and return its new state.
 
         The object names the `manager` of the fields that are changed, by default our client. With
         `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
         `metadata.uid`: REFUSED if the uid is another.
         """
         seen = {"resource": gvr, "patch": copy.deepcopy(dict(patch)), "manager": manager}
-        async with self._call("patch", namespace, name, seen):
+        async with self._call("patch", namespace, name, {**seen, "subresource": subresource}):
             with self.cluster.changing(gvr, namespace, name) as found:
                 require_unchanged(found, patch.get("metadata", {}))
+                if gvr == RESOURCE_CLAIMS:
+                    patch = device_claims.checked(found, patch, subresource)
                 before = copy.deepcopy(found.get("spec"))
                 found.update(cast("Document", merge(found, patch)))
                 if manager:

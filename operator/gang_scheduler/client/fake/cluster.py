@@ -11,6 +11,8 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
     EVENTS,
     GVR,
     JOB_SETS,
@@ -27,6 +29,9 @@ from gang_scheduler.api.kinds import (
     POD_TEMPLATES,
     PODS,
     PROVISIONING_REQUESTS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
     SCHED_PLUGINS_POD_GROUPS,
     STORAGE_CLASSES,
 )
@@ -105,6 +110,8 @@ SERVED = (
     *(CSI_NODES, CSI_DRIVERS, CSI_STORAGE_CAPACITIES),
     *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0]),
     *(PROVISIONING_REQUESTS[0], POD_TEMPLATES),
+    *(DEVICE_CLASSES, RESOURCE_SLICES, RESOURCE_CLAIMS, RESOURCE_CLAIM_TEMPLATES),
+    DEVICE_TAINT_RULES[0],
 )
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -112,7 +119,7 @@ Watcher = Callable[[GVR, Change, Document], None]
 
 
 class FakeCluster:
-    """The objects. `watchers` are called with a copy for every change, before the write returns.
+    """The objects of a cluster. `watchers` get a copy of every change, before the write returns.
 
     `without_status` are the kinds whose CRD has no status subresource: their generation counts
     status writes, too.

@@ -1,7 +1,7 @@
 """Gang specs of PodGroups of all three API groups, valid or not."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -13,10 +13,8 @@ from gang_scheduler.decode.fields import amounts, label_layer
 from gang_scheduler.decode.gangs.specs import (
     DEFAULTS,
     NO_ROLES,
+    GangObject,
     GangSpec,
-    Managed,
-    OwnedWorkload,
-    SuspendedWorkload,
     checked_together,
     invalid_spec,
     unsupported_inputs,
@@ -35,10 +33,11 @@ from gang_scheduler.decode.gangs.status_fields import (
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.specs import FieldsUnsupported
+from gang_scheduler.model.device_needs import PodClaim
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.wire.core import Metadata, MetadataOnly
 from gang_scheduler.wire.pods import (
@@ -133,6 +132,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         run_time=None if lasts is None else RunTime(expected=lasts),
         checkpoint=checkpoint,
+        claims=_claims(spec),
         saved=checkpoints.of_annotations(metadata.annotations, checkpoint),
         problem=_unsupported(unsupported)
         or unsupported_inputs(unsupported_mode(metadata.annotations)),
@@ -168,10 +168,16 @@ def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]
         return
     constraints = (body.get("spec") or {}).get("schedulingConstraints") or {}
     yield from unknown_constraints(constraints)
-    if spec.resource_claims:
-        yield "spec.resourceClaims"
     if spec.parent_composite_pod_group_name:
         yield "spec.parentCompositePodGroupName"
+
+
+def _claims(spec: NativePodGroupSpec) -> tuple[PodClaim, ...]:
+    """Return the claims that all members of the group share, as members must name them."""
+    return tuple(
+        PodClaim(each.name, each.resource_claim_name, each.resource_claim_template_name)
+        for each in spec.resource_claims
+    )
 
 
 def _quorum(spec: NativePodGroupSpec, roles: tuple[Role, ...]) -> int:
@@ -267,60 +273,9 @@ def _controller_of(metadata: Metadata) -> GangKey | None:
     return GangKey(found.kind, metadata.namespace, found.name) if found.kind else None
 
 
-# An object that describes gangs, and PodGroups as such objects. Other kinds are read in
-# `workloads`.
+# PodGroups as objects that describe gangs (`GangObject`). Other such kinds are read in `workloads`.
 
 Body = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class MisplacedRequest:
-    """A gang request of a workload in the wrong place; `problem` is for its pods without a gang.
-
-    `schedulers` are the schedulers of these pods; none if the workload has ended, or is a part of a
-    larger one.
-    """
-
-    workload: WorkloadRef
-    problem: Problem
-    schedulers: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class GangObject:
-    """An object that describes gangs: none, one, or several that form a group.
-
-    `misplaced` is a request of the workload in the wrong place, `queue_request` the queue that it
-    names for its pods, and `workload` how pods refer to it: by its uid, or by namespace/name.
-
-    For a Job, `pods` is how many it can have, `run_time` its declared run time, with the fault in
-    it, `failures` how evictions count for it, and `failed_gang` the gang of its pods if it has
-    failed. For a JobSet, `parts` are its replicatedJobs with the most pods of each. For a JobSet of
-    a TrainJob, `by_default` are its gangs if pods of TrainJobs are gangs without opting in.
-
-    `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
-    in a queue without pods, and `managed` a workload that was started by this scheduler. `owned` is
-    set if such a workload created this one. If it is not `readable`, all of these keep their
-    earlier values.
-    """
-
-    uid: str
-    gang_specs: tuple[GangSpec, ...] = ()
-    misplaced: MisplacedRequest | None = None
-    pods: JobPods | None = None
-    parts: tuple[tuple[str, int], ...] = ()
-    by_default: tuple[GangSpec, ...] | None = None
-    in_order: bool = False
-    failures: JobFailures | None = None
-    failed_gang: GangKey | None = None
-    workload: str = ""
-    queue_request: QueueRequest | None = None
-    run_time: RunTime | None = None
-    run_time_problem: Problem | None = None
-    suspended: SuspendedWorkload | None = None
-    managed: Managed | None = None
-    owned: OwnedWorkload | None = None
-    readable: bool = True
 
 
 def pod_group_object(body: Body) -> GangObject:

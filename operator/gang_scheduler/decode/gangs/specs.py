@@ -16,12 +16,21 @@ from gang_scheduler.decode.gangs.status_fields import readable_status, seconds_o
 from gang_scheduler.model import wording
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
+from gang_scheduler.model.device_needs import PodClaim
 from gang_scheduler.model.evictions import Evictions, RunTime
 from gang_scheduler.model.gangs import OwnDomains, Role
 from gang_scheduler.model.pods import Elastic, Pod, VirtualPods
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import record
-from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
+from gang_scheduler.model.refs import (
+    GangKey,
+    GangName,
+    JobFailures,
+    JobPods,
+    QueueName,
+    QueueRequest,
+    WorkloadRef,
+)
 from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.wire.core import Metadata
@@ -43,13 +52,14 @@ class GangSpec:
 
     `priority` is None if the members' priorities decide. `priority_class` is the class that members
     must have, "" if the object names none. `preempts` is whether members may evict others, None if
-    undeclared. Not `preemptable`: none of its pods is evicted for others. The succeeded ones among
-    all `completions` are no longer needed; `finished`: no member is needed any more.
-    `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
-    evicted, all are. `suspended`: no pods are to be created. `queue_request` is the queue that the
-    object names, `run_time` the declared run time of its members, and `checkpoint` how the gang
-    saves its work.
+    undeclared. Not `preemptable`: none of its pods is evicted for others. `completions` is how many
+    pods must succeed in total; members that have succeeded are no longer needed. `finished`: no
+    member is needed any more. `topology_request` is the request of the whole gang.
+    `disrupted_whole`: if one member is evicted, all are. `suspended`: no pods are to be created.
+    `queue_request` is the queue that the object names, `run_time` the declared run time of its
+    members, and `checkpoint` how the gang saves its work.
 
+    `claims` are those of the object: all members that have an equal entry share one.
     `saved` is the checkpoint that the object reports, and `checkpoints` are in its status.
     `made_for` is the name of the workload's gang, if the workload's controller created the object.
 
@@ -87,6 +97,7 @@ class GangSpec:
     queue_request: QueueRequest | None = None
     run_time: RunTime | None = None
     checkpoint: CheckpointPolicy | None = None
+    claims: tuple[PodClaim, ...] = ()
     made_for: GangKey | None = None
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
@@ -112,7 +123,7 @@ def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> Ga
 
 
 def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
-    """Return the gang spec with its checkpoint policy, or with the fault of that."""
+    """Return the gang spec with its checkpoint policy, or with the fault of that policy."""
     try:
         checkpoint = checkpoints.policy_of(present)
     except InvalidField as error:
@@ -141,10 +152,10 @@ def with_run_time(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
 def with_elastic(
     gang_spec: GangSpec, present: Mapping[str, str], kind: str = "", why: str = ""
 ) -> GangSpec:
-    """Return the gang spec with the minimum and the pace of annotations, or with their problem.
+    """Return the gang spec with the elastic limits and pace of annotations, or with their problem.
 
-    `kind` is that of the workload that has the annotations. `why` says why its number of pods
-    cannot be changed, as a clause about the kind.
+    `kind` is the kind of the workload that has the annotations. `why` is a clause that says why the
+    number of its pods cannot be changed.
     """
     try:
         elastic = elastic_annotation.elastic_of(present)
@@ -160,7 +171,7 @@ def with_elastic(
 
 
 def key_of(body: Mapping[str, Any], source: str) -> GangKey:
-    """Return the key of the gang that an object of this name describes."""
+    """Return the key of the gang that an object describes, which has the object's name."""
     metadata = body.get("metadata") or {}
     return GangKey(source, metadata.get("namespace") or "", metadata.get("name") or "")
 
@@ -209,7 +220,7 @@ def invalid_spec(error: InvalidField) -> Problem:
 def unsupported_mode(
     present: Mapping[str, str], kind: str = "", why: str = ""
 ) -> tuple[InvalidField, ...]:
-    """Return the mode of an elastic gang if it is unsupported."""
+    """Return the fault of an elastic gang's mode; empty if the mode is supported."""
     wrong = elastic_annotation.unsupported(present, kind, why)
     return () if wrong is None else (wrong,)
 
@@ -283,9 +294,9 @@ def by_the_oldest(
     min_member: MinMember,
     where: str = annotations.GANG_MIN_AVAILABLE,
 ) -> GangSpec | None:
-    """Return the same if members declare the quorum differently, by a reader that may raise.
+    """Return the same as `by_members`, but with the quorum that `min_member` reads.
 
-    The annotation `where` has the quorum.
+    `where` is the key of the annotation with the quorum. `min_member` may raise InvalidField.
     """
     problem = None
     for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
@@ -322,7 +333,7 @@ def _said_by(pod: Pod, seen: GangSpec, min_member: MinMember, where: str) -> Gan
 def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return the gang spec of a pod without a gang; None if it has no topology request.
 
-    A pod that was replaced under its name no longer counts.
+    Only a living pod counts: an ended one may have been replaced by another pod of its name.
     """
     for pod in members:
         if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
@@ -360,10 +371,10 @@ class VirtualGang(NamedTuple):
 class SuspendedWorkload:
     """A workload that waits suspended.
 
-    `names` are the queues in it and in its templates. Without `gangs`, the workload that it owns
-    declares the members (`OwnedWorkload`). `at_once` is how many pods its spec requests, if that
-    can be changed once it runs. `awaits_ends`: its controller replaces a terminating pod only after
-    its end.
+    `names` are the queues that it and its templates name. Without `gangs`, the workload that it
+    owns declares the members (`OwnedWorkload`). `at_once` is how many pods its spec requests, if
+    that can be changed once it runs. `awaits_ends`: its controller replaces a terminating pod only
+    after its end.
     """
 
     workload: ManagedWorkload
@@ -376,8 +387,9 @@ class SuspendedWorkload:
 class Planned(NamedTuple):
     """The planned nodes of a workload's members when it was started, in their order.
 
-    "" is the node of a member without a place. `flavors` are the ones that its binding would name.
-    Without `gangs`, another workload that it owns declares the members (`OwnedWorkload`).
+    "" is the node of a member without a place. `flavors` are pairs of a resource and its flavor, as
+    a binding would name them. Without `gangs`, another workload that it owns declares the members
+    (`OwnedWorkload`).
     """
 
     gangs: tuple[VirtualGang, ...]
@@ -414,3 +426,53 @@ class Managed(NamedTuple):
     gangs: tuple[GangKey, ...] = ()
     planned: Planned | None = None
     at_once: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MisplacedRequest:
+    """A gang request of a workload in the wrong place; `problem` is for its pods without a gang.
+
+    `schedulers` are the schedulers of these pods; none if the workload has ended, or is a part of a
+    larger one.
+    """
+
+    workload: WorkloadRef
+    problem: Problem
+    schedulers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GangObject:
+    """An object that describes gangs: none, one, or several that form a group.
+
+    `misplaced` is a request of the workload in the wrong place, `queue_request` the queue that it
+    names for its pods, and `workload` how pods refer to it: by its uid, or by namespace/name.
+
+    For a Job, `pods` is how many it can have, `run_time` its declared run time, with the fault in
+    it, `failures` how evictions count for it, and `failed_gang` the gang of its pods if it has
+    failed. For a JobSet, `parts` are its replicatedJobs with the most pods of each. For a JobSet of
+    a TrainJob, `by_default` are its gangs if pods of TrainJobs are gangs without opting in.
+
+    `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
+    in a queue without pods, and `managed` a workload that was started by this scheduler. `owned` is
+    set if such a workload created this one. If it is not `readable`, all of these keep their
+    earlier values.
+    """
+
+    uid: str
+    gang_specs: tuple[GangSpec, ...] = ()
+    misplaced: MisplacedRequest | None = None
+    pods: JobPods | None = None
+    parts: tuple[tuple[str, int], ...] = ()
+    by_default: tuple[GangSpec, ...] | None = None
+    in_order: bool = False
+    failures: JobFailures | None = None
+    failed_gang: GangKey | None = None
+    workload: str = ""
+    queue_request: QueueRequest | None = None
+    run_time: RunTime | None = None
+    run_time_problem: Problem | None = None
+    suspended: SuspendedWorkload | None = None
+    managed: Managed | None = None
+    owned: OwnedWorkload | None = None
+    readable: bool = True

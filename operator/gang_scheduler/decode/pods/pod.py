@@ -8,24 +8,26 @@ from typing import Any, Final, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import checkpoints, fields, foreign_marks, keys, topology
-from gang_scheduler.decode.fields import read, timestamp
+from gang_scheduler.decode.fields import amounts, read, timestamp
 from gang_scheduler.decode.gang_annotations import said_of_gang
 from gang_scheduler.decode.pods import membership as pod_membership
 from gang_scheduler.decode.pods import pod_class as pod_pod_class
 from gang_scheduler.decode.pods.membership import Membership, Rank, index_of, job_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import records, refs
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.causes.specs import InvalidInput
+from gang_scheduler.model.device_needs import PodClaim
+from gang_scheduler.model.extended_resources import ContainerRequest, may_stand_for_devices
 from gang_scheduler.model.pods import GRACE_SECONDS, Pod, PodClass, PodPhase
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.model.topology_request import PodSet
-from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import Disk, PodVolume
 from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Condition, Metadata
+from gang_scheduler.wire.core import Condition, Metadata, ResourceRequirements
 from gang_scheduler.wire.pods import Volume
 
 # Faults in the gang labels and annotations of a pod. The gang waits until they are corrected: pods
@@ -95,7 +97,7 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
 
 @records.by_short_texts(4096)
 def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: bool) -> bool:
-    """Return the same by the keys only.
+    """Return whether the keys alone call for a check one by one.
 
     The result is remembered, as most pods have the same keys.
     """
@@ -237,6 +239,58 @@ def _disks(source: Volume) -> Iterator[Disk]:
         yield Disk(tuple(names), rbd.read_only)
 
 
+# Claims of devices that a pod names, and that were created for it.
+
+
+def claims_of(pod: pod_wire.Pod) -> tuple[PodClaim, ...]:
+    """Return the entries of `spec.resourceClaims` in their order; most pods have none."""
+    if not pod.spec.resource_claims:
+        return ()
+    made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
+    return tuple([_claim(each, made) for each in pod.spec.resource_claims])
+
+
+def _claim(entry: pod_wire.PodResourceClaim, made: Mapping[str, str]) -> PodClaim:
+    if not entry.resource_claim_template_name:
+        return PodClaim(entry.name, entry.resource_claim_name)
+    name = made.get(entry.name)
+    return PodClaim(entry.name, name or "", entry.resource_claim_template_name, unneeded=name == "")
+
+
+def extended_of(pod: pod_wire.Pod) -> tuple[ContainerRequest, ...]:
+    """Return the requests of containers for resources that may stand for devices."""
+    every = (*pod.spec.init_containers, *pod.spec.containers)
+    if not any(_has_extended(each.resources) for each in every):
+        return ()
+    number = len(pod.spec.init_containers)
+    found = (
+        ContainerRequest(
+            *(container.name, index, name, place, amount),
+            ends=index < number and container.restart_policy != "Always",
+        )
+        for index, container in enumerate(every)
+        for place, (name, amount) in enumerate(sorted(_requests(container).items()))
+        if may_stand_for_devices(name)
+    )
+    return _shared(tuple(found))
+
+
+def _has_extended(resources: ResourceRequirements) -> bool:
+    return any("/" in name for each in (resources.limits, resources.requests) for name in each)
+
+
+def _requests(container: pod_wire.Container) -> dict[str, int]:
+    # The API server defaults requests to limits on creation.
+    resources = container.resources
+    return amounts({**resources.limits, **resources.requests}, "spec.containers[].resources")
+
+
+@functools.lru_cache(maxsize=4096)
+def _shared(found: tuple[ContainerRequest, ...]) -> tuple[ContainerRequest, ...]:
+    """Return one object for equal requests: most pods are alike."""
+    return found
+
+
 KNOWN_ANNOTATIONS = (
     "gang.scheduling.koordinator.sh/",
     "py-gang-scheduler.io/",
@@ -306,6 +360,8 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         gang_request=topology.of_pod(metadata.annotations),
         said_of_gang=said_of_gang(f"{metadata.namespace}/{metadata.name}", metadata.annotations),
         volumes=volumes_of(source),
+        claims=claims_of(source),
+        extended=extended_of(source),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         charged_to=naming.charged_to(metadata.annotations),
         run_time=fields.run_time(

@@ -11,6 +11,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import cluster
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.model import resources
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.pods import HostPort, PodClass, Toleration
 from gang_scheduler.model.records import LONGEST, Interned
 from gang_scheduler.model.resources import Amounts
@@ -24,7 +25,6 @@ from gang_scheduler.model.selectors import (
     Requirement,
     Spread,
 )
-from gang_scheduler.model.values import Operator
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorTerm
 from gang_scheduler.wire.pods import (
@@ -330,6 +330,8 @@ def _resize_infeasible(pod: pod_wire.Pod) -> bool:
 
 TOLERATION_OPERATORS: Final = frozenset({"Exists", "Equal", "Lt", "Gt", ""})
 PREFERRED_NODES: Final = f"spec.affinity.nodeAffinity.{PREFERRED}"
+RESOURCE_CLAIMS: Final = "spec.resourceClaims"
+"""Unsupported in a cluster of which the devices are not known."""
 MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -441,7 +443,7 @@ def _unsupported(source: pod_wire.Pod) -> Iterable[str]:
     spec = source.spec
     yield from (f"metadata.annotations[{key}]" for key in _unknown_annotations(source))
     if spec.resource_claims:
-        yield "spec.resourceClaims"
+        yield RESOURCE_CLAIMS
     for i, toleration in enumerate(spec.tolerations):
         if toleration.operator not in TOLERATION_OPERATORS:
             yield f"spec.tolerations[{i}].operator"

@@ -7,14 +7,15 @@ from typing import Any, Final
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import cluster, fields
-from gang_scheduler.decode.queues import shared
-from gang_scheduler.decode.queues.shared import (
+from gang_scheduler.decode.queues import declared
+from gang_scheduler.decode.queues.declared import (
     AdmissionCheck,
     DeclaredFlavor,
     DeclaredQueue,
     LocalQueue,
     WorkloadPriorityClass,
 )
+from gang_scheduler.model.api_words import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.queues import (
@@ -30,7 +31,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.model.values import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
 from gang_scheduler.wire import queues as wire
 from gang_scheduler.wire.core import Quantity
 from gang_scheduler.wire.queues import ResourceFlavor
@@ -89,16 +89,16 @@ def cluster_queue(body: Mapping[str, Any]) -> DeclaredQueue:
         uid=metadata.uid,
         created_at=fields.timestamp(metadata.creation_timestamp),
         parent=QueueRef(QueueKind.COHORT, parent) if parent else None,
-        weight=shared.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
+        weight=declared.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
         quotas=_quotas(spec.resource_groups),
         resource_groups=tuple(
             ResourceGroup(tuple(each.covered_resources), tuple(one.name for one in each.flavors))
             for each in spec.resource_groups
         ),
-        strategy=shared.choice(
+        strategy=declared.choice(
             "spec.queueingStrategy", spec.queueing_strategy, Strategy, Strategy.BEST_EFFORT_FIFO
         ),
-        stop=shared.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
+        stop=declared.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
         namespaces=_namespaces(spec),
         fungibility=_fungibility(spec.flavor_fungibility),
         evictions=_evictions(spec.preemption),
@@ -122,7 +122,7 @@ def cohort(body: Mapping[str, Any]) -> DeclaredQueue:
         uid=metadata.uid,
         created_at=fields.timestamp(metadata.creation_timestamp),
         parent=QueueRef(QueueKind.COHORT, parent) if parent else None,
-        weight=shared.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
+        weight=declared.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
         quotas=_quotas(spec.resource_groups),
     )
     return DeclaredQueue(_judged(queue), gvr, generation=metadata.generation)
@@ -137,9 +137,9 @@ def gvr_of(body: Mapping[str, Any], plural: str) -> GVR:
 def _judged(queue: Queue) -> Queue:
     """Return the queue, with a problem if its fields contradict each other."""
     try:
-        shared.check_weight("spec.fairSharing.weight", queue.weight)
+        declared.check_weight("spec.fairSharing.weight", queue.weight)
     except InvalidField as error:
-        return replace(queue, problem=shared.problem(error))
+        return replace(queue, problem=declared.problem(error))
     return queue
 
 
@@ -172,14 +172,14 @@ def _check_flavor(where: str, group: wire.ResourceGroup, flavor: wire.FlavorQuot
 
 def _quota(where: str, source: wire.ResourceQuota) -> Quota:
     return Quota(
-        nominal=shared.amount(f"{where}.nominalQuota", source.name, source.nominal_quota),
+        nominal=declared.amount(f"{where}.nominalQuota", source.name, source.nominal_quota),
         borrowing_limit=_limit(f"{where}.borrowingLimit", source.name, source.borrowing_limit),
         lending_limit=_limit(f"{where}.lendingLimit", source.name, source.lending_limit),
     )
 
 
 def _limit(where: str, resource: str, quantity: Quantity | None) -> int | None:
-    return None if quantity is None else shared.amount(where, resource, quantity)
+    return None if quantity is None else declared.amount(where, resource, quantity)
 
 
 def _namespaces(spec: wire.ClusterQueueSpec) -> tuple[Requirement, ...] | None:
@@ -195,7 +195,7 @@ def _fungibility(source: wire.FlavorFungibility) -> Fungibility:
         stop_when_evicting=_stops(
             f"{where}.whenCanPreempt", source.when_can_preempt, PREEMPT, GOES_ON
         ),
-        preference=shared.choice(
+        preference=declared.choice(
             f"{where}.preference",
             source.preference,
             FlavorPreference,
@@ -215,16 +215,16 @@ def _stops(where: str, text: str, formerly: str, default: str) -> bool:
 def _evictions(source: wire.ClusterQueuePreemption) -> EvictionRules:
     where, borrow = "spec.preemption", source.borrow_within_cohort
     return EvictionRules(
-        within_queue=shared.choice(
+        within_queue=declared.choice(
             f"{where}.withinClusterQueue", source.within_cluster_queue, WITHIN, EvictionPolicy.NEVER
         ),
-        reclaim=shared.choice(
+        reclaim=declared.choice(
             f"{where}.reclaimWithinCohort",
             source.reclaim_within_cohort,
             RECLAIM,
             EvictionPolicy.NEVER,
         ),
-        while_borrowing=shared.choice(
+        while_borrowing=declared.choice(
             f"{where}.borrowWithinCohort.policy",
             borrow.policy,
             WHILE_BORROWING,
@@ -269,14 +269,14 @@ def local_queue(body: Mapping[str, Any]) -> LocalQueue:
     """Return a LocalQueue. Raises InvalidField."""
     source = fields.read(body, wire.LocalQueue)
     spec, metadata = source.spec, source.metadata
-    weight = shared.weight("spec.fairSharing.weight", spec.fair_sharing.weight)
-    shared.check_weight("spec.fairSharing.weight", weight)
+    weight = declared.weight("spec.fairSharing.weight", spec.fair_sharing.weight)
+    declared.check_weight("spec.fairSharing.weight", weight)
     return LocalQueue(
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
         cluster_queue=QueueRef(QueueKind.CLUSTER_QUEUE, spec.cluster_queue),
-        stop=shared.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
+        stop=declared.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
         weight=weight,
     )
 

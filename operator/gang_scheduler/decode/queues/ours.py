@@ -23,8 +23,9 @@ from gang_scheduler.api.queue import (
     WhenBorrowing,
 )
 from gang_scheduler.decode import cluster, fields
-from gang_scheduler.decode.queues import shared
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues import declared
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.api_words import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     GPU,
@@ -47,7 +48,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.model.values import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
 from gang_scheduler.wire.core import LabelSelector, Metadata, Quantities, Wire
 
 
@@ -56,7 +56,7 @@ class _Selecting(Wire, frozen=True):
 
 
 class _Queue(Wire, frozen=True):
-    """The fields outside of the spec that the API model describes."""
+    """The fields that are read in addition to those of the API model."""
 
     metadata: Metadata
     spec: _Selecting = _Selecting()
@@ -125,7 +125,7 @@ def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
         "spec.quota" if queue.resource_groups[0].flavors == (DEFAULT_FLAVOR,) else "spec.flavors"
     )
     must = f"must not name both {GPU} and {both[0]}: {GPU} counts it, too"
-    return shared.problem(InvalidField(where, None, must))
+    return declared.problem(InvalidField(where, None, must))
 
 
 def _parent(ref: QueueRef, spec: QueueSpec) -> QueueRef | None:
@@ -150,9 +150,9 @@ def _quotas(spec: QueueSpec) -> dict[FlavorResource, Quota]:
     base = _borrowing(spec.borrowing)
     found = {}
     for flavor, where, quota in _by_flavor(spec):
-        soft = shared.amounts(f"{where}.soft", quota.soft)
-        hard = shared.amounts(f"{where}.hard", quota.hard)
-        guaranteed = shared.amounts(f"{where}.guaranteed", quota.guaranteed)
+        soft = declared.amounts(f"{where}.soft", quota.soft)
+        hard = declared.amounts(f"{where}.hard", quota.hard)
+        guaranteed = declared.amounts(f"{where}.guaranteed", quota.guaranteed)
         promised = {**guaranteed, **hard, **soft}
         for resource in sorted(promised):
             found[FlavorResource(flavor, resource)] = replace(
@@ -245,13 +245,13 @@ def _seconds(text: str | None, where: str) -> int | None:
 def _judged(queue: Queue, spec: QueueSpec) -> Queue:
     """Return the queue, with a problem if its fields contradict each other."""
     try:
-        shared.check_weight("spec.weight", queue.weight)
+        declared.check_weight("spec.weight", queue.weight)
         _check_places(queue, spec)
         for _, where, quota in _by_flavor(spec):
             _check_order(where, quota)
         _check_priorities(queue.limits)
     except InvalidField as error:
-        return replace(queue, problem=shared.problem(error))
+        return replace(queue, problem=declared.problem(error))
     return queue
 
 
@@ -260,16 +260,18 @@ def _check_places(queue: Queue, spec: QueueSpec) -> None:
     if spec.flavors and spec.quota is not None:
         raise InvalidField("spec.quota", None, "must be absent where there are flavors")
     if queue.ref == ROOT and spec.parent:
-        raise InvalidField("spec.parent", spec.parent, "must be absent in the queue root", IS)
+        raise InvalidField("spec.parent", spec.parent, "must be absent in the Queue named root", IS)
     if queue.ref != ROOT and spec.fairness:
-        raise InvalidField("spec.fairness", spec.fairness, "may be set only in the queue root", IS)
+        raise InvalidField(
+            "spec.fairness", spec.fairness, "may be set only in the Queue named root", IS
+        )
 
 
 def _check_order(where: str, quota: QueueQuota) -> None:
     """Raise InvalidField unless guaranteed, soft and hard are in this order."""
     for least, most in (("guaranteed", "soft"), ("guaranteed", "hard"), ("soft", "hard")):
-        above = shared.amounts(where, getattr(quota, most))
-        for resource, found in shared.amounts(where, getattr(quota, least)).items():
+        above = declared.amounts(where, getattr(quota, most))
+        for resource, found in declared.amounts(where, getattr(quota, least)).items():
             if found > above.get(resource, found):
                 given, bound = getattr(quota, least)[resource], getattr(quota, most)[resource]
                 must = f"must be at most {most} ({bound})"
@@ -302,6 +304,6 @@ def _recent(status: object) -> RecentUsage | None:
     try:
         found = fields.read(status if isinstance(status, Mapping) else {}, _Status).recent_usage
         at = fields.timestamp(found.at)
-        return RecentUsage(at, shared.amounts("amounts", found.amounts)) if at else None
+        return RecentUsage(at, declared.amounts("amounts", found.amounts)) if at else None
     except InvalidField:
         return None

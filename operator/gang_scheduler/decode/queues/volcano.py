@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.queues import shared
+from gang_scheduler.decode.queues import declared
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.decode.queues.kueue import gvr_of
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.model.api_words import EvictionPolicy, StopPolicy, Strategy
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     VOLCANO_ROOT,
@@ -20,7 +21,6 @@ from gang_scheduler.model.queues import (
     Quota,
     ResourceGroup,
 )
-from gang_scheduler.model.values import EvictionPolicy, StopPolicy, Strategy
 from gang_scheduler.wire import queues as wire
 
 STRATEGIES: Final = {
@@ -40,7 +40,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
     try:
         _check(spec, quotas)
     except InvalidField as error:
-        problem = shared.problem(error)
+        problem = declared.problem(error)
     found = Queue(
         ref=ref,
         uid=metadata.uid,
@@ -72,9 +72,9 @@ def _parent(ref: QueueRef, spec: wire.QueueSpec) -> QueueRef | None:
 
 
 def _quotas(spec: wire.QueueSpec) -> dict[FlavorResource, Quota]:
-    capability = shared.amounts("spec.capability", spec.capability)
-    deserved = shared.amounts("spec.deserved", spec.deserved)
-    guarantee = shared.amounts("spec.guarantee.resource", spec.guarantee.resource)
+    capability = declared.amounts("spec.capability", spec.capability)
+    deserved = declared.amounts("spec.deserved", spec.deserved)
+    guarantee = declared.amounts("spec.guarantee.resource", spec.guarantee.resource)
     return {
         FlavorResource(DEFAULT_FLAVOR, resource): Quota(
             nominal=max(deserved.get(resource, 0), guarantee.get(resource, 0)),
@@ -100,7 +100,7 @@ def _strategy(text: str) -> Strategy:
 
 def _check(spec: wire.QueueSpec, quotas: Mapping[FlavorResource, Quota]) -> None:
     """Raise InvalidField for contradictory fields."""
-    shared.check_weight("spec.weight", Fraction(spec.weight))
+    declared.check_weight("spec.weight", Fraction(spec.weight))
     for (_, resource), quota in quotas.items():
         if quota.limit is not None and quota.nominal > quota.limit:
             where, limit = f"spec.capability.{resource}", spec.capability[resource]
@@ -115,8 +115,8 @@ def _notes(spec: wire.QueueSpec) -> Iterator[str]:
         yield "spec.affinity has no effect"
     if spec.extend_clusters:
         yield "spec.extendClusters has no effect"
-    deserved = shared.amounts("spec.deserved", spec.deserved)
-    for resource, amount in shared.amounts("", spec.guarantee.resource).items():
+    deserved = declared.amounts("spec.deserved", spec.deserved)
+    for resource, amount in declared.amounts("", spec.guarantee.resource).items():
         if amount > deserved.get(resource, amount):
             yield (
                 f"spec.deserved.{resource} is less than spec.guarantee.resource.{resource}, which "

@@ -12,6 +12,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.explaining import document_fields, first_sentence, history, needs
 from gang_scheduler.inspection.explaining.document_fields import (
+    ClaimedDevices,
     Document,
     Evictable,
     Members,
@@ -22,14 +23,14 @@ from gang_scheduler.inspection.explaining.document_fields import (
 )
 from gang_scheduler.inspection.explaining.first_sentence import Names
 from gang_scheduler.inspection.explaining.history import Happened
-from gang_scheduler.inspection.listing import gangs, waits
+from gang_scheduler.inspection.listing import devices, gangs, waits
 from gang_scheduler.model import refs, topology
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.consequences import Trait
 from gang_scheduler.model.evictions import Sparing
-from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.queues import QueueSet
-from gang_scheduler.model.reasons import Problem, Reason, Trait, those_with
+from gang_scheduler.model.reasons import Problem, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.wording import counted
@@ -81,13 +82,18 @@ def running_of(
         elastic=messages.status_of(info),
         degraded=messages.degraded_words(degraded) if degraded is not None else None,
         replicas_stay=_replicas_stay(info, events),
+        devices=tuple(
+            ClaimedDevices(*each)
+            for each in devices.of_members(info.observed.in_rank_order(members), cache)
+        )
+        or None,
     )
 
 
 def _replicas_stay(info: GangInfo, events: Iterable[Happened]) -> str | None:
-    """Return why the number of replicas is not changed, by the last Event about that number.
+    """Return why the scheduler does not change the number of replicas, from the last Event on it.
 
-    None if it is changed, or no such Event is known.
+    None if the scheduler changes the number, or no such Event is known.
     """
     elastic = info.observed.elastic
     if elastic is None or not elastic.by_replicas:
@@ -99,7 +105,7 @@ def _replicas_stay(info: GangInfo, events: Iterable[Happened]) -> str | None:
 
 
 def _spans(members: list[Pod], cluster: Cluster) -> list[Span]:
-    """Return how many domains of each layer have members, in the first tree."""
+    """Return for each layer of the first tree how many domains have members."""
     specs = cluster.cache.topologies.tree_specs()
     nodes = cluster.cache.node_usage.table()
     if not specs or not len(nodes):
@@ -119,7 +125,7 @@ def _numbers(tree: Topology, rows: list[int]) -> list[tuple[int, int]]:
 
 
 def ranks_of(info: GangInfo, members: Iterable[Pod]) -> tuple[NodeRanks, ...]:
-    """Return the ranks of members by node, in rank order."""
+    """Return the ranks of members by node, ordered by the lowest rank."""
     in_order = info.observed.in_rank_order(members)
     by_node: dict[str, list[int]] = {}
     for rank, pod in enumerate(in_order):
@@ -128,7 +134,7 @@ def ranks_of(info: GangInfo, members: Iterable[Pod]) -> tuple[NodeRanks, ...]:
 
 
 def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Evictable:
-    """Return how many members may be evicted, and by gangs of which least priority."""
+    """Return how many members may be evicted, and the lowest priority that may evict them."""
     own = [each for each in bound_pods.pods if each.gang == info.key]
     may_go = sum(1 for each in own if each.evictable)
     least = cluster.policy.rules.preemption.min_priority_difference
@@ -158,7 +164,7 @@ class Question:
     without_events: str = ""
 
 
-AWAITS_PODS: Final = "It was let start, and its room is kept until its pods are there."
+AWAITS_PODS: Final = "It was started, and its room is kept until its pods are there."
 VOLUMES_LATER: Final = "The volumes of its pods are looked at only once these are there."
 
 
@@ -167,7 +173,7 @@ KIND: Final = "Explanation"
 
 
 def bare_document(cluster: Cluster, name: str, state: str, summary: str) -> Document:
-    """Return a document with its origin, and nothing about a gang."""
+    """Return a document with the origin of the answer, and no facts about a gang."""
     return Document(
         api_version=API_VERSION,
         kind=KIND,
@@ -190,7 +196,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
     snapshot = cluster.snapshot()
     surroundings = _surroundings(cluster)
     found = explain(snapshot, cluster.profile, key, surroundings)
-    found = _without_volumes(info, cluster, found)
+    found = _without_claims(info, cluster, found)
     names = Names(key.namespace, cluster.policy.rules.preemption.hide_foreign_names)
     phase = phases.phase_of(phases.counts_of(info))
     hint = ""
@@ -209,7 +215,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
 
 
 def _told(found: Explanation, cluster: Cluster) -> Explanation:
-    """Add facts that the cycle does not know, such as incomplete gangs, and the texts."""
+    """Add the texts for people, and facts that a cycle does not know."""
     position, evictions, refused = found.position, found.evictions, found.refused
     if position is not None and found.gang is not None:
         # Incomplete gangs count, too; a cycle does not see them.
@@ -246,18 +252,17 @@ def _lacks(found: Explanation) -> tuple[str, ...] | None:
     return ("Room", "Quota") if found.beside.first else ("Quota", "Room")
 
 
-def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
-    """Return the explanation, corrected for a gang that has room but waits for its volumes."""
+def _without_claims(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
+    """Return the explanation, corrected for a gang that has room but waits for its claims."""
     gang = found.gang
-    cause = waits.cause_of(info, cluster.cache)
-    if gang is None or cause is None or found.verdict is not Verdict.STARTS:
+    if gang is None or found.verdict is not Verdict.STARTS:
         return found
-    refused = Refused(gang, Reason.WAITING_FOR_VOLUMES, gang.pending, cause=cause)
-    return replace(found, verdict=Verdict.WAITS, refused=refused)
+    refused = waits.refusal_of(info, gang, cluster.cache)
+    return replace(found, verdict=Verdict.WAITS, refused=refused) if refused else found
 
 
 def _surroundings(cluster: Cluster) -> Surroundings:
-    """Return the pods that run, with and without the minimum run times of their gangs."""
+    """Return the running pods with and without the minimum run times of their gangs."""
     cache, now = cluster.cache, cluster.read_at
     rules = cluster.policy.rules.preemption
     current = cache.running(now)
@@ -328,7 +333,7 @@ def workload_of(info: GangInfo) -> str:
 
 
 def _waits(info: GangInfo, now: int) -> int | None:
-    """Return how long a gang waits: since its quorum existed, if that is known."""
+    """Return for how many seconds a gang has waited: since its quorum existed, if that is known."""
     created = [int(pod.created_at) for pod in info.observed.living if not pod.node]
     if not created:
         return None
@@ -338,7 +343,7 @@ def _waits(info: GangInfo, now: int) -> int | None:
 
 
 def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, names: Names) -> str:
-    """Return the first sentence."""
+    """Return the first sentence of the explanation."""
     if found.verdict is not None:
         said = first_sentence.first(found, names)
         return f"It runs, and {_others(info)}. {said}" if _has_started(info, found) else said
@@ -371,7 +376,7 @@ def _of_running(members: Collection[Pod], info: GangInfo) -> str:
     if len(members) >= needed:
         return f"It runs: {counted(len(members), 'member')} on {nodes}."
     some = f"{len(members)} of {counted(needed, 'member')}"
-    said = f"It runs with {some}, on {nodes}; no pod waits in place of the others."
+    said = f"It runs with {some}, on {nodes}; no pod waits to replace the missing ones."
     return " ".join(filter(None, (said, first_sentence.missing_hints(info))))
 
 

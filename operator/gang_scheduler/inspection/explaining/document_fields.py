@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 class Members(Part, frozen=True):
-    """How many members a gang has; `needed` None: its description is missing or invalid."""
+    """How many members a gang has. `needed` is None if its description is missing or invalid."""
 
     present: int
     needed: int | None
@@ -66,7 +66,7 @@ class NodeRanks(Part, frozen=True):
 
 
 class Evictable(Part, frozen=True):
-    """How many members may be evicted, and by gangs of which least priority."""
+    """How many members may be evicted, and the lowest priority that may evict them."""
 
     pods: int
     protected: int
@@ -74,10 +74,19 @@ class Evictable(Part, frozen=True):
     queue: str | None
 
 
-class Running(Part, frozen=True, omit_defaults=True):
-    """Where members run; `evictable` None: not known.
+class ClaimedDevices(Part, frozen=True):
+    """The devices that a claim of a member has, as DRIVER/POOL/DEVICE."""
 
-    `replicas_stay`: why the scheduler does not change the number of replicas of the workload.
+    pod: str
+    claim: str
+    devices: tuple[str, ...]
+
+
+class Running(Part, frozen=True, omit_defaults=True):
+    """Where members run, and since when. `evictable` is None if it is not known.
+
+    `devices` are the devices of the members' claims. `replicas_stay` says why the scheduler does
+    not change the number of replicas of the workload.
     """
 
     members: int
@@ -90,10 +99,11 @@ class Running(Part, frozen=True, omit_defaults=True):
     elastic: Json | None = None
     degraded: str | None = None
     replicas_stay: str | None = None
+    devices: tuple[ClaimedDevices, ...] | None = None
 
 
 class Document(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer about a NAME. A part that says nothing is None, and left out of the JSON."""
+    """The answer about a NAME. A part without content is None, and left out of the JSON."""
 
     api_version: str
     kind: str

@@ -46,7 +46,7 @@ OF_ANOTHER_NAMESPACE = "a gang of another namespace"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that users of a `namespace` see; `hides` leaves out names of other namespaces."""
+    """The names that users of a `namespace` see; `hides`: without names of other namespaces."""
 
     namespace: str
     hides: bool = False
@@ -56,7 +56,7 @@ class Names:
         return OF_ANOTHER_NAMESPACE if self._is_hidden(key) else key
 
     def pods(self, keys: Iterable[str]) -> list[str]:
-        """Return the names of pods, and the number of hidden ones."""
+        """Return the names of pods; hidden names are summed up as a number at the end."""
         listed = list(keys)
         shown = [each for each in listed if not self._is_hidden(each)]
         hidden = len(listed) - len(shown)
@@ -67,7 +67,7 @@ class Names:
 
 
 def duration(seconds: float) -> str:
-    """Return how long something lasts, in its largest unit."""
+    """Return a duration in its largest unit, such as `3 h`."""
     whole = max(0, int(seconds))
     if whole < 2 * MINUTE:
         return f"{whole} s"
@@ -84,19 +84,13 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def ordinal(number: int) -> str:
-    """Return a number as an ordinal, such as 2nd."""
-    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
 def amount(resource: str, number: int) -> str:
-    """Return an amount with its resource."""
+    """Return an amount and its resource, such as `8 nvidia.com/gpu`."""
     return f"{quantity(resource, number)} {resource}"
 
 
 def uncapital(text: str) -> str:
-    """Return a sentence to follow a colon: in lower case, unless it begins with a kind."""
+    """Return a sentence to follow a colon: with a small first letter, unless a kind comes first."""
     first = text.partition(" ")[0]
     return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
 
@@ -125,7 +119,7 @@ _NUMBERED: Final = re.compile(r"(.*-)(0|[1-9][0-9]{0,8})")
 def hint_of_refusal(
     refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet, names: Names
 ) -> str:
-    """Return a second sentence; "" if there is nothing to add."""
+    """Return a hint after the first sentence, such as a similar name; "" without one."""
     cause = refused.cause
     if refused.reason is Reason.POD_GROUP_NOT_FOUND:
         return alike_hint(info, cache) or _elsewhere(info, cache, names)
@@ -145,7 +139,7 @@ def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
 
 
 def alike_hint(info: GangInfo, cache: Cache) -> str:
-    """Return a similar PodGroup without members, which members of a missing PodGroup may mean."""
+    """Return the hint that members of a missing PodGroup may mean one with a similar name."""
     if not missing_members.is_in_want(info):
         return ""
     meant = NearNames(cache.gang_queue.infos.values()).without_members(info.key)
@@ -155,7 +149,7 @@ def alike_hint(info: GangInfo, cache: Cache) -> str:
 
 
 def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
-    """Return the PodGroup of this name in another namespace that waits for members."""
+    """Return the hint that a PodGroup of this name in another namespace waits for members."""
     meant = NearNames(cache.gang_queue.infos.values()).elsewhere(info.key)
     return (
         missing_members.text_of_other(meant, hides_names=names.hides) if meant is not None else ""
@@ -163,7 +157,7 @@ def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
 
 
 def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
-    """Return that no pod names the gang, and which pods may have misspelt its name."""
+    """Return the hint that no pod names the gang, and which pods may have misspelt its name."""
     spec = info.observed.spec
     if spec is not None and spec.suspended:
         return _suspended(info.key, spec, cache)
@@ -180,7 +174,7 @@ def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
 
 
 def _created_again(info: GangInfo) -> str:
-    """Return when the pods of an evicted gang are created again; "" if it was not evicted."""
+    """Return the hint when an evicted gang's pods are created again; "" without an eviction."""
     spec = info.observed.spec
     evictions = spec.evictions if spec is not None else None
     if evictions is None or not evictions.last:
@@ -194,7 +188,7 @@ def _created_again(info: GangInfo) -> str:
 
 
 def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
-    """Return that the workload is suspended, and why this scheduler does not start it."""
+    """Return the hint that the workload is suspended, and why this scheduler does not start it."""
     said = "It is suspended (spec.suspend): its controller creates no pods."
     kind = table.BY_NAME[key.source].object_kind or key.source
     found = cache.suspended.kept_back(spec.uid, kind)
@@ -208,7 +202,7 @@ def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
 
 
 def missing_hints(info: GangInfo) -> str:
-    """Return which members are missing, if the numbers in the other names show it."""
+    """Return the hint which members are missing, if the numbers in the other names show it."""
     spec = info.observed.spec
     if spec is None:
         return ""
@@ -224,7 +218,7 @@ def _of_role(living: Collection[Pod], role: Role) -> list[str]:
 
 
 def _of_numbered(living: Collection[Pod], needed: int) -> list[str]:
-    """Return the names of the missing pods, if pods are numbered from 0."""
+    """Return the names of the missing pods, if the names of pods are numbered from 0."""
     matches = [_NUMBERED.fullmatch(pod.name) for pod in living]
     found = [each for each in matches if each is not None]
     numbers = {int(each[2]) for each in found}
@@ -255,7 +249,7 @@ TAINT: Final = re.compile(r"untolerated taint (\{.*\})")
 
 
 def first(found: Explanation, names: Names) -> str:
-    """Return the first sentence about the decision on a gang."""
+    """Return the first sentence about a decision on a gang."""
     if found.verdict is Verdict.STARTS:
         return (
             f"There is room for it now, on {listed(found.nodes_taken)}: the next cycle starts it."
@@ -302,7 +296,7 @@ def _barred(found: Barred) -> str:
 
 
 def _which(number: int, of: int, verbs: tuple[str, str], what: str) -> str:
-    """Return how many of the nodes have a property."""
+    """Return how many of the nodes have a property, with the verb for one or several."""
     one, several = verbs
     if of == 1:
         return f"it {one} {what}"
@@ -357,7 +351,7 @@ def _leaving(found: Evictions, names: Names) -> str:
     pods = names.pods(pod for each in found.victims for pod in each.pods)
     if pods:
         number = sum(len(each.pods) for each in found.victims)
-        return f"{counted(number, 'pod')} must go, {listed(pods)}"
+        return f"{counted(number, 'pod')} must be evicted, {listed(pods)}"
     awaited = names.pods(found.awaited)
     number = len(found.awaited) or found.leaving
     leaving = f"{counted(number, 'pod')} that {'leaves has' if number == 1 else 'leave have'} gone"
@@ -412,7 +406,7 @@ def _gathers(room: Room | None) -> bool:
 
 
 def _of_room(refused: Refused, misfit: Misfit, room: Room | None) -> str:
-    """Return how many members need room, and how many find some."""
+    """Return how many members need room, and how many of them find room."""
     if room is None or not room.where.explained or misfit.cut_off:
         return _shortage(refused, misfit)
     where = room.where
@@ -447,7 +441,7 @@ def _members_of(where: Where, asked: str) -> str:
 
 
 def _asked(refused: Refused, misfit: Misfit) -> str:
-    """Return the request of a member for the missing resource; "" if requests differ."""
+    """Return what each member requests of the missing resource; "" if the requests differ."""
     lacking = misfit.shortage.lacking if misfit.shortage is not None else ()
     resource = lacking[0][0] if lacking else _main_resource(refused)
     amounts = {dict(pod.pod_class.requests).get(resource, 0) for pod in refused.gang.pending}
@@ -477,7 +471,7 @@ def _least_short(best: DomainRoom) -> str:
 
 
 def of_preemption(refused: Refused) -> str:
-    """Return the outcome of the attempt to make room; "" without an attempt."""
+    """Return the outcome of the attempt to make room by preemption; "" without an attempt."""
     outcome = refused.preemption
     if outcome is None or outcome.verdict is PreemptionVerdict.NO_VICTIMS:
         return ""

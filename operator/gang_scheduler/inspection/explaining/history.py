@@ -18,7 +18,7 @@ from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 if TYPE_CHECKING:
-    from gang_scheduler.inspection.history import Event
+    from gang_scheduler.inspection.past_events import Event
 
 NOT_SCHEDULED: Final = "waits since then"
 EVICTED_FOR: Final = "evicted for "
@@ -44,7 +44,7 @@ class Happened(NamedTuple):
     of: str = ""
 
     def and_again(self, later: "Happened") -> "Happened":
-        """Return both as one. If they have the same time, they are one Event of several pods."""
+        """Return both as one. If they have the same time, one Event on several pods."""
         if later.at <= max(self.at, self.last):
             times, last = max(self.times, later.times), max(self.last, later.last)
             return self._replace(times=times, last=last)
@@ -80,7 +80,7 @@ def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
 def of_snapshot(
     told: Iterable[Told], namespace: str, names: Collection[str]
 ) -> tuple[Happened, ...]:
-    """Return the Events of a snapshot about these objects. Anonymised Events have no notes."""
+    """Return the Events of a snapshot about these objects. Events with pseudonyms have no notes."""
     return tuple(
         _of_event(each) for each in told if each.namespace == namespace and each.name in names
     )
@@ -95,7 +95,7 @@ def _of_event(event: "Event | Told") -> Happened:
 class Transition(Part, frozen=True, omit_defaults=True):
     """Something that happened `at` a time.
 
-    If it happened more than once, `times` is how often, and `last` when it did last.
+    If it happened more than once, `times` is the number, and `last` the time of the last one.
     """
 
     at: Moment
@@ -113,7 +113,7 @@ def part_of(each: Happened) -> Transition:
 
 
 def born_at(info: GangInfo) -> int:
-    """Return when the gang's object was created, else its oldest member."""
+    """Return when the gang's object was created, else when its oldest member was, in seconds."""
     spec = info.observed.spec
     if spec is not None and spec.created_at:
         return int(spec.created_at)
@@ -122,7 +122,7 @@ def born_at(info: GangInfo) -> int:
 
 
 def changes(ordered: Iterable[Happened]) -> list[Happened]:
-    """Return what happened without repetitions.
+    """Return the history without repetitions.
 
     A condition and its Event report the same with different reasons. Messages that differ only in
     numbers count as one, with the last numbers.
@@ -140,9 +140,9 @@ def changes(ordered: Iterable[Happened]) -> list[Happened]:
 
 
 def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happened]:
-    """Yield one Event for all pods with the same Event at one time.
+    """Yield the Events; pods with the same Event at the same time share one.
 
-    Events of pods are left out if the gang has one with the same reason at that time.
+    Events of pods are left out if the gang has an Event with the same reason at that time.
     """
     gang = info.key.name.partition("/")[0]
     of_gang = {(each.at, reason_of(each)) for each in events if each.of in ("", gang)}
@@ -166,7 +166,10 @@ def reason_of(each: Happened) -> str:
 
 
 def gist_of(each: Happened) -> str:
-    """Return a text without its numbers and the name of the pod; counts of members stay whole."""
+    """Return a text with `#` for its numbers and for the name of its pod, to compare texts.
+
+    A text without a reason, such as a count of members, stays as it is.
+    """
     reason, colon, message = each.what.partition(": ")
     if each.of:
         message = _ON_A_NODE.sub(" to #", message.replace(each.of, "#"))
@@ -174,7 +177,7 @@ def gist_of(each: Happened) -> str:
 
 
 def message_of(each: Happened) -> str:
-    """Return what an Event or a condition says."""
+    """Return the message of an Event or a condition."""
     _, _, message = each.what.partition(": ")
     return message or each.what
 
@@ -193,7 +196,7 @@ def _of_members(info: GangInfo) -> Iterator[Happened]:
 
 
 def _counted(pods: Iterable[Pod], field: str, what: str) -> Iterator[Happened]:
-    """Yield the growing number of members, with the time of each change."""
+    """Yield how many members have a time in this field, at each of these times."""
     times = sorted(getattr(pod, field) for pod in pods if getattr(pod, field))
     number = 0
     for at, some in groupby(times):

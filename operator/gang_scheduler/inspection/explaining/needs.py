@@ -18,8 +18,9 @@ from gang_scheduler.model.causes.specs import (
     Requested,
     UnknownLayers,
 )
+from gang_scheduler.model.consequences import Turn
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.reasons import Cause, Turn
+from gang_scheduler.model.reasons import Cause
 from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation, Part
 from gang_scheduler.workloads import table
 
@@ -29,11 +30,11 @@ BACK: Final = {
     "node(s) were unschedulable": ("spec.unschedulable", "false, as kubectl uncordon sets it"),
     "node(s) were not ready": ("", "bring the node back, or add another one"),
 }
-"""Reasons of filters for nodes that the platform team can repair: the field, and its value."""
+"""Filters' reasons for nodes that the platform team can repair: the field, and its value."""
 
 
 class Need(Part, frozen=True, kw_only=True):
-    """A change that an object, or a `field` of it, needs, and the role that can make it."""
+    """A change to an object or to its `field`, and the role that can make it."""
 
     object: str
     field: str | None = None
@@ -42,7 +43,7 @@ class Need(Part, frozen=True, kw_only=True):
 
 
 def of(found: Explanation) -> tuple[Need, ...]:
-    """Return the needs of a waiting gang, apart from room and quota."""
+    """Return the needs of a waiting gang, except room and quota."""
     if found.refused is None:
         return ()
     needed = (
@@ -114,7 +115,7 @@ _CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
 
 
 def _of_jobs(refused: Refused) -> Iterator[Need]:
-    """Yield minMember as a need, if the Jobs of a gang make fewer pods."""
+    """Yield the need for a lower minMember, if the Jobs of a gang create fewer pods."""
     cause = refused.cause
     if isinstance(cause, MinMemberAboveJobs):
         kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
@@ -136,7 +137,7 @@ def _of_claims(refused: Refused) -> Iterator[Need]:
 
 
 def _of_layer(refused: Refused) -> Iterator[Need]:
-    """Yield the label of a layer that must hold all members, if no node has it."""
+    """Yield the need for a label on nodes, if no node has the label of a required layer."""
     unlabelled = refused.misfit.unlabelled if refused.misfit is not None else None
     if unlabelled is not None:
         keys = " or ".join(unlabelled.label_keys)
@@ -144,7 +145,7 @@ def _of_layer(refused: Refused) -> Iterator[Need]:
 
 
 def _of_nodes(found: ClassNodes) -> Iterator[Need]:
-    """Yield the cordoned and unready nodes."""
+    """Yield the need to bring back cordoned and unready nodes."""
     for each in found.reasons:
         if each.reason in BACK:
             field, value = BACK[each.reason]

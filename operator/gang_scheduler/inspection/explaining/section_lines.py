@@ -6,14 +6,14 @@ from typing import Any, Final, NamedTuple
 from msgspec import structs
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
-from gang_scheduler.inspection.explaining.document_fields import Document, NodeRanks
-from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed, ordinal
+from gang_scheduler.inspection.explaining.document_fields import ClaimedDevices, Document, NodeRanks
+from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed
 from gang_scheduler.inspection.explaining.history import Transition
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.plan import PreemptionVerdict
 from gang_scheduler.model.queues import NONE, ROOT
-from gang_scheduler.model.wording import counted
+from gang_scheduler.model.wording import counted, ordinal
 from gang_scheduler.scheduler.explanation.findings import (
     Amount,
     Borrower,
@@ -30,6 +30,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     QueueRights,
     QuotaLine,
     RejectedNodes,
+    RequestDevices,
     Spared,
     Start,
     StartBasis,
@@ -43,7 +44,7 @@ DOMAINS: Final = 5
 
 
 class View(NamedTuple):
-    """The width of the text, and whether it has all domains, and examples of nodes."""
+    """The width of the text, and whether it shows all domains (`--all`) and examples of nodes."""
 
     width: int = 100
     all_domains: bool = False
@@ -51,7 +52,7 @@ class View(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a section; with `under` it is below the name of the section, not next to it."""
+    """A line of a section. `under`: it stands below the name of the section, not next to it."""
 
     text: str
     under: bool = False
@@ -66,7 +67,7 @@ Part = Callable[[Document, View], list[Line]]
 
 
 def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return where members run, and since when."""
+    """Return the lines on where members run, and since when."""
     found = document.running
     if found is None:
         return []
@@ -78,9 +79,11 @@ def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001
         waited = found.waited_seconds
         after = f", after {duration(waited)}" if waited is not None else ""
         made.append(
-            Line(f"since {tables.moment(since, now)} UTC, for {duration(now - since)}{after}")
+            Line(f"since {table_layout.moment(since, now)} UTC, for {duration(now - since)}{after}")
         )
     made.append(Line(_by_node(found.ranks)))
+    if found.devices is not None:
+        made.append(Line(_devices(found.devices)))
     if found.elastic is not None:
         made.append(Line(_elastic(found.elastic)))
     if found.replicas_stay is not None:
@@ -108,7 +111,7 @@ def _elastic(found: Mapping[str, Any]) -> str:
 
 
 def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return which gangs could evict it."""
+    """Return the lines on which gangs could evict this one."""
     if document.running is None:
         return []
     known = document.running.evictable
@@ -118,14 +121,15 @@ def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG0
         return [Line("none of its pods may be evicted now")]
     queue = f", or other queues that reclaim from {known.queue}" if known.queue else ""
     some = counted(known.pods, "pod")
-    return [Line(f"{some} may go for gangs of priority {known.from_priority} or more{queue}")]
+    above = f"gangs of priority {known.from_priority} or more"
+    return [Line(f"{some} may be evicted for {above}{queue}")]
 
 
 # Lines about the position of a waiting gang, and when it will start.
 
 
 def position(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the place in line."""
+    """Return the lines on the place of the gang in its queue."""
     found = document.position
     if found is None:
         return []
@@ -162,7 +166,7 @@ def _asked_ahead(ahead: Mapping[str, Amount]) -> str:
 
 
 def start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return when the gang starts."""
+    """Return the lines on when the gang starts."""
     found = document.start
     if found is None:
         return []
@@ -179,7 +183,7 @@ def _start(found: Start, now: Moment, *, first: bool) -> str:
         if found.basis is StartBasis.RESERVED:
             return f"reserved, once {after} has ended; that has no declared end"
         return f"unknown: {after} has no declared end"
-    when = f"about {tables.moment(found.at, now)} UTC (in {duration(found.at - now)})"
+    when = f"about {table_layout.moment(found.at, now)} UTC (in {duration(found.at - now)})"
     if found.basis is StartBasis.RESERVED:
         return f"{when}: reserved, once {after} has ended"
     ends = f"{after} ends then, as declared"
@@ -189,7 +193,7 @@ def _start(found: Start, now: Moment, *, first: bool) -> str:
 
 
 def where(document: Document, view: View) -> list[Line]:
-    """Return how much room each domain has."""
+    """Return the lines on how much room each domain has."""
     found = document.where
     if found is None or document.verdict is Verdict.STARTS:
         return []
@@ -227,7 +231,7 @@ def _slots(each: DomainSlots, found: Where) -> str:
 
 
 def short(domain: str) -> str:
-    """Return LAYER/NAME of a domain."""
+    """Return LAYER/NAME for the path of a domain."""
     layer, *path = domain.split("/")
     return "/".join((layer, *path[-1:]))
 
@@ -256,12 +260,12 @@ def _obstacles(each: DomainRoom) -> Sequence[str]:
 
 
 def _is_full(rejection: RejectedNodes) -> bool:
-    """Return whether nodes lack only resources: the nearest node stands for all of them."""
+    """Return whether nodes only lack resources, so that the nearest node can stand for all."""
     return rejection.reason.startswith(("Insufficient ", "Too many pods"))
 
 
 def _in_the_way(near: NearestNode | None) -> NearestNode | None:
-    """Return the nearest node, unless only the members themselves fill it."""
+    """Return the nearest node; None if only members of the gang itself fill it."""
     return None if near is None or (near.beside and not near.holders) else near
 
 
@@ -279,7 +283,7 @@ def _reason(words: str) -> str:
 
 
 def nodes(document: Document, view: View) -> list[Line]:
-    """Return how many nodes take one member, and why the others do not."""
+    """Return the lines on how many nodes take one member, and why the other nodes do not."""
     made = []
     found = document.nodes or ()
     for each in found:
@@ -291,7 +295,32 @@ def nodes(document: Document, view: View) -> list[Line]:
             made += [Line(_examples(one), under=True) for one in each.reasons]
         if view.wide or not each.fitting:
             made += [Line(_selector(one), under=True) for one in each.selectors]
+        if each.devices is not None:
+            made.append(Line(f"the nearest node for its claims is {each.devices.node}"))
+            made += [Line(_request(one), under=True) for one in each.devices.requests]
     return made
+
+
+def _request(each: RequestDevices) -> str:
+    """Return how many devices of the best node are left after each condition of a request."""
+    said = [f"{counted(each.on_node, 'device')} there"]
+    before = each.on_node
+    for number, words in (
+        (each.of_class, f"of class {each.device_class}"),
+        (each.matching, "match its selectors"),
+        (each.not_tainted, "have no taint that it does not tolerate"),
+        (each.with_capacity, "have the capacity"),
+        (each.free, "free"),
+    ):
+        if number != before or words == "free":
+            said.append(f"{number} {words}")
+        before = number
+    return f"request {each.request} needs {each.needed}: {', '.join(said)}"
+
+
+def _devices(found: Sequence[ClaimedDevices]) -> str:
+    each = [f"{one.pod} {one.claim} {', '.join(one.devices)}" for one in found]
+    return f"devices: {listed(each, 4)}"
 
 
 def _like(each: ClassNodes) -> str:
@@ -324,11 +353,11 @@ def work(victims: Iterable[Victims], document: Document) -> str:
 
 
 def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the last transitions, and the parts of the history that could not be read."""
+    """Return the lines with the last transitions, and with the parts that could not be read."""
     now = document.read_at
     told = [
         Line(
-            f"{tables.moment(each.at, now)}  {each.what}{_again(each, now)}",
+            f"{table_layout.moment(each.at, now)}  {each.what}{_again(each, now)}",
             under=True,
             hanging=9,
         )
@@ -342,7 +371,7 @@ def _again(each: Transition, now: int) -> str:
     """Return how often something happened, and when it did last."""
     if each.last is None:
         return ""
-    return f" ({each.times} times, last at {tables.moment(each.last, now)})"
+    return f" ({each.times} times, last at {table_layout.moment(each.last, now)})"
 
 
 # Lines about evictions: the victims, or the rule that forbids all evictions.
@@ -362,7 +391,7 @@ SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"
 
 
 def preemption_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return the evictions that make room, or why none are possible."""
+    """Return the lines on the evictions that make room, or on why none are possible."""
     found = document.preemption
     if found is None:
         return []
@@ -443,15 +472,15 @@ def _of_own(rights: QueueRights) -> str:
             f"{counted(lower, 'pod')} {of} have a lower priority, but evicting them makes too "
             "little room, or another rule forbids it"
         )
-    return f"by priority none of the {counted(own, 'pod')} {of} may go"
+    return f"by priority none of the {counted(own, 'pod')} {of} may be evicted"
 
 
 def _of_others(rights: QueueRights) -> str:
     """Return why pods of other queues cannot be evicted."""
     borrowing = rights.borrowing
     if not borrowing:
-        return "no pod runs in a queue that uses more than its own"
-    some = f"{counted(borrowing, 'pod')} of queues that use more than their own"
+        return "no pod runs in a queue that uses more than its own quota"
+    some = f"{counted(borrowing, 'pod')} of queues that use more than their own quota"
     if rights.reclaims:
         return (
             f"{some} could be reclaimed, but evicting them makes too little room, or another rule "
@@ -462,7 +491,7 @@ def _of_others(rights: QueueRights) -> str:
         return f"{some} {stay}: its queue takes nothing back"
     if rights.queue == NONE.name:
         return f"{some} {stay}: gangs without a queue have nothing of their own to take back"
-    return f"{some} {stay}: with this gang {rights.queue} would use more than its own, too"
+    return f"{some} {stay}: with this gang {rights.queue} would use more than its own quota, too"
 
 
 def _protected(known: Protection, priority: int) -> str:
@@ -489,7 +518,7 @@ ALL: Final = "all queues together"
 
 
 def quota_lines(document: Document, view: View) -> list[Line]:
-    """Return a line for its queue; for ancestors, too, if `wide` or if only they are short."""
+    """Return the line on the gang's queue, and on its ancestors if `wide`, or if only they lack."""
     found = document.quota or ()
     flavored = len({each.flavor for each in found}) > 1
     own = [each for each in found if each.queue == found[0].queue]
@@ -509,7 +538,7 @@ def _sentence(each: QuotaLine, *, flavored: bool) -> str:
 
 
 def _what_it_has(each: QuotaLine, what: str) -> str:
-    """Return the quota of a queue, and how much of it is used."""
+    """Return the words on the quota of a queue, and how much of it is used."""
     name, used = _subject(each.queue), each.used
     several = name in (WITHOUT_QUEUE, ALL)
     has, uses = ("have", "use") if several else ("has", "uses")
@@ -523,12 +552,12 @@ def _what_it_has(each: QuotaLine, what: str) -> str:
 
 
 def _subject(queue: str) -> str:
-    """Return the name of a queue in a sentence."""
+    """Return how a sentence names a queue."""
     return {NONE.name: WITHOUT_QUEUE, ROOT.name: ALL}.get(queue, queue)
 
 
 def _what_is_added(each: QuotaLine) -> str:
-    """Return how much the gang adds, and whether the queue has quota for it."""
+    """Return the words on how much the gang adds, and whether the queue has quota for it."""
     adds, left = f"this adds {each.adds}", each.available
     if left is None or not each.short:
         if not each.borrows:
@@ -541,7 +570,7 @@ def _what_is_added(each: QuotaLine) -> str:
 
 
 def _holders(found: Sequence[Borrower]) -> str:
-    """Return which queues use more than their quota."""
+    """Return the words on which queues use more than their quota."""
     if not found:
         return ""
     said = [f"{_borrows(one.queue)} {one.borrowed}" for one in found]

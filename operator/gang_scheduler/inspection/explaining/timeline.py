@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from gang_scheduler.inspection.explaining import history
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, WAITING
+from gang_scheduler.model.consequences import GangEvent
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import GangEvent
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 LACKS_MEMBERS: Final = "its members were not all created"
@@ -20,9 +20,10 @@ WAITS: Final = frozenset(each.value for each in GangEvent if each) | {"WaitingFo
 
 
 class Span(NamedTuple):
-    """A time in one state, in seconds since the epoch; `ends` is None for the state of now.
+    """A time that a gang spent in one state, in seconds since the epoch.
 
-    `words` say why it waits, or how it was placed; "" if that is not known.
+    `ends` is None for the present state. `words` say why it waits, or how it was placed; "" if that
+    is not known.
     """
 
     state: str
@@ -32,7 +33,7 @@ class Span(NamedTuple):
 
 
 class Current(NamedTuple):
-    """The state of a gang at the time of a reading, and why it waits."""
+    """The state of a gang when the cluster was read (`at`, in epoch seconds), and why it waits."""
 
     at: int
     state: str
@@ -40,9 +41,9 @@ class Current(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """A time from which on a gang was in a state.
+    """A time from which on a gang was in a state, as an object or an Event shows it.
 
-    `only_from` are the states from which it can get there by this mark, empty for all.
+    The mark counts only if the state before is in `only_from`; an empty set has all states.
     """
 
     at: int
@@ -56,14 +57,15 @@ _ONLY_WAITING: Final = frozenset({WAITING})
 
 
 def is_dated(info: GangInfo) -> bool:
-    """Return whether the times of a gang are known: those of manifests may be made up."""
+    """Return whether the times of a gang are known; times in manifests may be made up."""
     return all(pod.dated for pod in info.observed.members.values())
 
 
 def spans_of(info: GangInfo, happened: Sequence[Happened], seen: Sequence[Current]) -> list[Span]:
-    """Return the states of a gang one after the other, up to the last in which it was `seen`.
+    """Return the states of a gang one after the other, up to the last state in which it was `seen`.
 
-    `happened` is all of it. Linear in members, in what happened and in what was seen.
+    `happened` are all known events of the gang, and `seen` its states at each reading. Linear in
+    members, events and readings.
     """
     *earlier, now = seen
     spans: list[Span] = []
@@ -74,7 +76,7 @@ def spans_of(info: GangInfo, happened: Sequence[Happened], seen: Sequence[Curren
         return [Span(now.state, now.at, None, now.words or UNKNOWN_SINCE)]
     last = spans[-1]
     if last.state == now.state or (last.state, now.state) == (STARTING, RUNNING):
-        # What was said last may be old: the reading knows why the gang waits now.
+        # The last Event may be old. The reading knows why the gang waits now.
         spans[-1] = last._replace(state=now.state, words=now.words or last.words)
     else:
         _add(spans, _Mark(now.at, now.state, now.words or UNKNOWN_SINCE))
@@ -82,7 +84,7 @@ def spans_of(info: GangInfo, happened: Sequence[Happened], seen: Sequence[Curren
 
 
 def _add(spans: list[Span], mark: _Mark) -> None:
-    """Add a mark to the spans, unless it says nothing new."""
+    """Add a mark to the spans, unless the gang was in that state already."""
     last = spans[-1] if spans else None
     if last is not None and mark.only_from and last.state not in mark.only_from:
         return
@@ -103,9 +105,9 @@ def _gist(words: str) -> str:
 
 
 def _of_seen(seen: Iterable[Current], born: int) -> Iterator[_Mark]:
-    """Yield the states that readings found, for what no object tells: why it waited, its end.
+    """Yield the states found by readings that objects do not show, such as why the gang waited.
 
-    Objects tell the beginning of a state more exactly, and readings find it later.
+    Objects show more exactly than readings when a state begins.
     """
     for each in seen:
         if each.at >= born:
@@ -123,14 +125,15 @@ def _marks(
     evictions = [each.at for each in _each_time(happened) if _is_eviction(each)]
     born = history.born_at(info)
     if born:
-        # Members that replace evicted or lost ones do not tell when the first ones were there.
+        # Replacements of evicted or lost members do not show when the first members existed.
         is_first = complete and not any(at < complete for at in (*evictions, bound or complete))
         yield _Mark(born, WAITING, LACKS_MEMBERS if is_first or not complete else "")
         if is_first:
             yield _Mark(complete, WAITING, COMPLETE)
     watched_since = min((each.at for each in seen if each.at >= born), default=None)
     for each in _each_time(happened):
-        # Readings say why it waits, too: both would tell one wait in turns in different words.
+        # Readings also say why the gang waits. With Events added, one wait would appear several
+        # times in different words.
         if watched_since is None or each.at < watched_since or not _is_wait(each):
             yield from _of_event(each, bound, evictions)
     if bound:
@@ -140,14 +143,14 @@ def _marks(
 
 
 def _of_event(each: Happened, bound: int, evictions: Iterable[int]) -> Iterator[_Mark]:
-    """Yield what an Event says of the state of its gang; `bound` is when its quorum of now was."""
+    """Yield the states of a gang that an Event shows; `bound`: when its quorum was bound."""
     reason, words = history.reason_of(each), history.message_of(each)
     if _is_eviction(each):
-        # A gang whose quorum was bound before, and is so now, lost only members beyond it.
+        # If the quorum was bound before the eviction and still is, only surplus members were lost.
         if not bound or each.at < bound:
             yield _Mark(each.at, WAITING, words)
     elif reason == SCHEDULED:
-        # When members ran that are gone is not known, but that they were placed is.
+        # For evicted members it is not known when they ran, only that they were placed.
         is_gone = any(each.at <= at for at in evictions)
         yield _Mark(each.at, RUNNING if is_gone else STARTING, words, _ONLY_WAITING)
     elif _is_wait(each):
@@ -163,7 +166,7 @@ def _is_eviction(each: Happened) -> bool:
 
 
 def _each_time(happened: Iterable[Happened]) -> Iterator[Happened]:
-    """Yield what happened, and once more what happened again later."""
+    """Yield all transitions; a repeated one comes once more, at the time of its last repetition."""
     for each in happened:
         yield each
         if each.last > each.at:
@@ -171,15 +174,15 @@ def _each_time(happened: Iterable[Happened]) -> Iterator[Happened]:
 
 
 def _quorum(pods: Iterable[Pod], field: str, needed: int) -> int:
-    """Return when as many members as are needed had a time in this field; 0 if they have not."""
+    """Return when `needed` members had a time in this field, in seconds; 0 if fewer have one."""
     times = sorted(getattr(pod, field) for pod in pods if getattr(pod, field))
     return int(times[needed - 1]) if len(times) >= needed else 0
 
 
 def _placed(pods: Sequence[Pod], needed: int) -> tuple[int, int]:
-    """Return when the members of now were bound, and when all ran; 0 if they are not or do not.
+    """Return when the present members were bound, and when all of them ran; 0 for "not yet".
 
-    Members that replace others were created later, and do not count.
+    Replacements of other members were created later, and do not count.
     """
     times = [pod.scheduled_at for pod in pods if pod.scheduled_at]
     if len(times) < needed:

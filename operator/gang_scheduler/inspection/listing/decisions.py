@@ -25,9 +25,10 @@ from gang_scheduler.scheduler.quota.forest import Forest
 class Decisions:
     """The decisions of a cycle, by gang.
 
-    `starting` gangs have room now; `starts` are promised starts, in seconds. `order` has all
-    waiting gangs in the order of turns, gangs without a turn last. `figures` are the figures of the
-    queues. `ahead` is the part of a gang's missing quota that gangs with earlier turns take.
+    Gangs in `starting` have room now. `starts` are promised starts, in seconds since the epoch.
+    `order` has all waiting gangs in the order of turns, gangs without a turn last. `figures` are
+    the figures of the queues. `ahead` is the part of a gang's missing quota that gangs with earlier
+    turns take.
     """
 
     refused: Mapping[GangKey, Refused] = field(default_factory=dict)
@@ -39,12 +40,14 @@ class Decisions:
 
 
 def decide(cluster: Cluster) -> Decisions:
-    """Return the decisions of a cycle now; none if only the scheduler's own words are known."""
+    """Return the decisions of a cycle now; none if only texts of the scheduler are known."""
     if cluster.source is Source.WRITTEN:
         return Decisions()
     cache, now = cluster.cache, cluster.read_at
     snapshot, turns = cluster.snapshot(), _Turns()
     plan = schedule(snapshot, cluster.profile, turns.see, to_the_end=True)
+    for placed in plan.placed:
+        cache.decisions.has_room(placed.gang.key)
     for refused in plan.refused:
         cache.decisions.refused(refused, now)
     figures = queue_figures.figures_of(cache, cluster.policy.rules, now)
@@ -61,7 +64,7 @@ def decide(cluster: Cluster) -> Decisions:
 def _ahead(
     refused: Iterable[Refused], snapshot: Snapshot, cluster: Cluster
 ) -> Iterator[tuple[GangKey, int]]:
-    """Yield the quota that gangs with earlier turns take from each gang that is short of quota."""
+    """Yield, for each gang that is short of quota, how much of it gangs with earlier turns take."""
     if snapshot.queues is None:
         return
     forest = Forest(snapshot.queues, snapshot.nodes)
@@ -92,7 +95,7 @@ class _Turns:
 
 
 def _in_line(turns: Iterable[GangKey], plan: Plan) -> dict[GangKey, None]:
-    """Return the gangs with turns, except gangs that no change would help."""
+    """Return the gangs with turns, except gangs that no change of the cluster would help."""
     last = {each.gang.key for each in plan.refused if each.reason in NOT_IN_LINE}
     return dict.fromkeys(key for key in turns if key not in last)
 
@@ -102,7 +105,7 @@ def _order(
 ) -> Iterator[GangKey]:
     """Yield gangs in the order of their turns, then the gangs without a turn, queue by queue.
 
-    In a queue, the latter are ordered like heads of queues: by priority, then by age.
+    Gangs of a queue without a turn are ordered like its heads: by priority, then by age.
     """
     yield from turns
     waiting = [gang for group in groups for gang in group.waiting if gang.key not in turns]

@@ -1,5 +1,6 @@
 """Network domains: their nodes, their use, and how large a gang would start in each."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +11,20 @@ import numpy as np
 
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import devices, table_layout
 from gang_scheduler.inspection.listing import nodes as listing_nodes
-from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model import topology
 from gang_scheduler.model.layers import NODE_LAYER
-from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS, amount_of, quantity, quantity_of
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.model.topology_scope import NODES_ALONE
 from gang_scheduler.scheduler.decided import Decided
+from gang_scheduler.scheduler.devices.offered import Offered
 from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
@@ -32,7 +34,7 @@ from gang_scheduler.scheduler.policies import Profile
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The requests of a member to a node. Only `amounts` are shown."""
+    """What a member requests of a node. Only `amounts` are shown."""
 
     pod_class: PodClass
     amounts: Mapping[str, str]
@@ -54,11 +56,14 @@ def parsed_shape(text: str) -> Shape:
 
 
 def commonest(cluster: Cluster) -> Shape | None:
-    """Return the shape of most waiting pods; None if no pod waits."""
+    """Return the shape that most waiting pods have; None if no pod waits."""
     infos = cluster.cache.gang_queue.infos.values()
     ours = cluster.cache.schedulers
     waiting = (pod for info in infos for pod in info.observed.living if not pod.node)
-    counts = Counter(_alone(pod.pod_class) for pod in waiting if pod.scheduler in ours)
+    classes = Counter(pod.pod_class for pod in waiting if pod.scheduler in ours)
+    counts = Counter[PodClass]()
+    for pod_class, number in classes.items():
+        counts[_alone(pod_class)] += number
     if not counts:
         return None
     asked = max(counts, key=lambda each: (counts[each], each.requests))
@@ -66,19 +71,19 @@ def commonest(cluster: Cluster) -> Shape | None:
 
 
 def _alone(asked: PodClass) -> PodClass:
-    """Return the requests of a pod to a node, without other pods and volumes."""
+    """Return a pod class without its rules on other pods, and without volumes."""
     return replace(asked, pod_affinity=None, selected_by=frozenset(), storage=None)
 
 
 def _shown(requests: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return the requests to show: for devices, or if there are none, all."""
+    """Return the requests to show: the requests for devices, or all if there are none."""
     asked = {name: amount for name, amount in requests if amount and name != PODS}
     devices = {name: amount for name, amount in asked.items() if listing_nodes.is_extended(name)}
     return {name: quantity_of(name, amount) for name, amount in (devices or asked).items()}
 
 
 class Room:
-    """The room for gangs that start now. Running pods and reserved room stay."""
+    """The room for gangs that start now: running pods stay, and reserved room stays reserved."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
         # When a cycle begins, reserved room counts as taken.
@@ -86,13 +91,13 @@ class Room:
         self._profile = profile
 
     def members(self, shape: Shape) -> IntArray:
-        """Return how many members each node takes, in the order of the nodes."""
+        """Return an array: how many members each node takes, in the order of the nodes."""
         slots = offer_slots(shape.pod_class, self._trial, self._profile)
         return slots.clip(max=MOST)
 
 
 MOST: Final = 1_000_000
-"""Stands for any number of members, for members without requests."""
+"""The number of members without requests that a node takes: as good as any number."""
 
 _READY_COLUMN: Final = 1
 TAINTED: Final = "TAINTED"
@@ -103,8 +108,8 @@ TAINTED: Final = "TAINTED"
 class DomainLine:
     """A domain: how many of its nodes are ready, cordoned, tainted, and wholly free.
 
-    `used` are (used, all) of resources, `members` how many members of each shape would start in it
-    now.
+    `used` has (used, all) for each resource. `members` says for each shape how many members would
+    start in the domain now.
     """
 
     domain: Domain
@@ -132,24 +137,26 @@ class TreeView:
 def trees(
     cluster: Cluster, snapshot: Snapshot, shapes: Sequence[Shape], depth: int | None = None
 ) -> list[TreeView]:
-    """Return the trees down to a depth: 0 is the cluster, None all layers above the nodes."""
+    """Return the trees down to a depth: 0 is only the cluster, None all layers above the nodes."""
     room = Room(snapshot, cluster.profile)
     slots = [room.members(shape) for shape in shapes]
+    offered = devices.offered(cluster)
+    resources = listing_nodes.scarce(offered)
+    measures = _measures(snapshot.nodes, offered, resources, slots)
     return [
-        _view(topology.build(spec, snapshot.nodes), snapshot, shapes, slots, depth)
+        _view(topology.build(spec, snapshot.nodes), resources, shapes, measures, depth)
         for spec in snapshot.tree_specs or (NODES_ALONE,)
     ]
 
 
 def _view(
     tree: Topology,
-    snapshot: Snapshot,
+    resources: Sequence[str],
     shapes: Sequence[Shape],
-    slots: Sequence[IntArray],
+    of_nodes: IntArray,
     depth: int | None,
 ) -> TreeView:
-    resources = listing_nodes.scarce(snapshot.nodes)
-    measures = _measures(snapshot, resources, slots)[tree.rows]
+    measures = of_nodes[tree.rows]
     deepest = len(tree.levels) - 2 if depth is None else min(depth, len(tree.levels) - 1)
     found = [
         (int(level.starts[place]), number, place)
@@ -173,21 +180,29 @@ def _view(
     )
 
 
-def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntArray]) -> IntArray:
-    """Return the columns to sum, one row for each node: nodes, used, offered, and members."""
-    nodes: NodeTable = snapshot.nodes
-    shown = listing_nodes.columns(nodes, resources)
-    offered = nodes.allocatable[:, shown]
-    used = offered - snapshot.free[:, shown]
+def _measures(
+    nodes: NodeTable, found: Offered, resources: Sequence[str], slots: Sequence[IntArray]
+) -> IntArray:
+    """Return an array with a row for each node, whose columns are added up by domain.
+
+    The columns are: counts of nodes, used and offered amounts, and members of each shape.
+    """
+    shown = found.columns(resources)
+    offered, used = found.allocatable[:, shown], found.used[:, shown]
     usable = nodes.ready & ~nodes.unschedulable
     counts = (
         nodes.ready,
         np.ones(len(nodes), dtype=np.int64),
         nodes.unschedulable,
-        np.array([bool(listing_nodes.taints_of(node)) for node in nodes.nodes], dtype=np.bool_),
+        nodes.derive("tainted", functools.partial(_tainted, nodes)),
         usable & ~(used > 0).any(axis=1),
     )
     return np.column_stack([*counts, *used.T, *offered.T, *slots]).astype(np.int64)
+
+
+def _tainted(nodes: NodeTable) -> BoolArray:
+    """Return which nodes have taints that keep pods away."""
+    return np.array([bool(listing_nodes.taints_of(node)) for node in nodes.nodes], dtype=np.bool_)
 
 
 def _line(
@@ -203,13 +218,13 @@ def _line(
 
 
 def table(view: TreeView, page: Page) -> Iterator[str]:
-    """Yield the lines of a tree."""
+    """Yield the lines of the table of a tree."""
     headings = ["DOMAIN", "READY", "CORDONED", TAINTED, "WHOLE", *view.resources]
     headings += [f"LARGEST {shape}" for shape in view.shapes]
     rows = [_cells(line, view.resources) for line in view.lines]
-    headings, rows = tables.without_silent(headings, rows, (TAINTED,))
+    headings, rows = table_layout.without_silent(headings, rows, (TAINTED,))
     drops = (TAINTED, "CORDONED", *reversed(view.resources[1:]), "WHOLE")
-    yield from tables.table_lines(headings, rows, page, headings[1:], drops)
+    yield from table_layout.table_lines(headings, rows, page, headings[1:], drops)
     if view.outside:
         outside = listing_nodes.listed_nodes(view.outside)
         yield f"outside of {view.name}, for lack of a label: {outside}"
@@ -233,7 +248,7 @@ def _cells(line: DomainLine, resources: Sequence[str]) -> list[str]:
         f"{quantity(name, part)}/{quantity(name, whole)}"
         for name, (part, whole) in zip(resources, line.used, strict=True)
     ]
-    tainted = str(line.tainted) if line.tainted else tables.NOTHING
+    tainted = str(line.tainted) if line.tainted else table_layout.NOTHING
     counts = (f"{line.ready}/{line.nodes}", str(line.cordoned), tainted, str(line.whole))
     return ["  " * line.depth + shown, *counts, *used, *map(str, line.members)]
 
@@ -246,6 +261,7 @@ def document(views: Sequence[TreeView], cluster: Cluster) -> Json:
         **inspection_cluster.origin_document(cluster),
         "trees": [_tree(view) for view in views],
         "nodes": listing_nodes.node_document(cluster.cache.node_usage.table()),
+        "devices": devices.document(devices.of_cluster(cluster)),
     }
 
 
@@ -280,7 +296,7 @@ def _domain(line: DomainLine, view: TreeView) -> dict[str, Any]:
 
 
 def used(resource: str, part: int, whole: int) -> Json:
-    """Return the use of a resource in the form for documents."""
+    """Return the use of a resource as a part of a document."""
     return {
         "resource": resource,
         "used": quantity_of(resource, part),

@@ -14,7 +14,8 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode import fields
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing import devices as listing_devices
+from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing import waits as listing_waits
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.inspection.listing.states_and_orders import (
@@ -27,7 +28,7 @@ from gang_scheduler.inspection.listing.states_and_orders import (
     USER,
     WAITING,
 )
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.gangs import RoleCount
 from gang_scheduler.model.layers import NODE_LAYER
@@ -56,10 +57,12 @@ _STATES: Final[Mapping[Phase, str]] = {
 class Row:
     """A gang as a row of the list.
 
-    `bound` of `members` have a node; `workers` are (now, most) of an elastic gang. `since` is when
-    it began to wait or to run, and `start` its promised start, in seconds. `gpus` are the GPUs that
-    all its members request. `fair_share` is the number by which its queue is compared, `aging` the
-    bonus in priority for waiting. `roles` are how many members of each role have a node.
+    `bound` of `members` have a node. `workers` are the present and the largest number of workers of
+    an elastic gang. `since` is when the gang began to wait or to run, and `start` its promised
+    start, in seconds since the epoch. `gpus` are the GPUs that all its members request, `devices`
+    the devices that their claims have or ask for. `fair_share` is the share by which its queue is
+    compared, `aging` the bonus in priority for waiting. `roles` says how many members of each role
+    have a node.
     """
 
     key: GangKey
@@ -83,6 +86,7 @@ class Row:
     aging: int = 0
     evictions: int = 0
     in_line: bool = False
+    devices: int = 0
 
     @property
     def name(self) -> str:
@@ -90,16 +94,23 @@ class Row:
         return str(self.key)
 
 
-def gang_rows(cluster: Cluster, decisions: Decisions, namespace: str = "") -> list[Row]:
-    """Return the rows of a namespace, or of all: waiting gangs first, in the order of turns."""
-    return rows_of(listed(cluster, namespace), cluster, decisions)
+def gang_rows(
+    cluster: Cluster, decisions: Decisions, namespace: str = "", kept: "KeptRows | None" = None
+) -> list[Row]:
+    """Return the rows of a namespace, "" for all: waiting gangs first, in the order of turns."""
+    return rows_of(listed(cluster, namespace), cluster, decisions, kept)
 
 
-def rows_of(infos: Iterable[GangInfo], cluster: Cluster, decisions: Decisions) -> list[Row]:
+def rows_of(
+    infos: Iterable[GangInfo],
+    cluster: Cluster,
+    decisions: Decisions,
+    kept: "KeptRows | None" = None,
+) -> list[Row]:
     """Return the rows of gangs: waiting gangs first, in the order of turns."""
     places = {key: place for place, key in enumerate(decisions.order)}
     making = _Rows(cluster, decisions)
-    found = [making.row(info) for info in infos]
+    found = [*map(making.row, infos)] if kept is None else kept.rows(infos, making)
     last = len(places)
     return sorted(
         found,
@@ -108,7 +119,7 @@ def rows_of(infos: Iterable[GangInfo], cluster: Cluster, decisions: Decisions) -
 
 
 def listed(cluster: Cluster, namespace: str = "") -> Iterator[GangInfo]:
-    """Yield the gangs to list."""
+    """Yield the gangs of a namespace, "" for all, that belong to this scheduler."""
     for info in cluster.cache.described_gangs():
         if namespace in ("", info.key.namespace) and is_ours(info, cluster.cache):
             yield info
@@ -128,7 +139,7 @@ def state_of(info: GangInfo) -> str:
 
 
 class _Rows:
-    """Makes rows of one cluster."""
+    """Makes the rows of the gangs of one cluster."""
 
     def __init__(self, cluster: Cluster, decisions: Decisions) -> None:
         self._cluster = cluster
@@ -137,6 +148,7 @@ class _Rows:
         self._gpus_of: dict[object, int] = {}
         self._shares = {each.queue.ref: each.share for each in decisions.figures}
         self._queues = {each.queue.ref: each.queue for each in decisions.figures}
+        self.network = cluster.cache.node_usage.table(), cluster.cache.topologies.tree_specs()
 
     def row(self, info: GangInfo) -> Row:
         """Return the row of a gang."""
@@ -175,7 +187,32 @@ class _Rows:
             aging=self._aging(info, ref) if state == WAITING else 0,
             evictions=self._cluster.cache.evictions.of(info.key).count,
             in_line=state == WAITING and in_line(info),
+            devices=listing_devices.number_of(observed.living, self._cluster.cache),
         )
+
+    def origin(self, info: GangInfo) -> tuple[object, ...]:
+        """Return all that a row is made of: a gang with an equal origin has the same row.
+
+        Much cheaper than the row. The domain of its nodes is not in it.
+        """
+        key, cache, decisions = info.key, self._cluster.cache, self._decisions
+        refused, observed = decisions.refused.get(key), info.observed
+        # Without figures there are no queues.
+        ref = cache.queue_of(key) if decisions.figures else None
+        waits_in_line = in_line(info)
+        return (
+            *(info, info.version.number, observed.spec, info.jobs_failed, info.awaits_pods),
+            *(bool(info.preempted.by), waits_in_line, ref, self._share(ref)),
+            *(refused, decisions.ahead.get(key), key in decisions.starting),
+            *(decisions.starts.get(key), self._aging(info, ref) if waits_in_line else 0),
+            *(cache.evictions.of(key).count, messages.status_of(info)),
+            listing_devices.number_of(observed.living, cache),
+        )
+
+    def has_its_domain(self, row: Row, info: GangInfo) -> bool:
+        """Return whether the domain of a row is still that of its nodes."""
+        found = self._cluster.cache.domain_of(row.nodes, info.observed.asks) if row.nodes else None
+        return found == row.domain
 
     def _queue_name(self, info: GangInfo, ref: QueueRef | None) -> str:
         if ref is not None:
@@ -204,7 +241,7 @@ class _Rows:
         if ref is None or ref not in self._shares:
             return ""
         share: Fraction | None = self._shares[ref]
-        return share_of(share) or tables.INFINITE
+        return share_of(share) or table_layout.INFINITE
 
     def _aging(self, info: GangInfo, ref: QueueRef | None) -> int:
         """Return the bonus in priority that a gang has for waiting in its queue."""
@@ -215,13 +252,41 @@ class _Rows:
         return lines.added_by_waiting(queue, self._cluster.profile.rules.queues, waited)
 
 
+class KeptRows:
+    """Keeps rows of one cache between two lists: only the rows of changed gangs are made again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[GangKey, tuple[tuple[object, ...], Row]] = {}
+        self._network: tuple[object, object] = (None, None)
+        self.made = 0
+        """How many rows were made so far."""
+
+    def rows(self, infos: Iterable[GangInfo], making: _Rows) -> list[Row]:
+        """Return the rows of gangs, and forget those of all others."""
+        kept, found = self._kept, dict[GangKey, tuple[tuple[object, ...], Row]]()
+        pairs = zip(self._network, making.network, strict=True)
+        moved = any(before is not now for before, now in pairs)
+        for info in infos:
+            origin, known = making.origin(info), kept.get(info.key)
+            if known is not None and known[0] == origin:
+                is_same = not moved or making.has_its_domain(known[1], info)
+            else:
+                is_same = False
+            if known is None or not is_same:
+                known = origin, making.row(info)
+                self.made += 1
+            found[info.key] = known
+        self._kept, self._network = found, making.network
+        return [row for _, row in found.values()]
+
+
 def _kind(info: GangInfo) -> str:
-    """Return the kind of a gang that no object describes."""
+    """Return the kind to show for a gang that no object describes."""
     return "Pod" if info.key.source == "Pod" else POD_GROUP
 
 
 def _since(info: GangInfo, state: str) -> int:
-    """Return when a gang began to wait, or to run."""
+    """Return when a gang began to wait, or to run, in seconds since the epoch."""
     members = one_of_each(info.observed.living) or tuple(info.observed.members.values())
     if state != WAITING:
         began = [pod.started_at or pod.scheduled_at for pod in members]
@@ -234,7 +299,7 @@ def _since(info: GangInfo, state: str) -> int:
 
 
 def _labels(info: GangInfo) -> Mapping[str, str]:
-    """Return the labels of the first member."""
+    """Return the labels of the oldest member."""
     oldest = min(
         info.observed.members.values(), key=lambda pod: (pod.created_at, pod.uid), default=None
     )
@@ -247,7 +312,7 @@ def _workers(info: GangInfo) -> tuple[int, int] | None:
 
 
 def waiting(cluster: Cluster) -> Counter[QueueRef | None]:
-    """Return how many gangs wait in each queue, and under None those without a queue.
+    """Return how many gangs wait in each queue; gangs without a queue are under None.
 
     Linear in pods.
     """
@@ -260,19 +325,20 @@ def waiting(cluster: Cluster) -> Counter[QueueRef | None]:
 
 API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
 _COLOURS: Final = {"Running": "green", "Starting": "cyan", WAITING: "yellow", "Failed": "red"}
-_NUMBERS: Final = ("PRI", "GPU", "MIN", "AGING", "EVICTIONS")
+_DEVICES: Final = "DEVICES"
+_NUMBERS: Final = ("PRI", "GPU", _DEVICES, "MIN", "AGING", "EVICTIONS")
 _HEADINGS: Final = (
     *("GANG", "QUEUE", "PRI", "STATE", "MEMBERS", "ROLES", "WORKERS"),
-    *("GPU", "TIME", "START"),
+    *("GPU", _DEVICES, "TIME", "START"),
 )
 _DOMAIN: Final = "DOMAIN"
 _WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
 _LAST: Final = "NODES(REASON)"
 _START: Final = "START"
-_IF_SAID: Final = ("QUEUE", "ROLES", "WORKERS", _START)
+_IF_SAID: Final = ("QUEUE", "ROLES", "WORKERS", _DEVICES, _START)
 """Columns that are left out if they are empty in every row."""
 
-_DROPS: Final = ("WORKERS", "ROLES", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
+_DROPS: Final = ("WORKERS", "ROLES", "PRI", "GPU", _DEVICES, "QUEUE", "TIME", "MEMBERS")
 """Columns that are dropped on a narrow terminal, in this order."""
 _LONGEST_NODES: Final = 40
 """A longer list of node names is replaced by their number."""
@@ -289,9 +355,9 @@ def gang_table(
     starts: bool = False,
     domains: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of a table, a line a gang.
+    """Yield the lines of a table, one line per gang.
 
-    `starts` adds their expected starts, `domains` their domains, in short.
+    `starts` adds a column with expected starts, `domains` one with short names of domains.
     """
     numbers = Counter(row.name for row in rows)
     cells = [
@@ -305,8 +371,8 @@ def gang_table(
         if_said.append(_DOMAIN)
         for row, name in zip(cells, _short_domains(rows), strict=True):
             row.insert(-1, name)
-    shown = tables.without_silent(headings, cells, if_said)
-    yield from tables.table_lines(*shown, page, _NUMBERS, _DROPS)
+    shown = table_layout.without_silent(headings, cells, if_said)
+    yield from table_layout.table_lines(*shown, page, _NUMBERS, _DROPS)
 
 
 def painted_gangs(_: int, text: str) -> str:
@@ -320,33 +386,39 @@ def _cells(row: Row, now: int, *, wide: bool, starts: bool, alone: bool) -> list
     cells = [name, _queue(row), str(row.priority), row.state]
     cells.append(f"{row.bound}/{row.members}")
     roles = (f"{each.role} {each.present}/{each.needed}" for each in row.roles)
-    cells.append(", ".join(roles) or tables.NOTHING)
+    cells.append(", ".join(roles) or table_layout.NOTHING)
     cells.append("/".join(map(str, row.workers)) if row.workers else "-")
     start = _start(row, now, starts=starts)
-    cells += [str(row.gpus), tables.age(now - row.since) if row.since else "-", start]
+    devices = str(row.devices) if row.devices else table_layout.NOTHING
+    cells += [
+        str(row.gpus),
+        devices,
+        table_layout.age(now - row.since) if row.since else "-",
+        start,
+    ]
     if wide:
-        share = tables.short_share(row.fair_share) if row.fair_share else tables.NOTHING
+        share = table_layout.short_share(row.fair_share) if row.fair_share else table_layout.NOTHING
         numbers = (str(row.aging), str(row.evictions))
         cells += [row.kind, str(row.min_member), str(row.domain or "-"), share, *numbers]
     return [*cells, _nodes_or_reason(row, wide=wide)]
 
 
 def _short_domains(rows: Sequence[Row]) -> list[str]:
-    """Return the domain of each gang; a node is shown by its name."""
+    """Return the short name of each gang's domain; a node is shown by its name."""
     names = messages.short_names(row.domain for row in rows if row.domain is not None)
     names |= {each: each.path[-1] for each in names if each.layer == NODE_LAYER}
-    return [names[row.domain] if row.domain is not None else tables.NOTHING for row in rows]
+    return [names[row.domain] if row.domain is not None else table_layout.NOTHING for row in rows]
 
 
 def _start(row: Row, now: int, *, starts: bool) -> str:
-    """Return when a gang starts; with `starts`, "unknown" for gangs without a promised start."""
+    """Return the promised start; with `starts`, "unknown" for waiting gangs without one."""
     if row.start is not None:
-        return tables.moment(row.start, now)
-    return "unknown" if starts and row.in_line else tables.NOTHING
+        return table_layout.moment(row.start, now)
+    return "unknown" if starts and row.in_line else table_layout.NOTHING
 
 
 def _queue(row: Row) -> str:
-    return row.queue if row.queue not in ("", NONE.name) else tables.NOTHING
+    return row.queue if row.queue not in ("", NONE.name) else table_layout.NOTHING
 
 
 def _nodes_or_reason(row: Row, *, wide: bool) -> str:
@@ -358,7 +430,7 @@ def _nodes_or_reason(row: Row, *, wide: bool) -> str:
 
 
 def _nodes(row: Row, *, wide: bool) -> str:
-    """Return the nodes of a gang, without DNS domain; for many nodes, their number and domain."""
+    """Return the nodes of a gang without DNS domain; if they are many, their number and domain."""
     names = text.folded(row.nodes)
     if wide or len(names) <= _LONGEST_NODES:
         return names
@@ -392,6 +464,7 @@ def _item(row: Row) -> Json:
         "minMember": row.min_member,
         "scheduled": row.bound,
         "gpus": row.gpus,
+        "devices": row.devices,
         "since": rfc3339(row.since) if row.since else None,
         "start": None if row.start is None else rfc3339(row.start),
         "reason": row.wait.reason or None,
@@ -458,7 +531,7 @@ def _anything(_: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The gangs to list; an empty field selects all. Upper and lower case are the same."""
+    """The gangs to list; an empty field selects all. Case does not matter."""
 
     states: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
@@ -498,7 +571,7 @@ def _is_one(word: str, of: frozenset[str]) -> bool:
 
 
 def words(given: Sequence[str]) -> frozenset[str]:
-    """Return words given in several options, or with commas, in lower case."""
+    """Return the words of an option that is repeated, or has commas, in lower case."""
     return frozenset(
         each.strip().lower() for part in given for each in part.split(",") if each.strip()
     )

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import devices
 from gang_scheduler.inspection.listing.gangs import Json
 from gang_scheduler.model.nodes import Node, NodeTable, Taint
 from gang_scheduler.model.resources import CPU, MEMORY
+from gang_scheduler.scheduler.devices.offered import Offered
 
 # The resources of nodes that are shown.
 
@@ -14,23 +16,18 @@ MOST: Final = 3
 
 
 def is_extended(resource: str) -> bool:
-    """Return whether device plugins offer a resource."""
+    """Return whether a resource is one of device plugins, as its slash shows."""
     return "/" in resource
 
 
-def scarce(nodes: NodeTable) -> list[str]:
-    """Return the scarce resources: of devices, else CPU and memory."""
-    offered = [
+def scarce(offered: Offered) -> list[str]:
+    """Return the scarce resources: extended resources of nodes, or CPU and memory without any."""
+    found = [
         name
-        for name in nodes.resources
-        if is_extended(name) and bool(nodes.allocatable[:, nodes.axis[name]].any())
+        for name in sorted(offered.axis)
+        if is_extended(name) and bool(offered.allocatable[:, offered.axis[name]].any())
     ]
-    return offered[:MOST] or [name for name in (CPU, MEMORY) if name in nodes.axis]
-
-
-def columns(nodes: NodeTable, resources: Sequence[str]) -> list[int]:
-    """Return the columns of resources in the arrays of nodes."""
-    return [nodes.axis[name] for name in resources]
+    return found[:MOST] or [name for name in (CPU, MEMORY) if name in offered.axis]
 
 
 class Gpus(NamedTuple):
@@ -43,18 +40,11 @@ class Gpus(NamedTuple):
 
 def gpus(cluster: Cluster) -> Gpus:
     """Return how many GPUs there are, and how many of them are used and free."""
-    usage = cluster.cache.node_usage
-    nodes, free = usage.table(), usage.free()
-    found = columns(
-        nodes, [each for each in cluster.policy.rules.queues.gpu_resources if each in nodes.axis]
-    )
+    nodes, found = cluster.cache.node_usage.table(), devices.offered(cluster)
+    columns = found.columns(cluster.policy.rules.queues.gpu_resources)
     usable = nodes.ready & ~nodes.unschedulable
-    offered = nodes.allocatable[:, found]
-    return Gpus(
-        all=int(offered.sum()),
-        used=int((offered - free[:, found]).sum()),
-        free=int(free[usable][:, found].sum()),
-    )
+    there, used = found.allocatable[:, columns], found.used[:, columns]
+    return Gpus(all=int(there.sum()), used=int(used.sum()), free=int((there - used)[usable].sum()))
 
 
 # Nodes that are not ready, cordoned or tainted.
@@ -67,12 +57,12 @@ TOLD_OTHERWISE: Final = frozenset(
         "node.kubernetes.io/unschedulable",
     }
 )
-"""Taints of nodes that are not ready, or cordoned."""
+"""Taints that only repeat that a node is not ready, or cordoned."""
 SOFT: Final = "PreferNoSchedule"
 
 
 def taints_of(node: Node) -> tuple[Taint, ...]:
-    """Return the taints that keep pods away; cordons and unready nodes are left out."""
+    """Return the taints that keep pods away, without the taints of cordoned and unready nodes."""
     return tuple(
         each for each in node.taints if each.effect != SOFT and each.key not in TOLD_OTHERWISE
     )
@@ -85,7 +75,7 @@ def shown(taint: Taint) -> str:
 
 
 def node_lines(nodes: NodeTable) -> Iterator[str]:
-    """Yield a line for each reason that keeps pods from nodes, with the names of the nodes."""
+    """Yield a line for each reason that keeps pods away, with the names of the nodes."""
     yield from _line("not ready", _names(node for node in nodes.nodes if not node.ready))
     yield from _line("cordoned", _names(node for node in nodes.nodes if node.unschedulable))
     for taint, names in _by_taint(nodes).items():
@@ -99,7 +89,7 @@ def listed_nodes(names: Sequence[str]) -> str:
 
 
 def node_document(nodes: NodeTable) -> Json:
-    """Return the reasons that keep pods from nodes, for documents."""
+    """Return the nodes that pods are kept from, by state and taint, as a part of a document."""
     return {
         "notReady": _names(node for node in nodes.nodes if not node.ready),
         "cordoned": _names(node for node in nodes.nodes if node.unschedulable),
@@ -110,7 +100,7 @@ def node_document(nodes: NodeTable) -> Json:
 
 
 def taint_document(taint: Taint) -> Json:
-    """Return a taint in the form of an object."""
+    """Return a taint with the fields that it has in a manifest."""
     return {"key": taint.key, "value": taint.value, "effect": taint.effect}
 
 
@@ -124,7 +114,7 @@ def _names(nodes: Iterable[Node]) -> list[str]:
 
 
 def _by_taint(nodes: NodeTable) -> dict[Taint, list[str]]:
-    """Return the names of nodes by taint, most nodes first."""
+    """Return the names of nodes by taint, the taint of most nodes first."""
     found: dict[Taint, list[str]] = {}
     for node in nodes.nodes:
         for each in taints_of(node):

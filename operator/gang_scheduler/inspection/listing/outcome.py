@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.listing import gangs, queues, tables, trees
+from gang_scheduler.inspection.listing import gangs, queues, table_layout, trees
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.tables import UNCUT, Page, Paint
+from gang_scheduler.inspection.listing.nodes import is_extended
+from gang_scheduler.inspection.listing.table_layout import UNCUT, Page, Paint
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model import resources
 from gang_scheduler.model.causes.gangs import MembersMissing
@@ -37,7 +38,7 @@ NODES_SHOWN: Final = 4
 BINDINGS: Final = {"POD": "pod", "NODE": "node", "GANG": "gang"}
 VICTIMS: Final = {"VICTIM": "pod", "NODE": "node", "GANG": "gang", "PREEMPTOR": "preemptor"}
 NOMINEES: Final = {"NOMINATED": "pod", "NODE": "node", "GANG": "gang"}
-"""Columns, and their fields."""
+"""The columns of the tables of pods, and the fields of the document that they show."""
 ALWAYS_SHOWN: Final = (resources.CPU, resources.MEMORY, resources.PODS)
 DROPS: Final = {
     "POD": ("GANG",),
@@ -66,7 +67,7 @@ class Look:
         return sys.maxsize if self.wide else MOST_LINES
 
     def page(self, paint: Paint = PLAIN) -> Page:
-        """Return how one table looks."""
+        """Return the look of one table; `paint` colours its cells."""
         return Page(UNCUT if self.wide else self.width, paint=paint if self.colored else PLAIN)
 
 
@@ -125,9 +126,9 @@ def _gangs(outcome: Outcome, decided: Decisions, cluster: Cluster, look: Look) -
 
 
 def _waits(outcome: Outcome, decided: Decisions) -> Iterator[tuple[GangKey, Wait]]:
-    """Yield waiting gangs without a last decision, and why they wait.
+    """Yield the waiting gangs that the last decisions leave out, and why they wait.
 
-    Either their members are nominated and victims must leave, or all members belong to other
+    Either their members are nominated and victims must leave first, or all members belong to other
     schedulers.
     """
     for key in {key for key, _ in outcome.nominated}:
@@ -142,12 +143,12 @@ def _waits(outcome: Outcome, decided: Decisions) -> Iterator[tuple[GangKey, Wait
 
 
 def _in_short(wait: Wait) -> Wait:
-    """Return a reason without its message, which is below the table."""
+    """Return why a gang waits without the full message, which stands below the table."""
     return wait._replace(message=wait.few_words)
 
 
 def _bindings(rows: Sequence[Json], look: Look) -> Iterator[str]:
-    """Yield the node of each pod; if there are many pods, the nodes of each gang."""
+    """Yield the node of each pod; if there are many pods, the nodes of each gang with numbers."""
     if len(rows) <= look.most:
         yield from _pods(BINDINGS, rows, look)
         return
@@ -157,24 +158,24 @@ def _bindings(rows: Sequence[Json], look: Look) -> Iterator[str]:
     shown = itertools.islice(by_gang.items(), look.most)
     cells = [[gang, _on_nodes(nodes)] for gang, nodes in shown]
     yield ""
-    yield from tables.table_lines(("BOUND", "PODS"), cells, look.page())
+    yield from table_layout.table_lines(("BOUND", "PODS"), cells, look.page())
     if len(by_gang) > look.most:
         pods = sum(map(Counter.total, itertools.islice(by_gang.values(), look.most, None)))
         yield f"and {pods} pods of {len(by_gang) - look.most} more gangs (-o wide)"
 
 
 def _admissions(rows: Sequence[Json], look: Look) -> Iterator[str]:
-    """Yield which suspended workloads may start, and where room is kept for their pods."""
+    """Yield which suspended workloads may start, and on which nodes room is kept for their pods."""
     numbers = (Counter({each["node"]: each["pods"] for each in row["nodes"]}) for row in rows)
     cells = [
-        [row["object"], row["queue"] or tables.NOTHING, _on_nodes(nodes)]
+        [row["object"], row["queue"] or table_layout.NOTHING, _on_nodes(nodes)]
         for row, nodes in zip(rows, numbers, strict=True)
     ]
     yield from _first(("ADMITTED", "QUEUE", "PODS"), cells, look)
 
 
 def _on_nodes(nodes: Counter[str]) -> str:
-    """Return the nodes with the number of pods that go there, the most first."""
+    """Return the nodes with their numbers of pods, largest number first."""
     named = [f"{name} ({number})" for name, number in nodes.most_common(NODES_SHOWN)]
     more = ["..."] if len(nodes) > NODES_SHOWN else []
     pods, number = nodes.total(), len(nodes)
@@ -185,17 +186,17 @@ def _on_nodes(nodes: Counter[str]) -> str:
 def _pods(columns: Mapping[str, str], rows: Sequence[Json], look: Look) -> Iterator[str]:
     """Yield the first rows of a list of pods."""
     named = ({**row, "gang": _called(row)} for row in rows)
-    cells = [[row[field] or tables.NOTHING for field in columns.values()] for row in named]
+    cells = [[row[field] or table_layout.NOTHING for field in columns.values()] for row in named]
     yield from _first(tuple(columns), cells, look)
 
 
 def _first(headings: Sequence[str], cells: Sequence[Sequence[str]], look: Look) -> Iterator[str]:
-    """Yield the first lines of a table after an empty line, if there are any."""
+    """Yield an empty line and the first lines of a table; nothing for an empty table."""
     if not cells:
         return
     yield ""
     drops = DROPS[headings[0]]
-    yield from tables.table_lines(headings, cells[: look.most], look.page(), drops=drops)
+    yield from table_layout.table_lines(headings, cells[: look.most], look.page(), drops=drops)
     if len(cells) > look.most:
         yield f"and {len(cells) - look.most} more (-o wide)"
 
@@ -226,7 +227,7 @@ def _waiting(document: Json, outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _called(row: Json) -> str:
-    """Return the name of the gang of a row, with its source if several have the name."""
+    """Return the name of a row's gang, with its source if several gangs have that name."""
     name = row["gang"] or ""
     return f"{name} ({row['source']})" if "source" in row else name
 
@@ -243,7 +244,7 @@ def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _queues(decided: Decisions, cluster: Cluster, look: Look) -> Iterator[str]:
-    """Yield the tree of queues after an empty line; nothing without queues."""
+    """Yield an empty line and the tree of queues; nothing without queues."""
     found = queues.lines_of_queues(cluster, decided)
     if not found:
         return
@@ -257,7 +258,7 @@ def _queues(decided: Decisions, cluster: Cluster, look: Look) -> Iterator[str]:
 
 
 def _cluster(outcome: Outcome, look: Look) -> Iterator[str]:
-    """Yield each tree after an empty line; without a tree, all nodes."""
+    """Yield an empty line and the table of each tree; without a tree, the table of all nodes."""
     usage, pods = outcome.cache.node_usage, outcome.cache.pods()
     drawn = trees.to_draw(outcome.asked, outcome.cache)
     matter = trees.resources_that_matter(pods)
@@ -273,7 +274,7 @@ def _cluster(outcome: Outcome, look: Look) -> Iterator[str]:
 def _nodes(usage: NodeUsage, look: Look) -> Iterator[str]:
     """Yield how full the nodes are; many nodes are summed up."""
     nodes, free = usage.table(), usage.free()
-    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if trees.is_extended(name))]
+    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if is_extended(name))]
     shown = [name for name in shown if name in nodes.axis]
     columns = [nodes.axis[name] for name in shown]
     offered, used = nodes.allocatable[:, columns], (nodes.allocatable - free)[:, columns]
@@ -292,4 +293,4 @@ def _nodes(usage: NodeUsage, look: Look) -> Iterator[str]:
     ]
     numbers = [trees.heading(name) for name in shown]
     drops = DROPS["NODE"]
-    yield from tables.table_lines(("NODE", *numbers), cells, look.page(), numbers, drops)
+    yield from table_layout.table_lines(("NODE", *numbers), cells, look.page(), numbers, drops)

@@ -11,10 +11,10 @@ import click
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     GPU,
@@ -39,9 +39,9 @@ class QueueLine:
     """A queue as a row of the tree.
 
     `depth` is the number of queues above it. `problem` is why it admits no gang, "" if it admits
-    some. `share` is the number by which it is compared, "" if that is infinite. `pending` counts
-    gangs that wait in it and below it; `gangs` are the waiting gangs in itself, in the order of
-    turns.
+    gangs. `share` is the number by which queues are compared, "" if it is infinite. `pending`
+    counts the gangs that wait in this queue and below it. `gangs` are the waiting gangs of this
+    queue alone, in the order of turns.
     """
 
     name: str
@@ -57,7 +57,7 @@ class QueueLine:
 
 
 def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
-    """Return the queues, each before the queues below it."""
+    """Return the rows of all queues, each queue before the queues below it."""
     if cluster.source is Source.WRITTEN:
         return _nested(of_object(each) for each in cluster.written.get(QUEUES.name, ()))
     pending = status.pending_in_trees(decisions.figures)
@@ -66,9 +66,9 @@ def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
 
 
 class KnownQueues(NamedTuple):
-    """The names of queues. `local` has the LocalQueues with their ClusterQueues.
+    """The names of queues. `local` has (LocalQueue, its ClusterQueue).
 
-    Not `all_known`: the user may not list the queues of some product.
+    `all_known` is false if the user may not list the queues of some product.
     """
 
     names: frozenset[str]
@@ -89,7 +89,7 @@ def known(cluster: Cluster, decisions: Decisions) -> KnownQueues:
 
 
 def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
-    """Return the line for figures; `pending` includes the gangs in queues below."""
+    """Return the row for a queue's figures; `pending` includes the gangs in queues below it."""
     queue, activity = figures.queue, status.activity(figures)
     return QueueLine(
         name=queue.ref.name,
@@ -105,7 +105,7 @@ def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
 
 
 def of_object(body: Mapping[str, Any]) -> QueueLine:
-    """Return the line of a Queue from its status."""
+    """Return the row of a Queue from its status."""
     status = body.get("status") or {}
     return QueueLine(
         name=body["metadata"]["name"],
@@ -120,7 +120,7 @@ def of_object(body: Mapping[str, Any]) -> QueueLine:
 
 
 def below(found: Sequence[QueueLine], name: str) -> list[QueueLine]:
-    """Return the queues with a name, each with the queues below it."""
+    """Return the queues with a name, each followed by the queues below it."""
     kept: list[QueueLine] = []
     depth: int | None = None
     for each in found:
@@ -157,7 +157,7 @@ def _problem(conditions: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _nested(found: Iterable[QueueLine]) -> list[QueueLine]:
-    """Return queues with their depths, each before the queues below it."""
+    """Return queues with their depths, each queue before the queues below it."""
     given = list(found)
     known = {(_product(each), each.name) for each in given}
     children: defaultdict[tuple[str, str], list[QueueLine]] = defaultdict(list)
@@ -212,8 +212,8 @@ def queue_table(found: Sequence[QueueLine], page: Page, *, full: bool = False) -
     top = min((each.depth for each in found), default=0)
     rows = [row for each in found for row in _rows(each, top, full=full)]
     headings = (*_HEADINGS[:-1], *([_FAIR] if full else []), _HEADINGS[-1], *_COUNTS, "STATE")
-    shown = tables.without_silent(headings, rows, ("STATE",))
-    yield from tables.table_lines(*shown, page, _RIGHT, _DROPS)
+    shown = table_layout.without_silent(headings, rows, ("STATE",))
+    yield from table_layout.table_lines(*shown, page, _RIGHT, _DROPS)
 
 
 def painted_queues(column: int, text: str) -> str:
@@ -227,13 +227,16 @@ def painted_queues(column: int, text: str) -> str:
 
 def _rows(line: QueueLine, top: int, *, full: bool) -> Iterator[list[str]]:
     name = "  " * (line.depth - top) + shown_name(line.name)
-    share, state = tables.short_share(line.share or tables.INFINITE), line.problem or tables.NOTHING
+    share, state = (
+        table_layout.short_share(line.share or table_layout.INFINITE),
+        line.problem or table_layout.NOTHING,
+    )
     counts = (str(line.running), str(line.pending))
     shown = promised_or_used(line.amounts) if full else scarce(line.amounts)
     for of, amounts in shown.items():
         numbers = [quantity(of.resource, each) for each in _shown(amounts, full=full)]
         yield [name, _called(of), bar(amounts), *numbers, share, *counts, state]
-        name, share, counts, state = "", "", ("", ""), tables.NOTHING
+        name, share, counts, state = "", "", ("", ""), table_layout.NOTHING
     if not shown:
         nothing = ["-" for _ in _shown(Amounts(), full=full)]
         yield [name, "-", "-", *nothing, share, *counts, state]
@@ -242,7 +245,7 @@ def _rows(line: QueueLine, top: int, *, full: bool) -> Iterator[list[str]]:
 def shown_name(queue: str) -> str:
     """Return the name of a queue in a table.
 
-    Gangs without a queue are in a queue that is no object.
+    Gangs without a queue are in a queue that has no object.
     """
     return f"{queue} (no queue)" if queue == NONE.name else queue
 
@@ -253,12 +256,12 @@ def _shown(amounts: Amounts, *, full: bool) -> tuple[int | Fraction, ...]:
 
 
 def promised_or_used(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
-    """Return the resources with any figure other than 0."""
+    """Return the amounts that are not all 0."""
     return {of: each for of, each in amounts.items() if any(each)}
 
 
 def scarce(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
-    """Return the resources of devices; all resources of a queue without devices."""
+    """Return the amounts of devices; for a queue without devices, of all resources."""
     found = promised_or_used(amounts)
     devices = {of: each for of, each in found.items() if _is_device(of.resource)}
     return devices or found

@@ -13,8 +13,9 @@ from typing import Final
 import click
 import numpy as np
 
-from gang_scheduler.inspection.listing import tables
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing import table_layout
+from gang_scheduler.inspection.listing.nodes import is_extended
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Offers, Refused
@@ -26,18 +27,13 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.nodes import NodeUsage
 
 
-def is_extended(resource: str) -> bool:
-    """Return whether device plugins offer a resource."""
-    return "/" in resource
-
-
 def heading(resource: str) -> str:
-    """Return the heading of a column of a resource."""
+    """Return how a table heads the column of a resource."""
     return resource if is_extended(resource) else resource.upper()
 
 
 def use(resource: str, used: int, offered: int) -> str:
-    """Return used and all."""
+    """Return the used and the offered amount as `4/8`."""
     return f"{quantity(resource, used)}/{quantity(resource, offered)}"
 
 
@@ -53,7 +49,7 @@ Spot = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """A gang that waits for room in a domain, and how many members fit in the best domains."""
+    """A gang that waits for room, and how many of its members fit in the best domains."""
 
     gang: str
     needs: int
@@ -62,7 +58,10 @@ class _Wish:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Use:
-    """The use of a resource, by place in the tree. If `resource` is "", nodes are counted."""
+    """The use of a resource: arrays with a number for each node, in the order of the tree.
+
+    If `resource` is "", nodes are counted.
+    """
 
     resource: str
     used: IntArray
@@ -73,14 +72,14 @@ class _Use:
         return heading(self.resource) if self.resource else "NODES"
 
     def by_domain(self, starts: IntArray) -> list[str]:
-        """Return the table cells of one level; `starts` are the first rows of its domains."""
+        """Return the table cells of one level; `starts` has the first node row of each domain."""
         used = np.add.reduceat(self.used, starts).tolist()
         offered = np.add.reduceat(self.offered, starts).tolist()
         return [use(self.resource, *each) for each in zip(used, offered, strict=True)]
 
 
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
-    """Return the trees that gangs request, else the first tree; none if it has only nodes."""
+    """Return the trees that gangs request, else the first tree, unless that has only nodes."""
     first = (
         build(tree_spec, cache.node_usage.table())
         for tree_spec in cache.topologies.tree_specs()[:1]
@@ -90,7 +89,7 @@ def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
 
 
 def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
-    """Return the scarce resources that pods request: a few extended resources, else CPU."""
+    """Return the scarce resources that pods request: the first extended resources, else CPU."""
     asked = {name for pod in pods for name, amount in pod.pod_class.requests if amount}
     return sorted(filter(is_extended, asked))[:MOST_RESOURCES] or [CPU]
 
@@ -140,7 +139,7 @@ def _table(
     ]
     numbers = [use.heading for use in uses]
     headings = ["DOMAIN", *numbers, *(wish.gang for wish in wishes)]
-    yield from tables.table_lines(headings, rows, page, numbers)
+    yield from table_layout.table_lines(headings, rows, page, numbers)
 
 
 def _name(tree: Topology, depth: int, place: int) -> str:
@@ -179,7 +178,7 @@ def _wishes(tree: Topology, refused: Iterable[Refused]) -> Iterator[_Wish]:
 
 
 def _slots(tree: Topology, offers: Offers) -> dict[Spot, int]:
-    """Return how many members fit, by the domains' places in the tree; empty for another tree."""
+    """Return how many members fit, by domain of the tree; empty if the offers are of another."""
     wanted: dict[Domain, int] = dict(offers.best)
     layers = {domain.layer for domain in wanted}
     spots = (
@@ -193,7 +192,7 @@ def _slots(tree: Topology, offers: Offers) -> dict[Spot, int]:
 
 
 def _shown(tree: Topology, wishes: Iterable[_Wish]) -> list[Spot]:
-    """Return the domains that are worth a line, depth first."""
+    """Return the domains that get a line, depth first: upper layers, and domains with offers."""
     shown: set[Spot] = {(0, 0)}
     for depth, level in enumerate(tree.levels[1:], start=1):
         if len(shown) + len(level) > MOST_LINES:

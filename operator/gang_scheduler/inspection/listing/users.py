@@ -10,10 +10,10 @@ from typing import Final
 
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.listing import nodes, tables
+from gang_scheduler.inspection.listing import devices, nodes, table_layout
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
 from gang_scheduler.inspection.listing.states_and_orders import USER
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import quantity, quantity_of
 from gang_scheduler.model.wording import counted
@@ -23,7 +23,7 @@ _DROPS: Final = ("PODS", "SCHEDULER")
 
 @dataclass(frozen=True, slots=True)
 class UserLine:
-    """Pods of one namespace, user and scheduler; `used` is the sum of their requests, by resource.
+    """Pods of one namespace, user and scheduler; `used` has the sum of their requests by resource.
 
     `user` is "" without the label for it.
     """
@@ -36,8 +36,8 @@ class UserLine:
 
 
 def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
-    """Return the users of scarce resources, the largest first."""
-    resources = nodes.scarce(cluster.cache.node_usage.table())
+    """Return the users of scarce resources, the largest user first."""
+    resources = nodes.scarce(devices.offered(cluster))
     found: defaultdict[tuple[str, str, str], list[Pod]] = defaultdict(list)
     for pod in _on_nodes(cluster, namespace):
         if any(name in resources and number for name, number in pod.pod_class.requests):
@@ -53,7 +53,7 @@ def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
 
 
 def foreign(cluster: Cluster, namespace: str = "") -> str:
-    """Return how many GPUs pods of other schedulers use; "" if none. No other list shows this."""
+    """Return how many GPUs the pods of other schedulers use, in words; "" if they use none."""
     pods = [
         pod
         for pod in _on_nodes(cluster, namespace)
@@ -96,17 +96,17 @@ def table(found: Sequence[UserLine], page: Page) -> Iterator[str]:
     headings = ("NAMESPACE", "USER", "SCHEDULER", "PODS", *names)
     rows = [
         [
-            *(each.namespace, each.user or tables.NOTHING, each.scheduler, str(each.pods)),
+            *(each.namespace, each.user or table_layout.NOTHING, each.scheduler, str(each.pods)),
             *(quantity(*used) for used in each.used),
         ]
         for each in found
     ]
-    shown = tables.without_silent(headings, rows, ("USER",))
-    yield from tables.table_lines(*shown, page, ("PODS", *names), _DROPS)
+    shown = table_layout.without_silent(headings, rows, ("USER",))
+    yield from table_layout.table_lines(*shown, page, ("PODS", *names), _DROPS)
 
 
 def document(found: Sequence[UserLine], cluster: Cluster) -> Json:
-    """Return the same as a document of kind UserList."""
+    """Return the users as a document of kind UserList."""
     return {
         "apiVersion": API_VERSION,
         "kind": "UserList",

@@ -1,13 +1,16 @@
 """Why a gang waits: a reason, one sentence, the full message, and a short form for a column."""
 
 import re
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.model.causes.gangs import ClaimsUnbound, MembersMissing
 from gang_scheduler.model.causes.queues import QuotaShort
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Misfit, Oversized, Refused
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.model.wording import counted
@@ -79,7 +82,7 @@ _SENTENCE: Final = re.compile(r"\.\s")
 
 
 class Wait(NamedTuple):
-    """Why a gang waits; "" if it is not known. `few_words` is "" without a short form."""
+    """Why a gang waits; "" if it is not known. `few_words` is a short form for a column, if any."""
 
     reason: str = ""
     message: str = ""
@@ -95,7 +98,7 @@ UNKNOWN: Final = Wait()
 
 
 def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -> Wait:
-    """Return why a gang without a quorum on nodes waits."""
+    """Return why a gang whose quorum is not bound waits."""
     refused = decisions.refused.get(info.key)
     if refused is not None and not refused.left_over:
         ahead = decisions.ahead.get(info.key, 0)
@@ -112,7 +115,7 @@ def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -
 
 
 def written(info: GangInfo) -> Wait:
-    """Return why a gang waits, from its object, else from a member."""
+    """Return why a gang waits, from the condition on its object, else on a member."""
     spec = info.observed.spec
     for each in (spec.status.get("conditions") or ()) if spec is not None else ():
         if isinstance(each, dict) and (each.get("type"), each.get("status")) == _NOT_SCHEDULED:
@@ -123,7 +126,7 @@ def written(info: GangInfo) -> Wait:
 
 
 def queue_written(info: GangInfo) -> dict[str, Any]:
-    """Return the queue part of a gang's status."""
+    """Return the part of a gang's status about its queue."""
     spec = info.observed.spec
     found = spec.status.get("queue") if spec is not None else None
     return found if isinstance(found, dict) else {}
@@ -132,27 +135,47 @@ def queue_written(info: GangInfo) -> dict[str, Any]:
 _NOT_SCHEDULED: Final = ("Scheduled", "False")
 
 
-# Gangs that have nodes and wait for the volumes of their claims, as far as objects show it. Only
-# the scheduler knows which room it holds for them: the claims name the selected nodes, and the
-# conditions say what the gang waits for.
+# Gangs that have nodes and wait for their volumes, or for their devices to be attached, as far as
+# objects show it. Only the scheduler knows which room it holds for them: the claims name the nodes,
+# and the conditions say what the gang waits for.
 
 
-def keep_room(cache: Cache) -> None:
-    """Keep the room that the scheduler holds for members whose claims have selected nodes."""
-    if not cache.volumes.in_use:
-        return
+def keep_room(cache: Cache) -> tuple[str, ...]:
+    """Keep the room that the scheduler holds for members whose claims have nodes.
+
+    Return the uids of these members.
+    """
+    if not (cache.volumes.in_use or cache.devices.in_use):
+        return ()
+    held: list[Bind] = []
     for info in cache.gang_queue.infos.values():
-        if written(info).reason == Reason.WAITING_FOR_VOLUMES.value:
-            cache.nominate(_held(info, cache))
+        reason = written(info).reason
+        if reason == Reason.WAITING_FOR_VOLUMES.value:
+            held += _held(info, cache.volumes.selected_node)
+        elif reason == Reason.WAITING_FOR_DEVICES.value:
+            held += _held(info, cache.devices.node_of_claims)
+    cache.nominate(held)
+    return tuple(bind.pod.uid for bind in held)
 
 
-def _held(info: GangInfo, cache: Cache) -> list[Bind]:
+def _held(info: GangInfo, node_of: Callable[[Pod], str]) -> list[Bind]:
     waiting = [pod for pod in info.observed.living if not pod.node and not pod.nominated]
-    nodes = ((pod, cache.volumes.selected_node(pod)) for pod in waiting)
+    nodes = ((pod, node_of(pod)) for pod in waiting)
     return [Bind(pod, node) for pod, node in nodes if node]
 
 
-def cause_of(info: GangInfo, cache: Cache) -> ClaimsUnbound | None:
+def refusal_of(info: GangInfo, gang: Gang, cache: Cache) -> Refused | None:
+    """Return why a gang with room is not bound yet; None if nothing keeps it from being bound."""
+    volumes = _volumes_awaited(info, cache)
+    if volumes is not None:
+        return Refused(gang, Reason.WAITING_FOR_VOLUMES, gang.pending, cause=volumes)
+    devices = cache.devices.awaited(pod for pod in info.observed.living if not pod.node)
+    if devices is not None:
+        return Refused(gang, Reason.WAITING_FOR_DEVICES, gang.pending, cause=devices)
+    return None
+
+
+def _volumes_awaited(info: GangInfo, cache: Cache) -> ClaimsUnbound | None:
     """Return the unbound claims for which a gang with room waits; None if there are none."""
     waiting = [pod for pod in info.observed.living if not pod.node]
     awaited = {each for pod in waiting for each in cache.volumes.awaited(pod)}

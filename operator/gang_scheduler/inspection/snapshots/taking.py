@@ -45,7 +45,7 @@ PLACES: Mapping[str, int] = {each.reader.name: i for i, each in enumerate(kinds.
 
 
 class Line(NamedTuple):
-    """An object of a snapshot: the number of its kind, its name, and its text."""
+    """An object of a snapshot: the place of its kind, its name, and its JSON text."""
 
     place: int
     namespace: str
@@ -55,21 +55,21 @@ class Line(NamedTuple):
 
 
 def line_of_body(gvr: GVR, body: Mapping[str, Any]) -> Line:
-    """Return the fields of an object that are written."""
+    """Return the line for an object of the API, with the fields that a snapshot has."""
     reader = kinds.of(gvr).reader
     written = wire_shapes.of_body(reader.gvr, reader.kind, body)
     return line_of_written(PLACES[reader.name], written)
 
 
 def line_of_written(place: int, written: Mapping[str, Any]) -> Line:
-    """Return the line for the fields of an object."""
+    """Return the line for the fields that a snapshot has of an object."""
     metadata = written.get("metadata") or {}
     namespace, name, uid = (str(metadata.get(each, "")) for each in ("namespace", "name", "uid"))
     return Line(place, namespace, name, uid, msgspec.json.encode(written))
 
 
 class Recorder:
-    """Records the line of each object, by kind and uid, before handlers see it."""
+    """Records the line of each object, by kind and uid, before the handlers get the object."""
 
     def __init__(self, event_handlers: EventHandlers) -> None:
         self.versions = event_handlers.versions
@@ -78,7 +78,7 @@ class Recorder:
 
 
 class _Recording:
-    """Records the objects of one kind, and passes them on."""
+    """Records the objects of one kind, and passes them on to its handler."""
 
     def __init__(self, handler: KindHandler[Any], lines: dict[tuple[str, str], Line]) -> None:
         self.name = handler.name
@@ -93,7 +93,7 @@ class _Recording:
         return self._handler.decoder
 
     def take(self, event: Object) -> None:
-        """Take in an event, and record the object."""
+        """Handle an event, and record the object."""
         self._handler.take(event)
         line = line_of_body(self.versions[0], event["object"])
         if event["type"] == "DELETED":
@@ -102,7 +102,7 @@ class _Recording:
             self._lines[self.name, line.uid] = line
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event without a detour through dicts.
+        """Handle a decoded event, and record the object.
 
         Raises InvalidField without any effect.
         """
@@ -124,7 +124,7 @@ LEVEL: Final = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A header and the lines of objects in their order, with their cluster."""
+    """A header and the lines of objects in their order, with the cluster they were read from."""
 
     header: Header
     lines: tuple[Line, ...]
@@ -152,14 +152,14 @@ def packed(content: Iterable[bytes]) -> bytes:
 
 
 def write_files(content: bytes, path: Path) -> None:
-    """Write a file that only its owner may read, whole or not at all. Raises OSError."""
+    """Write a file that only its owner may read; on an error no file is left. Raises OSError."""
     with replacing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Provide a file that replaces the one at a path unless an error is raised."""
+    """Provide a new file that replaces the file at a path, unless an error is raised."""
     descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -173,7 +173,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 async def of_server(server: "Server") -> Snapshot:
     """Return the snapshot of a cluster. Raises ApiError, 403 if nodes or pods may not be listed."""
     # Here, since files need no Kubernetes client.
-    from gang_scheduler.inspection import history, live  # noqa: PLC0415
+    from gang_scheduler.inspection import live, past_events  # noqa: PLC0415
 
     recorders: list[Recorder] = []
 
@@ -183,7 +183,7 @@ async def of_server(server: "Server") -> Snapshot:
 
     operator = await live.read_profiles(server)
     cluster = await live.everything(server, operator, seen_by)
-    events = await history.of_scheduler(server)
+    events = await past_events.of_scheduler(server)
     kubernetes = await _version_of(server)
     return of_recorded(cluster, recorders[0], kubernetes=kubernetes, events=events)
 

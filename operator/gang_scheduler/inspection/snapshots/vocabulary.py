@@ -6,9 +6,9 @@ from typing import Final
 
 from gang_scheduler.api import annotations, pod_group
 from gang_scheduler.inspection.snapshots.words import WORD
+from gang_scheduler.model.api_words import CheckpointOutcome, EvictionReason
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
 from gang_scheduler.recording.wire_shapes import KEYS
 from gang_scheduler.state import kinds
 from gang_scheduler.workloads import table
@@ -102,9 +102,9 @@ DOMAINS: Final = (
     *("nvidia.com", "amd.com", "intel.com", "habana.ai", "google.com", "amazonaws.com"),
     *("azure.com", "aws.com"),
 )
-"""Keys with these prefixes belong to products, and are the same for all users."""
+"""The owners of keys. Keys with these domains belong to products: all users have the same."""
 _NAMED_BY_USERS: Final = frozenset({"node-role.kubernetes.io", "node-restriction.kubernetes.io"})
-"""In keys with these prefixes, the rest is chosen by administrators."""
+"""In keys with these prefixes, administrators choose the rest of the key."""
 _ROLES: Final = frozenset({"control-plane", "master", "worker"})
 _PRODUCTS: Final = tuple(f".{each}" for each in DOMAINS)
 _PLAIN: Final = frozenset(
@@ -123,7 +123,16 @@ _TEXTS: Final = (
     *("podCountMultiple", "MustGather", "PreferGather", "topology", "size"),
     *("minWorkers", "maxWorkers", "scalePolicy", "role", "mode", "scaleUpCooldown"),
     *("scaleDownCooldown", "scaleUpStep", "scaleDownStep"),
+    *("deviceclass", "deviceClassNames", "device_class_names", "name"),
     *("Bind", "Replicas", "input", "multiplyBy", "outputs", "Retain", "Replace", "multiply_by"),
+    # The words of device selectors, which are written in CEL.
+    *("device", "attributes", "capacity", "driver", "allowMultipleAllocations", "in", "has"),
+    *("quantity", "isQuantity", "compareTo", "isGreaterThan", "isLessThan", "add", "sub", "sign"),
+    *("asInteger", "isInteger", "asApproximateFloat", "semver", "isSemver", "major", "minor"),
+    *("patch", "matches", "find", "findAll", "sum", "min", "max", "indexOf", "lastIndexOf"),
+    *("isSorted", "startsWith", "endsWith", "contains", "size", "orValue", "hasValue", "cel"),
+    *("bind", "exists", "all", "map", "filter", "null", "string", "int", "double", "bool"),
+    *("lowerAscii", "upperAscii", "replace", "split", "join", "substring", "trim"),
     # Resources, and the units of amounts, durations and times.
     *("cpu", "memory", "pods", "storage", "ephemeral-storage", "gpu", "hugepages"),
     *("n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e"),
@@ -144,21 +153,26 @@ KEPT_FIELDS: Final = frozenset(
         *("queueingStrategy", "withinQueue", "reclaim", "whenCanBorrow", "whenCanPreempt"),
         *("preference", "withinClusterQueue", "reclaimWithinCohort", "admissionMode"),
         "dequeueStrategy",
-        *("minAvailable", "maxUnavailable"),
+        *("minAvailable", "maxUnavailable", "allocationMode", "source", "allocationTimestamp"),
     }
 )
-"""Fields with a word of the API, a number or a time."""
+"""Fields whose value is a word of the API, a number or a time."""
 KEY_FIELDS: Final = frozenset(
     {"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "nodeLabel", "labelKey"}
 )
-"""Fields with the key of a label."""
+"""Fields whose value is the key of a label."""
 MESSAGES: Final = frozenset({"message"})
 DIGESTS: Final = frozenset({"edition"})
 """Fields with a digest of names. Without the digest, the object counts as unchanged."""
 NAMING_SETTINGS: Final = frozenset(
     {
         *("scheduler_names", "protection_label_namespaces", "gpu_resources", "default_queue"),
-        *("require_queue", "resource_transformations", "exclude_resource_prefixes"),
+        *(
+            "require_queue",
+            "resource_transformations",
+            "device_class_mappings",
+            "exclude_resource_prefixes",
+        ),
         *("spare_nodes", "node_failure_taints"),
     }
 )

@@ -24,7 +24,7 @@ def words_of(text: str) -> list[str]:
 
 
 def word_pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, str]:
-    """Return the pseudonym of each word. Pseudonyms have the order of the words.
+    """Return the pseudonym of each word. Pseudonyms sort as the words do.
 
     A word that is `kept` is its own pseudonym. Raises ValueError if two kept words leave no room
     for the words between them.
@@ -42,7 +42,8 @@ def word_pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, st
             else:
                 high = next((each for each in present if each > run[-1] and each in kept), "")
                 bound = high if (high >= "a") is small else ""
-                found |= zip(run, _between(low, bound, letters, len(run)), strict=True)
+                free = _between(low, bound, letters, len(run), kept)
+                found |= zip(run, free, strict=True)
     return found
 
 
@@ -51,18 +52,23 @@ def renamed_words(text: str, by: Mapping[str, str]) -> str:
     return WORD.sub(lambda match: by[match[0]], text)
 
 
-def _between(low: str, high: str, letters: str, number: int) -> Iterator[str]:
-    """Yield this many words in order, between two words; "" sets no bound."""
+def _between(
+    low: str, high: str, letters: str, number: int, kept: Collection[str]
+) -> Iterator[str]:
+    """Yield `number` new words in order that sort between `low` and `high`, none of them in `kept`.
+
+    An empty `low` or `high` sets no bound.
+    """
     start = _start(low, high, letters)
     width = LEAST_WIDTH
-    while len(letters) ** width < number:
+    while len(letters) ** width < number + len(kept):
         width += 1
-    digits = itertools.islice(itertools.product(letters, repeat=width), number)
-    return (start + "".join(each) for each in digits)
+    made = (start + "".join(each) for each in itertools.product(letters, repeat=width))
+    return itertools.islice((each for each in made if each not in kept), number)
 
 
 def _start(low: str, high: str, letters: str) -> str:
-    """Return a prefix such that all words with it sort between two words."""
+    """Return a prefix with which every word sorts between `low` and `high`."""
     if not low:
         return _below(high, letters)
     if high.startswith(low):
@@ -78,7 +84,7 @@ def _start(low: str, high: str, letters: str) -> str:
 
 
 def _below(high: str, letters: str) -> str:
-    """Return a prefix such that all words with it sort before a word; "" if there is none."""
+    """Return a prefix with which every word sorts before `high`; "" if there is none."""
     first = letters[0]
     if not high:
         return first

@@ -2,10 +2,9 @@
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from gang_scheduler.model import values
+from gang_scheduler.model import api_words
 from gang_scheduler.model.gangs import OwnDomains, RoleCount
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey
@@ -19,8 +18,7 @@ def _because(cause: Cause | None) -> str:
 # A binding failed, or the room held for it was lost.
 
 
-@dataclass(frozen=True, slots=True)
-class BindingFailed(Cause):
+class BindingFailed(Cause, frozen=True):
     """The number of members whose binding failed; `cause` is the last error."""
 
     failed: int
@@ -31,8 +29,7 @@ class BindingFailed(Cause):
         return f"binding failed for {self.failed} of {self.of} members{_because(self.cause)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ApiAnswer(Cause):
+class ApiAnswer(Cause, frozen=True):
     """The answer of the API server to a write, in its own words."""
 
     answer: str
@@ -41,8 +38,7 @@ class ApiAnswer(Cause):
         return self.answer
 
 
-@dataclass(frozen=True, slots=True)
-class HeldForPodGone(Cause):
+class HeldForPodGone(Cause, frozen=True):
     """A pod for which room was held is gone."""
 
     pod: str
@@ -51,8 +47,7 @@ class HeldForPodGone(Cause):
         return f"pod {self.pod} is gone, for which room was held"
 
 
-@dataclass(frozen=True, slots=True)
-class HeldNodeGone(Cause):
+class HeldNodeGone(Cause, frozen=True):
     """A node on which room was held is gone."""
 
     node: str
@@ -61,17 +56,15 @@ class HeldNodeGone(Cause):
         return f"node {self.node}, on which room was held, is gone"
 
 
-@dataclass(frozen=True, slots=True)
-class NotLeading(Cause):
+class NotLeading(Cause, frozen=True):
     """Another replica leads, or none does, so this one stops writing."""
 
     def text(self) -> str:
         return "this replica does not lead any more"
 
 
-@dataclass(frozen=True, slots=True)
-class HoldEnded(Cause):
-    """Room was held for this many seconds in vain; `cause` is what was still missing."""
+class HoldEnded(Cause, frozen=True):
+    """Room was held for this many seconds, and not used; `cause` says what was still missing."""
 
     seconds: float
     cause: Cause | None = None
@@ -90,8 +83,7 @@ class UnboundClaim(NamedTuple):
     storage_class: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimsUnbound(Cause):
+class ClaimsUnbound(Cause, frozen=True):
     """The number of claims of a plan that are still unbound; `first` is one of them."""
 
     number: int
@@ -106,7 +98,7 @@ class ClaimsUnbound(Cause):
 
 
 class ClaimFault(enum.Enum):
-    """Why a claim will not be bound for a pod on its node, as checkBindings finds, in words."""
+    """Why a claim will not be bound for a pod on its node: findings of checkBindings, in words."""
 
     NOT_FOUND = 'persistentvolumeclaim "{name}" not found'
     DELETING = 'persistentvolumeclaim "{name}" is being deleted'
@@ -117,8 +109,7 @@ class ClaimFault(enum.Enum):
     VOLUME_OUT_OF_REACH = 'pv "{name}" node affinity doesn\'t match node "{node}"'
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimFailed(Cause):
+class ClaimFailed(Cause, frozen=True):
     """A claim will not be bound; `name` is the claim or, in a VOLUME fault, its volume."""
 
     fault: ClaimFault
@@ -129,8 +120,7 @@ class ClaimFailed(Cause):
         return self.fault.value.format(name=self.name, node=self.node)
 
 
-@dataclass(frozen=True, slots=True)
-class PodsClaimFailed(Cause):
+class PodsClaimFailed(Cause, frozen=True):
     """A claim of this member will not be bound."""
 
     pod: str
@@ -140,8 +130,7 @@ class PodsClaimFailed(Cause):
         return f"claims of pod {self.pod}: {self.cause.text()}"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimNotWritten(Cause):
+class ClaimNotWritten(Cause, frozen=True):
     """A `volume` could not be reserved for a claim; without one, a `node` could not be selected."""
 
     claim: str
@@ -154,11 +143,24 @@ class ClaimNotWritten(Cause):
         return f"{what} for claim {self.claim} cannot be written: {self.answer}"
 
 
+class DeviceClaimFailed(Cause, frozen=True):
+    """Devices could not be allocated to a claim, so no claim of the gang got any.
+
+    `denied`: the scheduler lacks a right.
+    """
+
+    claim: str
+    answer: str
+    denied: bool = False
+
+    def text(self) -> str:
+        return f"claim {self.claim} cannot get its devices: {self.answer}"
+
+
 # Errors of the scheduler itself, and decisions that take too much of its time.
 
 
-@dataclass(frozen=True, slots=True)
-class InternalError(Cause):
+class InternalError(Cause, frozen=True):
     """An exception that should not have been raised: the name of its class, and its message."""
 
     kind: str
@@ -173,8 +175,7 @@ class InternalError(Cause):
         return f"an error in the scheduler: {self.kind}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionTooLong(Cause):
+class DecisionTooLong(Cause, frozen=True):
     """The last decision took the scheduler `seconds` of CPU time, more than its `share`.
 
     The next one is at `until`.
@@ -195,12 +196,11 @@ class DecisionTooLong(Cause):
 
 
 def role_counts(roles: Iterable[RoleCount]) -> str:
-    """Return how many of each role there are, as in "0 of 1 master, 1 of 2 worker"."""
+    """Return how many members each role has and needs, as in "0 of 1 master, 1 of 2 worker"."""
     return ", ".join(f"{each.present} of {each.needed} {each.role}" for each in roles)
 
 
-@dataclass(frozen=True, slots=True)
-class MembersMissing(Cause):
+class MembersMissing(Cause, frozen=True):
     """Fewer members exist than the quorum needs; `roles` are the roles with too few."""
 
     present: int
@@ -213,8 +213,7 @@ class MembersMissing(Cause):
         return f"{self.present} of minMember {self.min_member} members exist"
 
 
-@dataclass(frozen=True, slots=True)
-class RoleFull(Cause):
+class RoleFull(Cause, frozen=True):
     """A role already has its maximum number of members on nodes."""
 
     role: str
@@ -224,8 +223,7 @@ class RoleFull(Cause):
         return f"the gang has {self.max_member} members of role {self.role}, and may have no more"
 
 
-@dataclass(frozen=True, slots=True)
-class ResourcesMissing(Cause):
+class ResourcesMissing(Cause, frozen=True):
     """The cluster has less of some resources free than minResources says."""
 
     resources: tuple[str, ...]
@@ -234,9 +232,8 @@ class ResourcesMissing(Cause):
         return f"the cluster has not enough {', '.join(self.resources)} free (spec.minResources)"
 
 
-@dataclass(frozen=True, slots=True)
-class DomainsTooSmall(Cause):
-    """Fewer domains have room for a whole Job than there are Jobs that need one each."""
+class DomainsTooSmall(Cause, frozen=True):
+    """Each Job needs a domain of its own, but only `found` domains have room for a whole Job."""
 
     asked: OwnDomains
     found: int
@@ -248,12 +245,11 @@ class DomainsTooSmall(Cause):
         domains = "1 domain has" if self.found == 1 else f"{self.found} domains have"
         return (
             f"{jobs} must have a domain of {asked.label} alone; "
-            f"{domains} room for a whole Job ({values.EXCLUSIVE_TOPOLOGY})"
+            f"{domains} room for a whole Job ({api_words.EXCLUSIVE_TOPOLOGY})"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NotTriedYet(Cause):
+class NotTriedYet(Cause, frozen=True):
     """Members without a verdict: the gang has not had its turn yet."""
 
     gang: GangKey
@@ -262,8 +258,7 @@ class NotTriedYet(Cause):
         return f"gang {self.gang} was not tried yet: others come before it"
 
 
-@dataclass(frozen=True, slots=True)
-class SurplusNotTried(Cause):
+class SurplusNotTried(Cause, frozen=True):
     """Members without a verdict, of a gang that already has a place."""
 
     gang: GangKey
@@ -272,12 +267,11 @@ class SurplusNotTried(Cause):
     def text(self) -> str:
         number = self.members
         members = "1 more member has" if number == 1 else f"{number} more members have"
-        return f"gang {self.gang} has a place; {members} none yet, and will be tried again."
+        return f"gang {self.gang} has a place; {members} no place yet, and will be tried again."
 
 
-@dataclass(frozen=True, slots=True)
-class BeyondMaxWorkers(Cause):
-    """The gang has, or will have, the most workers that it allows."""
+class BeyondMaxWorkers(Cause, frozen=True):
+    """A further worker waits: the gang has, or is about to have, `maxWorkers` workers."""
 
     gang: GangKey
     most: int
@@ -286,8 +280,7 @@ class BeyondMaxWorkers(Cause):
         return f"gang {self.gang} has all {self.most} workers that it asks for (maxWorkers)"
 
 
-@dataclass(frozen=True, slots=True)
-class StepIncomplete(Cause):
+class StepIncomplete(Cause, frozen=True):
     """The gang grows by this many workers at once, but fewer wait."""
 
     gang: GangKey
@@ -300,9 +293,8 @@ class StepIncomplete(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicasOutside(Cause):
-    """A number of replicas that is beyond the bounds of an elastic gang; `editor` wrote it."""
+class ReplicasOutside(Cause, frozen=True):
+    """The number of replicas is outside of the elastic gang's bounds; `editor` wrote it."""
 
     number: int
     least: int
@@ -314,9 +306,8 @@ class ReplicasOutside(Cause):
         return f"it is {self.number}, not between {bounds}{_last_by(self.editor)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicasContested(Cause):
-    """Other writers changed a number of replicas twice in so many minutes, last `editor`."""
+class ReplicasContested(Cause, frozen=True):
+    """Other writers changed the number of replicas twice within `minutes`, last `editor`."""
 
     minutes: int
     editor: str = ""
@@ -325,9 +316,8 @@ class ReplicasContested(Cause):
         return f"others changed it twice in {self.minutes} minutes{_last_by(self.editor)}"
 
 
-@dataclass(frozen=True, slots=True)
-class AutoscalerTargets(Cause):
-    """A HorizontalPodAutoscaler changes a number of replicas."""
+class AutoscalerTargets(Cause, frozen=True):
+    """A HorizontalPodAutoscaler changes the number of replicas of the workload."""
 
     name: str
 
@@ -339,8 +329,7 @@ def _last_by(editor: str) -> str:
     return f", last by {editor}" if editor else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModeNotAllowed(Cause):
+class ModeNotAllowed(Cause, frozen=True):
     """The scheduler may not change the numbers of replicas of this kind of workloads."""
 
     kind: str
@@ -350,8 +339,7 @@ class ModeNotAllowed(Cause):
         return f"mode Replicas of the annotation elastic {setting} to list {self.kind}"
 
 
-@dataclass(frozen=True, slots=True)
-class ModeBehindPodGroup(Cause):
+class ModeBehindPodGroup(Cause, frozen=True):
     """The gang of a workload in mode Replicas is described by a PodGroup."""
 
     def text(self) -> str:
@@ -361,8 +349,7 @@ class ModeBehindPodGroup(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CoolingDown(Cause):
+class CoolingDown(Cause, frozen=True):
     """The gang has changed its size recently; it may grow again from `until` on, in seconds."""
 
     gang: GangKey
@@ -372,8 +359,7 @@ class CoolingDown(Cause):
         return f"gang {self.gang} may grow again at {rfc3339(self.until)} (scaleUpCooldown)"
 
 
-@dataclass(frozen=True, slots=True)
-class OthersAwaitVolumes(Cause):
+class OthersAwaitClaims(Cause, frozen=True):
     """Members without a verdict, while other members of the gang wait for their claims."""
 
     gang: GangKey
@@ -382,8 +368,7 @@ class OthersAwaitVolumes(Cause):
         return f"gang {self.gang} waits for the claims of other members"
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionGivenUp(Cause):
+class PreemptionGivenUp(Cause, frozen=True):
     """A preemption was taken back."""
 
     cause: Cause
@@ -392,8 +377,7 @@ class PreemptionGivenUp(Cause):
         return f"preemption: given up, {self.cause.text()}"
 
 
-@dataclass(frozen=True, slots=True)
-class SavesAwaited(Cause):
+class SavesAwaited(Cause, frozen=True):
     """The number of gangs that are saving their work before eviction, until `until` at most."""
 
     gangs: int
@@ -406,8 +390,7 @@ class SavesAwaited(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StepFailed(Cause):
+class StepFailed(Cause, frozen=True):
     """A write of a preemption failed for good: the kind of write, the pod, and the answer."""
 
     step: str
@@ -418,8 +401,7 @@ class StepFailed(Cause):
         return f"{self.step} {self.pod}: {self.answer}"
 
 
-@dataclass(frozen=True, slots=True)
-class MemberGone(Cause):
+class MemberGone(Cause, frozen=True):
     """A member for which room is made is gone."""
 
     pod: str
@@ -437,8 +419,7 @@ class NodeFault(enum.Enum):
     FULL = "the room on {node} was taken"
 
 
-@dataclass(frozen=True, slots=True)
-class NominationLost(Cause):
+class NominationLost(Cause, frozen=True):
     """The room that was made on a node no longer exists."""
 
     node: str
@@ -448,9 +429,8 @@ class NominationLost(Cause):
         return self.fault.value.format(node=self.node)
 
 
-@dataclass(frozen=True, slots=True)
-class NominationUnused(Cause):
-    """The API server refused so often to bind pods in the reserved room that it was given up."""
+class NominationUnused(Cause, frozen=True):
+    """The reserved room was given up: the API server refused too often to bind pods there."""
 
     node: str
     times: int
@@ -459,19 +439,18 @@ class NominationUnused(Cause):
         return f"the API server refused {self.times} times to bind to the room on {self.node}"
 
 
-@dataclass(frozen=True, slots=True)
-class NominationExpired(Cause):
+class NominationExpired(Cause, frozen=True):
     """With room reserved, the gang lacked members or gangs of its group for this many seconds."""
 
     node: str
     seconds: int
 
     def text(self) -> str:
-        return f"what it waits for did not come in {self.seconds} s, with room on {self.node}"
+        missing = "members or gangs that it needs did not come"
+        return f"{missing} in {self.seconds} s, with room on {self.node}"
 
 
-@dataclass(frozen=True, slots=True)
-class NominationTaken(Cause):
+class NominationTaken(Cause, frozen=True):
     """The room that was made on a node goes to `taker`, a gang of higher priority."""
 
     node: str

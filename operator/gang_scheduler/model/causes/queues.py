@@ -1,10 +1,9 @@
 """Causes in the queue of a gang, its admission, or the nodes that are provisioned for it."""
 
 import enum
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.model import values
+from gang_scheduler.model import api_words
 from gang_scheduler.model.provisioning import Came
 from gang_scheduler.model.queues import DEFAULT_FLAVOR
 from gang_scheduler.model.reasons import Cause
@@ -22,8 +21,7 @@ def _of_flavor(resource: str, flavor: str) -> str:
 # A queue does not admit a gang, or not yet.
 
 
-@dataclass(frozen=True, slots=True)
-class QueueOnHold(Cause):
+class QueueOnHold(Cause, frozen=True):
     """The queue admits no new gangs, because of its `policy`."""
 
     queue: str
@@ -50,8 +48,7 @@ class AdmissionLimit(enum.Enum):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LimitMissed(Cause):
+class LimitMissed(Cause, frozen=True):
     """The gang has `value`, but the queue's limit is `limit`."""
 
     queue: str
@@ -88,8 +85,7 @@ class UnsuitableFlavor(NamedTuple):
         return self.fault.value.format(flavor=self.flavor, of=self.of)
 
 
-@dataclass(frozen=True, slots=True)
-class FlavorsUnsuitable(Cause):
+class FlavorsUnsuitable(Cause, frozen=True):
     """Members can use none of the queue's flavors; `pod` is one of these members."""
 
     queue: str
@@ -102,8 +98,7 @@ class FlavorsUnsuitable(Cause):
         return f"no flavor of queue {self.queue} suits pod {self.pod}{why}"
 
 
-@dataclass(frozen=True, slots=True)
-class AbovePotential(Cause):
+class AbovePotential(Cause, frozen=True):
     """The request exceeds what the queue could ever have.
 
     An empty `flavor` means that no flavor of the queue has the resource.
@@ -123,8 +118,7 @@ class AbovePotential(Cause):
         return f"needs {asked} {resource}, and queue {self.queue} can have {most} at most"
 
 
-@dataclass(frozen=True, slots=True)
-class JobLimit(Cause):
+class JobLimit(Cause, frozen=True):
     """The queue has its maximum number of gangs with quota."""
 
     queue: str
@@ -136,9 +130,8 @@ class JobLimit(Cause):
         return f"{held}, the most that it allows at once"
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaShort(Cause):
-    """The request exceeds the quota that is left; `borrowers` are queues beyond their own quota.
+class QuotaShort(Cause, frozen=True):
+    """The request exceeds the quota that is left; `borrowers` use more than their own quota.
 
     "" stands for the leaf of gangs without a queue.
     """
@@ -155,7 +148,7 @@ class QuotaShort(Cause):
         # Negative if usage exceeds what there is now.
         left = quantity_of(self.resource, max(0, self.available))
         queue = f"queue {self.queue} has" if self.queue else f"{_NO_QUEUE} have"
-        # Names first.
+        # Queues with names come before the leaf without one.
         borrowers = [
             *filter(None, self.borrowers),
             *(_NO_QUEUE for each in self.borrowers if not each),
@@ -165,8 +158,7 @@ class QuotaShort(Cause):
         return f"needs {asked} {resource}, and {queue} {left} left{borrowed}"
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitsEvicted(Cause):
+class AwaitsEvicted(Cause, frozen=True):
     """A queue has `most` gangs that hold quota; some were evicted and have not ended yet."""
 
     queue: str
@@ -179,8 +171,7 @@ class AwaitsEvicted(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class BehindGang(Cause):
+class BehindGang(Cause, frozen=True):
     """The queue keeps its order, and a gang before this one waits."""
 
     queue: str
@@ -190,9 +181,8 @@ class BehindGang(Cause):
         return f"gang {self.gang} comes first: queue {self.queue} keeps its order"
 
 
-@dataclass(frozen=True, slots=True)
-class DelaysReserved(Cause):
-    """The gang would delay a gang of a queue that was promised a start.
+class DelaysReserved(Cause, frozen=True):
+    """The gang would delay another gang, in the queue `queue`, which was promised a start.
 
     `start` is in seconds, None if unknown. `gang` is None if its name is hidden.
     """
@@ -207,8 +197,7 @@ class DelaysReserved(Cause):
         return f"it would delay the start that {gang} of queue {self.queue} is promised{when}"
 
 
-@dataclass(frozen=True, slots=True)
-class ChecksUnanswered(Cause):
+class ChecksUnanswered(Cause, frozen=True):
     """Admission checks that another controller must answer."""
 
     queue: str
@@ -224,24 +213,21 @@ class ChecksUnanswered(Cause):
 # A suspended workload could not be started, or its pods were not created.
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadChanged(Cause):
+class WorkloadChanged(Cause, frozen=True):
     """Another writer changed the workload after the decision, which is therefore made again."""
 
     def text(self) -> str:
         return "it was changed meanwhile, and is decided on again"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadGone(Cause):
+class WorkloadGone(Cause, frozen=True):
     """The workload was deleted."""
 
     def text(self) -> str:
         return "it was deleted"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateGone(Cause):
+class TemplateGone(Cause, frozen=True):
     """A pod template of the workload no longer exists; `path` is in dots."""
 
     path: str
@@ -250,8 +236,7 @@ class TemplateGone(Cause):
         return f"it has no pod template at {self.path} any more"
 
 
-@dataclass(frozen=True, slots=True)
-class PatchForbidden(Cause):
+class PatchForbidden(Cause, frozen=True):
     """The scheduler may not patch a kind of workloads; `kind` is its name as in its CRD."""
 
     kind: str
@@ -263,8 +248,7 @@ class PatchForbidden(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class KueueManages(Cause):
+class KueueManages(Cause, frozen=True):
     """Kueue has a Workload object `name` for it, and decides when it starts."""
 
     name: str
@@ -276,8 +260,7 @@ class KueueManages(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GangShared(Cause):
+class GangShared(Cause, frozen=True):
     """Two workloads, each by its kind and name, wait suspended with members in one gang."""
 
     first: str
@@ -296,7 +279,7 @@ _CAME: Final = {
     Came.FAILED: "failed",
     Came.REVOKED: "the capacity was revoked",
     Came.EXPIRED: "the booking expired",
-    Came.REFUSED: "not taken by the API server",
+    Came.REFUSED: "rejected by the API server",
 }
 
 
@@ -309,8 +292,7 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-@dataclass(frozen=True, slots=True)
-class NodesAwaited(Cause):
+class NodesAwaited(Cause, frozen=True):
     """A request for nodes is pending; `message` comes from the autoscaler."""
 
     request: str
@@ -325,9 +307,8 @@ class NodesAwaited(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AskedAgain(Cause):
-    """The attempt `number` failed, and the next one is made at `until`, in seconds."""
+class AskedAgain(Cause, frozen=True):
+    """Attempt `number` to request nodes failed; the next one is made at `until`, in seconds."""
 
     number: int
     came: Came
@@ -341,8 +322,7 @@ class AskedAgain(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLeaves(Cause):
+class RequestLeaves(Cause, frozen=True):
     """An earlier request of the gang is for other nodes, and is deleted first."""
 
     request: str
@@ -351,9 +331,8 @@ class RequestLeaves(Cause):
         return f"ProvisioningRequest {self.request} asks for other nodes, and is deleted"
 
 
-@dataclass(frozen=True, slots=True)
-class MostOutstanding(Cause):
-    """A queue has the most pending requests that a namespace may have; "" stands for no queue."""
+class MostOutstanding(Cause, frozen=True):
+    """A queue has as many pending requests for nodes as it may in a namespace; "" is no queue."""
 
     queue: str
     number: int
@@ -366,9 +345,8 @@ class MostOutstanding(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NotProvisioned(Cause):
-    """All attempts failed: the last one ended in this state, with this message."""
+class NotProvisioned(Cause, frozen=True):
+    """All attempts to request nodes failed; `came` and `message` are of the last one."""
 
     number: int
     came: Came
@@ -381,8 +359,7 @@ class NotProvisioned(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TooManyPodSets(Cause):
+class TooManyPodSets(Cause, frozen=True):
     """The members need nodes of more kinds than one request can list."""
 
     number: int
@@ -409,12 +386,11 @@ class QueueFault(enum.Enum):
 class QueueDefault(enum.Enum):
     """Where the default queue is set, in words."""
 
-    OF_NAMESPACE = f"annotation {values.DEFAULT_QUEUE} of namespace {{namespace}}"
+    OF_NAMESPACE = f"annotation {api_words.DEFAULT_QUEUE} of namespace {{namespace}}"
     OF_SETTINGS = "setting defaultQueue"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueUnusable(Cause):
+class QueueUnusable(Cause, frozen=True):
     """The queue that the gang names, of this kind, takes no gangs, or none of its namespace.
 
     If `default` is not None, the gang names no queue, and this is the default.
@@ -435,7 +411,7 @@ class QueueUnusable(Cause):
 
 
 class Inactivity(enum.StrEnum):
-    """The fault of a queue that admits no gangs because of it."""
+    """The fault that makes a queue inactive: it admits no gangs."""
 
     PARENT_NOT_FOUND = "ParentNotFound"
     CYCLE = "Cycle"
@@ -450,8 +426,7 @@ _INACTIVITIES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRefused(Cause):
+class FieldRefused(Cause, frozen=True):
     """A value that is well-formed, but cannot be right."""
 
     field: str
@@ -461,8 +436,7 @@ class FieldRefused(Cause):
         return f'{self.field} cannot be "{self.value}"'
 
 
-@dataclass(frozen=True, slots=True)
-class QueueInactive(Cause):
+class QueueInactive(Cause, frozen=True):
     """The queue is invalid, or an ancestor of it is."""
 
     queue: str
@@ -478,18 +452,16 @@ class QueueInactive(Cause):
         return f"queue {self.queue} is not active ({self.fault}): {why}"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueNotNamed(Cause):
+class QueueNotNamed(Cause, frozen=True):
     """A gang names no queue, which its namespace requires."""
 
     namespace: str
 
     def text(self) -> str:
-        return f"gangs of namespace {self.namespace} must name a queue: label {values.QUEUE}"
+        return f"gangs of namespace {self.namespace} must name a queue: label {api_words.QUEUE}"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalQueueStopped(Cause):
+class LocalQueueStopped(Cause, frozen=True):
     """The LocalQueue of a gang takes no new gangs."""
 
     name: str
@@ -498,8 +470,7 @@ class LocalQueueStopped(Cause):
         return f"LocalQueue {self.name} is stopped: it takes no new gangs"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueNamesDiffer(Cause):
+class QueueNamesDiffer(Cause, frozen=True):
     """A gang names two queues, each by its kind and name."""
 
     first: tuple[str, str]
@@ -510,8 +481,7 @@ class QueueNamesDiffer(Cause):
         return f"{first} and {second} are named: name one queue only"
 
 
-@dataclass(frozen=True, slots=True)
-class GangsQueuesDiffer(Cause):
+class GangsQueuesDiffer(Cause, frozen=True):
     """Two gangs of one group are in different queues."""
 
     gangs: tuple[GangKey, GangKey]

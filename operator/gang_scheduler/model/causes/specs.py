@@ -2,10 +2,9 @@
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Self
 
-from gang_scheduler.model import likeness, refs, values
+from gang_scheduler.model import api_words, likeness, refs
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.model.topology import Domain
@@ -22,8 +21,7 @@ def _quoted(names: Iterable[str], between: str) -> str:
 # An object that describes the gang, its members or its group is wrong or missing.
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidInput(Cause):
+class InvalidInput(Cause, frozen=True):
     """The input of a user is invalid; `message` names the field and the value, as decode does."""
 
     message: str
@@ -37,8 +35,7 @@ class InvalidInput(Cause):
         return self.message
 
 
-@dataclass(frozen=True, slots=True)
-class BothInvalid(Cause):
+class BothInvalid(Cause, frozen=True):
     """The description of a gang is invalid, and so are annotations of a member."""
 
     described: Cause
@@ -48,8 +45,7 @@ class BothInvalid(Cause):
         return "; ".join(dict.fromkeys((self.described.text(), self.said.text())))
 
 
-@dataclass(frozen=True, slots=True)
-class FieldsUnsupported(Cause):
+class FieldsUnsupported(Cause, frozen=True):
     """Fields that this scheduler cannot honour, of a member or, with no `pod`, of the PodGroup."""
 
     fields: tuple[str, ...]
@@ -64,8 +60,7 @@ class FieldsUnsupported(Cause):
         return f"{of}{'; '.join(said)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectMissing(Cause):
+class ObjectMissing(Cause, frozen=True):
     """The object that should describe the gang does not exist."""
 
     kind: str
@@ -82,8 +77,7 @@ class ObjectMissing(Cause):
         return f'{self.kind}{of} "{self.gang.namespace}/{name}" does not exist{or_else}'
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectTwice(Cause):
+class ObjectTwice(Cause, frozen=True):
     """PodGroups of several API groups describe the gang."""
 
     gang: GangKey
@@ -95,8 +89,7 @@ class ObjectTwice(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MinMemberAboveJobs(Cause):
+class MinMemberAboveJobs(Cause, frozen=True):
     """The quorum is larger than `most`, the pods that the Jobs of its members can have at once."""
 
     present: int
@@ -112,8 +105,7 @@ class MinMemberAboveJobs(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GangMissing(Cause):
+class GangMissing(Cause, frozen=True):
     """A gang that another one names as part of its group does not exist."""
 
     name: GangName
@@ -123,8 +115,7 @@ class GangMissing(Cause):
         return f"gang {self.name}, which {self.named_by} names as one of its group, does not exist"
 
 
-@dataclass(frozen=True, slots=True)
-class OneSided(Cause):
+class OneSided(Cause, frozen=True):
     """A gang names a gang in another namespace, which does not name it in turn."""
 
     gang: GangKey
@@ -132,13 +123,12 @@ class OneSided(Cause):
 
     def text(self) -> str:
         return (
-            f"{field(values.GANG_GROUPS)} of {self.gang} names {self.name}, which is in another "
+            f"{field(api_words.GANG_GROUPS)} of {self.gang} names {self.name}, which is in another "
             f"namespace and does not name {self.gang} in turn"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MateCannotStart(Cause):
+class OtherGangCannotStart(Cause, frozen=True):
     """Another gang of the same group cannot be tried."""
 
     gang: GangKey
@@ -148,8 +138,7 @@ class MateCannotStart(Cause):
         return f"gang {self.gang} of the same group cannot start: {self.cause.text()}"
 
 
-@dataclass(frozen=True, slots=True)
-class RoleUnknown(Cause):
+class RoleUnknown(Cause, frozen=True):
     """A member has a role that its gang does not have; "" is no role."""
 
     pod: str
@@ -160,16 +149,15 @@ class RoleUnknown(Cause):
         if not self.known:
             return (
                 f'pod {self.pod} has role "{self.role}", and its gang has none: the PodGroup '
-                f"declares them in {field(values.ROLES)}"
+                f"declares them in {field(api_words.ROLES)}"
             )
         known = f"its gang has {', '.join(self.known)}"
         if not self.role:
-            return f"pod {self.pod} has no role in {label_field(values.ROLE)}: {known}"
+            return f"pod {self.pod} has no role in {label_field(api_words.ROLE)}: {known}"
         return f'pod {self.pod} has role "{self.role}": {known}'
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityDiffers(Cause):
+class PriorityDiffers(Cause, frozen=True):
     """The priority of a member differs from the one that its PodGroup declares."""
 
     pod: str
@@ -183,8 +171,7 @@ class PriorityDiffers(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionPolicyDiffers(Cause):
+class PreemptionPolicyDiffers(Cause, frozen=True):
     """Whether a member may evict others differs from what its PodGroup declares."""
 
     pod: str
@@ -199,8 +186,7 @@ class PreemptionPolicyDiffers(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ClassDiffers(Cause):
+class ClassDiffers(Cause, frozen=True):
     """No member has the PriorityClass that its PodGroup names; `pod` is the first one."""
 
     pod: str
@@ -215,8 +201,7 @@ class ClassDiffers(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PriorityClassMissing(Cause):
+class PriorityClassMissing(Cause, frozen=True):
     """A gang names a WorkloadPriorityClass that does not exist."""
 
     name: str
@@ -228,8 +213,7 @@ class PriorityClassMissing(Cause):
 # Faults in topology requests.
 
 
-@dataclass(frozen=True, slots=True)
-class Requested(Cause):
+class Requested(Cause, frozen=True):
     """The fault of a topology request; `field` is where it is written."""
 
     field: str
@@ -239,8 +223,7 @@ class Requested(Cause):
         return f"{self.field}: {self.cause.text()}"
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownLayers(Cause):
+class UnknownLayers(Cause, frozen=True):
     """Layers that are in no topology; `known` are the existing ones, `near` similar ones."""
 
     layers: tuple[str, ...]
@@ -255,8 +238,7 @@ class UnknownLayers(Cause):
         return f"{unknown}: the layers are {', '.join(self.known)}{near}"
 
 
-@dataclass(frozen=True, slots=True)
-class LayersApart(Cause):
+class LayersApart(Cause, frozen=True):
     """The layers of one request are not all in the same topology."""
 
     layers: tuple[str, ...]
@@ -272,8 +254,7 @@ class SliceFault(enum.Enum):
     ABOVE_GATHERING = "is above the layer that the members gather in"
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidSlice(Cause):
+class InvalidSlice(Cause, frozen=True):
     """The layer of a slice does not suit the rest of the request."""
 
     layer: str
@@ -283,8 +264,7 @@ class InvalidSlice(Cause):
         return f'the slice layer "{self.layer}" {self.fault.value}'
 
 
-@dataclass(frozen=True, slots=True)
-class MultipleDoesNotDivide(Cause):
+class MultipleDoesNotDivide(Cause, frozen=True):
     """The number of members of a rigid gang is not a multiple of its podCountMultiple."""
 
     multiple: int
@@ -294,8 +274,7 @@ class MultipleDoesNotDivide(Cause):
         return f"podCountMultiple {self.multiple} does not divide the {self.members} members"
 
 
-@dataclass(frozen=True, slots=True)
-class MultipleNeedsMore(Cause):
+class MultipleNeedsMore(Cause, frozen=True):
     """The quorum, rounded up to the podCountMultiple, exceeds the number of members."""
 
     members: int
@@ -305,9 +284,8 @@ class MultipleNeedsMore(Cause):
         return f"{self.members} members exist, and podCountMultiple needs {self.quorum} at once"
 
 
-@dataclass(frozen=True, slots=True)
-class Scattered(Cause):
-    """Bound members are in `number` domains; the other members join those in `home`."""
+class Scattered(Cause, frozen=True):
+    """Bound members are in `number` domains; the other members join the members in `home`."""
 
     number: int
     some: tuple[Domain, ...]
@@ -320,8 +298,7 @@ class Scattered(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PodRequestBesideGang(Cause):
+class PodRequestBesideGang(Cause, frozen=True):
     """A member has a topology request of its own (`field`) next to that of its gang or group."""
 
     pod: str
@@ -334,21 +311,19 @@ class PodRequestBesideGang(Cause):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GangRequestMisplaced(Cause):
+class GangRequestMisplaced(Cause, frozen=True):
     """A member requests a different topology for its whole gang than its PodGroup does."""
 
     pod: str
 
     def text(self) -> str:
         return (
-            f"pod {self.pod}: {field(values.NETWORK_TOPOLOGY_SPEC)} must be absent, or the same as "
-            "on the PodGroup"
+            f"pod {self.pod}: {field(api_words.NETWORK_TOPOLOGY_SPEC)} must be absent, or the same "
+            "as on the PodGroup"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PodsetsDiffer(Cause):
+class PodsetsDiffer(Cause, frozen=True):
     """Two members of one podset group request different topologies."""
 
     pods: tuple[str, str]
@@ -357,12 +332,11 @@ class PodsetsDiffer(Cause):
     def text(self) -> str:
         return (
             f"pods {' and '.join(self.pods)} must ask for the same topology: both have "
-            f'{field(values.PODSET_GROUP)} "{self.group}"'
+            f'{field(api_words.PODSET_GROUP)} "{self.group}"'
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GangsRequestsDiffer(Cause):
+class GangsRequestsDiffer(Cause, frozen=True):
     """Two gangs of one group request different topologies; each with its field."""
 
     gangs: tuple[GangKey, GangKey]

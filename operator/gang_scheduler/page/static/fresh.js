@@ -88,6 +88,8 @@ async function refresh(version = "") {
   asksAgain = false;
   try {
     const answer = await fetch(location.href, { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
+    // The session is over, which leads to the form of signing in.
+    if (answer.status === 401) return location.reload();
     if (answer.status === 403) return lost(ENDED);
     if (answer.status !== 304) show(answer, await answer.text());
     shown = version || shown;

@@ -14,6 +14,9 @@ function press(event) {
   if (event.key === "/") {
     event.preventDefault();
     document.getElementById("q").focus();
+  } else if (event.key === "?") {
+    const keys = document.getElementById("keys");
+    if (!keys.open) keys.showModal();
   } else if (before === "g" && SCREENS[event.key]) {
     location.assign(SCREENS[event.key]);
   }

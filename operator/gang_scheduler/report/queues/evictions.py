@@ -11,9 +11,9 @@ from gang_scheduler.model.evictions import Backfilled, YieldedTo
 from gang_scheduler.model.plan import Reservation
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.model.wording import ordinal, rfc3339
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.queues.reservations import News
+from gang_scheduler.state.queues.reservations_in_force import News
 
 EVICTED: Final = "Evicted"
 
@@ -37,7 +37,7 @@ class EvictionTexts:
         }
 
     def finding(self, key: GangKey) -> Finding | None:
-        """Return the condition of a gang whose last eviction was for a gang of a queue."""
+        """Return the Evicted condition of a gang that was last evicted for a gang of a queue."""
         found = self._cache.evictions.of(key)
         if not found.yielded:
             return None
@@ -46,7 +46,10 @@ class EvictionTexts:
         return Finding(EVICTED, status=True, reason=last.eviction_class.shown, message=words)
 
     def reclaimed(self, key: GangKey) -> str:
-        """Return the text of an Event on a gang whose quota is taken back, once that is noted."""
+        """Return the text of the Event on a gang whose borrowed quota is taken back.
+
+        The text names the owner of the quota and counts the evictions once these are recorded.
+        """
         links = self._cache.evictions.of(key).yielded
         own = self._where(key).replace(" of ", " by ")
         owner = f" for {self._by(key, links[-1])}" if links else ""
@@ -55,9 +58,7 @@ class EvictionTexts:
 
     def _ordinal(self, key: GangKey) -> str:
         """Return the number of a gang's evictions as an ordinal, such as 2nd."""
-        number = self._cache.evictions.of(key).count
-        ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
-        return f"{number}{ending}"
+        return ordinal(self._cache.evictions.of(key).count)
 
     def _by(self, key: GangKey, link: YieldedTo) -> str:
         where = self._where(link.gang)
@@ -82,9 +83,6 @@ class EvictionTexts:
                 yield {name: text for name, text in written.items() if text}
 
 
-_ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
-
-
 # The positions of waiting gangs in the status of their PodGroups: updated now and then, for the
 # first gangs of each queue.
 
@@ -95,14 +93,14 @@ LEAST_SECONDS: Final = 30
 
 
 class Place(NamedTuple):
-    """The `position` of a gang among the `pending` of its queue; 1 is the next."""
+    """The `position` of a gang in its queue, from 1, and the number of `pending` gangs there."""
 
     position: int
     pending: int
 
 
 class QueuePlaces:
-    """The places that are told now."""
+    """The places that statuses show now."""
 
     def __init__(self) -> None:
         self.in_use = False
@@ -111,7 +109,7 @@ class QueuePlaces:
         self._next = 0.0
 
     def show(self, figures: Sequence[QueueFigures], now: float) -> set[GangKey]:
-        """Take in figures; return the gangs whose place has changed. `now` is in seconds.
+        """Note new figures; return the gangs whose place has changed. `now` is in seconds.
 
         If it is called again within LEAST_SECONDS, it only gives a place to gangs that had none.
         """
@@ -150,7 +148,7 @@ _RESTS: Final = "was promised a start for long, and is promised none for an hour
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """The reservation of a gang, if any; `rests` says that it gets none for a while."""
+    """The reservation of a gang, None without one; `rests`: it gets none for a while."""
 
     reservation: Reservation | None = None
     rests: bool = False
@@ -166,7 +164,7 @@ def start_of(reservation: Reservation) -> str:
 
 
 def reservation_finding(promised: Promised) -> Finding:
-    """Return the condition of a gang."""
+    """Return the Reserved condition of a gang."""
     if promised.reservation is not None:
         words = start_of(promised.reservation)
         return Finding(RESERVED, status=True, reason="Reserved", message=words)
@@ -191,7 +189,7 @@ def event_of(news: News) -> tuple[str, str] | None:
 
 
 def backfill_of(backfilled: Backfilled | None) -> Mapping[str, Any] | None:
-    """Return the field of a backfilled gang, None for any other gang."""
+    """Return the `backfill` field of a status; None for a gang that was not backfilled."""
     if backfilled is None:
         return None
     return {"until": rfc3339(backfilled.until), "for": str(backfilled.ahead_of)}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.decode.queues.shared import AdmissionCheck, DeclaredQueue
+from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
 from gang_scheduler.model import likeness
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
@@ -18,7 +18,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.resources import RequestRules
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.state.memory import Told
+from gang_scheduler.state.memory import Reported
 from gang_scheduler.tasks import every
 
 # Names of queues and resources in our Queues that match nothing and are probably misspelt.
@@ -38,7 +38,7 @@ def counted(nodes: NodeTable, rules: RequestRules) -> frozenset[str]:
 def unknown_name_notes(
     queue: Queue, queues: Collection[str], resources: Collection[str]
 ) -> tuple[str, ...]:
-    """Return the notes on a Queue of ours; none on resources while no resource is known."""
+    """Return the notes on one of our Queues; none on resources while no resource is known."""
     return (*_queues(queue, queues), *_resources(queue, resources))
 
 
@@ -113,7 +113,7 @@ class QueueNotes:
         self._checks = checks
         self._resources = resources
         self._events = events
-        self._told: Told[tuple[str, str], tuple[str, ...]] = Told()
+        self._told: Reported[tuple[str, str], tuple[str, ...]] = Reported()
         self._unknown: dict[str, tuple[str, ...]] = {}
 
     async def run(self) -> None:

@@ -16,6 +16,7 @@ from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.queues import QueueInactive
 from gang_scheduler.model.queues import (
     GPU,
@@ -27,7 +28,6 @@ from gang_scheduler.model.queues import (
     RecentUsage,
 )
 from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.telemetry.logger import Logger
@@ -58,7 +58,7 @@ Status = Mapping[str, Any]
 class View:
     """Everything the status of a queue shows that is not in its figures.
 
-    `written` is the present status of the object, `generation` the object's, and `now` is in
+    `written` is the present status of the object, `generation` its generation, and `now` is in
     seconds since the epoch. `pending` counts the gangs that wait in the queue and below it. The
     resources in `gpu_resources` add up to `gpu`. `recent` is the queue's recent usage, None if it
     does not count; `closing`: this is the last write.
@@ -74,7 +74,7 @@ class View:
 
 
 def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
-    """Return the status; null removes a key in a merge patch."""
+    """Return the status of a Queue; a null removes the key in a merge patch."""
     present = view.written.get("conditions") or []
     known = {each.get("type") for each in present}
     others = (_oversubscribed(figures), _starving(figures))
@@ -92,7 +92,7 @@ def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
 
 
 def _recent_usage(view: View) -> dict[str, Any]:
-    """Return the recent usage of the queue, or the written one if that is recent enough."""
+    """Return the recent usage of the queue, or the written usage if that is recent enough."""
     written: Status | None = view.written.get("recentUsage")
     if view.recent is None or not _is_due(written or {}, view.recent, view):
         return {} if written is None else {"recentUsage": written}
@@ -115,7 +115,7 @@ def _seconds(time: object) -> float:
 
 
 def activity(figures: QueueFigures) -> Finding:
-    """Return whether gangs of the queue can be admitted, and why not."""
+    """Return the Active condition: whether gangs of the queue can be admitted, and why not."""
     problem, stop = figures.problem, _STOPS.get(figures.queue.stop)
     if problem is not None:
         cause, words = problem.cause, text_of(problem.cause)
@@ -133,13 +133,13 @@ def is_worth_a_line(figures: QueueFigures) -> bool:
 
 
 def amounts_of(of: FlavorResource, amounts: Amounts) -> dict[str, str]:
-    """Return the figures of a flavor and resource in the form for documents."""
+    """Return the amounts of one flavor and resource as a status or a document shows them."""
     quantities = (quantity_of(of.resource, each) for each in amounts)
     return {**of._asdict(), **dict(zip(_NAMES, quantities, strict=True))}
 
 
 def share_of(share: Fraction | None) -> str | None:
-    """Return the number by which queues are compared; None if it is infinite."""
+    """Return the share by which queues are compared, as text; None if it is infinite."""
     return None if share is None else f"{round(float(share), SHARE_DIGITS):g}"
 
 
@@ -291,13 +291,13 @@ class QueueWriter:
         self._closing = False
 
     def show(self, figures: Sequence[QueueFigures]) -> None:
-        """Take in the figures of all queues. Changes are written when they are due."""
+        """Note the figures of all queues. Changes are written when they are due."""
         self._figures = {each.queue.uid: each for each in figures}
         self._pending = pending_in_trees(figures)
         self._news.set()
 
     async def run(self) -> None:
-        """Write until cancelled."""
+        """Write statuses of queues until cancelled."""
         while True:
             await self._news.wait()
             await asyncio.sleep(WAIT_SECONDS)

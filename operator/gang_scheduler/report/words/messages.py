@@ -40,7 +40,7 @@ NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 
 
 def describe(refused: Refused) -> str:
-    """Return the message for people: what the gang is short of, and whether it can ever fit.
+    """Return the message for people: the shortage of the gang, and whether it can ever fit.
 
     Then the same in familiar words: kube-scheduler's about nodes, Koordinator's about domains.
     """
@@ -214,7 +214,7 @@ def _multiples(offers: Offers) -> str:
 
 
 def _assumed(gang: Gang, misfit: Misfit) -> str:
-    """Return which members were assumed on nodes before those were counted; "" for none."""
+    """Return which members were assumed on nodes before the nodes were counted; "" for none."""
     if not misfit.rejections or not misfit.fits:
         return ""
     if misfit.offers is None:
@@ -237,7 +237,7 @@ def degraded_finding(degraded: Degraded | None) -> Finding:
     if degraded is None:
         return Finding(DEGRADED_TYPE, status=False, reason=WHOLE)
     return Finding(
-        DEGRADED_TYPE, status=True, reason=degraded.shortage, message=degraded_words(degraded)
+        DEGRADED_TYPE, status=True, reason=degraded.reason, message=degraded_words(degraded)
     )
 
 
@@ -324,7 +324,7 @@ def status_of(info: GangInfo) -> dict[str, Any] | None:
 
 
 def scaled_up(gang: Gang, binds: Collection[Bind]) -> str:
-    """Return how a gang has grown by these members; "" if it starts, or only replaced lost ones."""
+    """Return how a gang has grown by these members; "" for a start, or for mere replacements."""
     pace = gang.pace
     if pace is None or pace.changed_at is None:
         return ""
@@ -335,7 +335,7 @@ def scaled_up(gang: Gang, binds: Collection[Bind]) -> str:
 
 
 def scaled_down(info: GangInfo, pods: Collection[Pod], by: str) -> str:
-    """Return how a gang shrinks by losing these members; "" if it goes whole or is not elastic."""
+    """Return how a gang shrinks by losing these members; "" if it loses all, or is not elastic."""
     elastic, size = info.scaling.elastic, info.scaling.size
     number = sum(elastic.counts(pod) for pod in pods) if elastic is not None else 0
     if elastic is None or not number or size < elastic.min_workers:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.model.reasons import Turn
+from gang_scheduler.model.consequences import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ TYPES: Final[Mapping[str, Entry]] = {
         "See [which gang evicts which](queue-rules.md#which-gang-evicts-which).",
     ),
     "DisruptionTarget": Entry(
-        "The pod, or members of the native PodGroup, must go to make room.",
+        "The pod, or members of the native PodGroup, must be evicted to make room.",
         (Turn.SUBMITTER,),
         "See `Preempted`.",
     ),
@@ -87,6 +87,12 @@ TYPES: Final[Mapping[str, Entry]] = {
         "Members run in several domains although the gang must gather in one.",
         (Turn.SUBMITTER,),
         "See [`Scattered`](#scattered).",
+    ),
+    "NotGathered": Entry(
+        "The members claim channels of a ComputeDomain, and may be placed in several NVLink "
+        "domains.",
+        (Turn.SUBMITTER,),
+        "See [`NotGathered`](#notgathered).",
     ),
     "QuotaReserved": passing("Whether the gang is charged to its queue."),
     "Reserved": passing(
@@ -330,6 +336,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         _SUBMITTER,
         "Add the [`podFailurePolicy`](preemption.md#jobs) that the Event shows.",
     ),
+    "WaitingForDevices": Entry("See [the reason](#waitingfordevices).", (Turn.PLATFORM,)),
     "WaitingForVolumes": Entry("See [the reason](#waitingforvolumes).", (Turn.PLATFORM,)),
     "InvalidSpec": Entry(
         "An object cannot be read or makes no sense. Or it is a warning about a gang that can "
@@ -342,6 +349,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         (Turn.SUBMITTER, Turn.PLATFORM),
     ),
     "Scattered": Entry("See [the reason](#scattered).", _SUBMITTER),
+    "NotGathered": Entry("See [the reason](#notgathered).", _SUBMITTER),
     "WithoutEffect": Entry(
         "Fields of a queue, ResourceFlavor or AdmissionCheck have no effect here.",
         _ADMIN,

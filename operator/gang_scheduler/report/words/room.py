@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gang_scheduler.model.plan import (
+    DevicesMissing,
     EmptyFlavor,
     IfEmpty,
     Misfit,
@@ -181,7 +182,12 @@ _LESS: Final = "ask for less, or add nodes."
 _LARGER: Final = "ask for less, or add larger nodes."
 _ANOTHER: Final = "ask for another resource, or add nodes that have it."
 _DEVICES: Final = (
-    "add nodes whose device plugin offers it; this scheduler does not allocate devices yet."
+    "add nodes whose driver publishes such devices in ResourceSlices, or whose device plugin "
+    "offers the resource."
+)
+_NO_DRA: Final = (
+    "add nodes whose device plugin offers it, or set dra to auto on a cluster that serves "
+    "resource.k8s.io/v1."
 )
 _LAYER: Final = "ask for another layer, or label the nodes."
 _FLAVOR: Final = "add such nodes, or change the labels of the flavor."
@@ -238,7 +244,9 @@ def _way_out(misfit: Misfit) -> str:
         if all(each.largest for each in short.oversized):
             return _LARGER
         missing = [each for each in short.oversized if not each.largest]
-        return _DEVICES if all(each.device_class for each in missing) else _ANOTHER
+        if all(each.as_devices for each in missing):
+            return _DEVICES
+        return _NO_DRA if all(each.device_class for each in missing) else _ANOTHER
     if short is not None and short.obstacle.is_out:
         return _BACK
     return _LESS if short is None or short.obstacle.is_room else _OTHERS
@@ -251,7 +259,7 @@ def _while_out(misfit: Misfit) -> str:
 
 
 def lacking(misfit: Misfit, member: str = "a member") -> str:
-    """Return what the next member is short of; "" if there is room on every node."""
+    """Return the shortage of the next member in words; "" if there is room on every node."""
     if misfit.nodes == 0:
         return "there are no nodes"
     if misfit.unlabelled is not None:
@@ -268,10 +276,26 @@ def _short_of(misfit: Misfit, short: Shortage, member: str) -> str:
         be = f"the {which} one is short" if more else "short"
         best = of_the_best(misfit.offers, " of")
         return f"{be} of {amounts(short.lacking)} on one node{best}"
+    if short.devices is not None:
+        return _too_few_devices(misfit, short.devices, member)
     if short.unmatched:
         return "; ".join(map(_unmatched, short.unmatched))
     then = "then " if misfit.fits else ""
     return f"{then}{short.nodes} of {misfit.nodes} nodes {short.obstacle.said_of(short.nodes)}"
+
+
+def _too_few_devices(misfit: Misfit, devices: DevicesMissing, member: str) -> str:
+    who = "then the next one " if misfit.fits else "" if misfit.needs == 1 else f"{member} "
+    conditions = f" {devices.conditions}" if devices.conditions else ""
+    what = f"{who}needs {devices.needed} {devices.device_class}{conditions} on one node"
+    if devices.resource:
+        given = f"which DeviceClass {devices.device_class} gives, on one node"
+        what = f"{who}needs {devices.needed} {devices.resource}, {given}"
+    if not devices.there:
+        return f"{what}, and no node has one"
+    if devices.free == devices.there:
+        return f"{what}; the best node has {devices.there}"
+    return f"{what}; the best node has {devices.free or 'none'} of {devices.there} free"
 
 
 def asked_in_vain(oversized: Iterable[Oversized], member: str = "a member") -> str:
@@ -328,13 +352,17 @@ def _unmatched(each: Unmatched) -> str:
 
 def _too_large(each: Oversized) -> str:
     asked = quantity(each.resource, each.asked)
-    if each.device_class:
+    if each.device_class and not each.as_devices:
         offers = f"DeviceClass {each.device_class} offers it"
         return f"{asked} {each.resource}, and no node has {each.resource}: {offers}"
+    said = f"{asked} {each.resource}"
+    if each.as_devices:
+        said += f", which DeviceClass {each.device_class} gives"
     if not each.anywhere:
         meant = f" (did you mean {each.near}?)" if each.near else ""
-        return f"{asked} {each.resource}, and no node has {each.resource}{meant}"
+        what = "such devices" if each.as_devices else each.resource
+        return f"{said}, and no node has {what}{meant}"
     if not each.largest:
-        return f"{asked} {each.resource}, and none of the nodes it may use has {each.resource}"
+        return f"{said}, and none of the nodes it may use has {each.resource}"
     which = "the largest node" if each.largest == each.anywhere else "the largest it may use"
-    return f"{asked} {each.resource}, and {which} has {quantity(each.resource, each.largest)}"
+    return f"{said}, and {which} has {quantity(each.resource, each.largest)}"

@@ -8,7 +8,7 @@ from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.cycle import Cycle, schedule
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.policies import Profile
@@ -48,7 +48,7 @@ class Turn:
 
     def units(self) -> tuple[PlacementUnit, ...]:
         """Return the units of the group, on the nodes of the first flavors of its queue."""
-        units = admission.admit(self.group, self.snapshot, self._trial).units
+        units = eligibility.check(self.group, self.snapshot, self._trial).units
         request = self.request()
         if request is None or not request.assignments:
             return units
@@ -61,7 +61,7 @@ class Turn:
         quota, group = self._cycle.quota, self.group
         if quota is None:
             return None
-        units = admission.admit(group, self.snapshot, self._trial).units
+        units = eligibility.check(group, self.snapshot, self._trial).units
         queue = quota.forest.queue(group.queue or NONE)
         holds = any(gang.bound for gang in group.gangs)
         if not units:

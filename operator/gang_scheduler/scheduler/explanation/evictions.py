@@ -4,13 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods, by_gang
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import (
     Evictions,

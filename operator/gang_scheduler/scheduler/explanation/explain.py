@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+from gang_scheduler.model.consequences import Outlook
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import IfEmpty, Misfit, Refused
 from gang_scheduler.model.queues import NONE, QueueRef
-from gang_scheduler.model.reasons import NOT_IN_LINE, Outlook, Problem, Reason, those_with
+from gang_scheduler.model.reasons import NOT_IN_LINE, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import diagnosis
@@ -103,7 +104,7 @@ NEVER: Final = those_with(lambda rule: rule.outlook is Outlook.IF_CHANGED)
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The waiting gangs, gangs in line first; `place` is the index of the asked one."""
+    """The waiting gangs, gangs in line first; `place` is the index of the gang in question."""
 
     gangs: tuple[Gang, ...]
     place: int

@@ -11,12 +11,13 @@ from typing import Self
 import msgspec
 
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.consequences import Turn
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Oversized, PreemptionVerdict, Refused
 from gang_scheduler.model.queues import QueueKind
-from gang_scheduler.model.reasons import Problem, Turn
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity_of
 from gang_scheduler.model.wording import rfc3339
@@ -263,8 +264,35 @@ class Barred:
     not_ready: int = 0
 
 
-class ClassNodes(Part, frozen=True):
-    """How many nodes take a pod like `pod` (`fitting`). The gang has `pods` pods like it."""
+class RequestDevices(Part, frozen=True):
+    """How many devices of a node pass each condition of a request, one condition after another."""
+
+    request: str
+    device_class: str = msgspec.field(name="class")
+    needed: int
+    on_node: int
+    of_class: int
+    matching: int
+    not_tainted: int
+    with_capacity: int
+    free: int
+
+
+class NodeDevices(Part, frozen=True):
+    """The node that is nearest to having the devices of a pod, and what each request finds there.
+
+    Devices that other members of the gang need there are not free.
+    """
+
+    node: str
+    requests: tuple[RequestDevices, ...]
+
+
+class ClassNodes(Part, frozen=True, omit_defaults=True):
+    """How many nodes take a pod like `pod` (`fitting`). The gang has `pods` pods like it.
+
+    `devices` is set if missing devices keep such a pod from nodes.
+    """
 
     pod: str
     pods: int
@@ -272,6 +300,7 @@ class ClassNodes(Part, frozen=True):
     fitting: int
     reasons: tuple[NodeReason, ...]
     selectors: tuple[LabelHint, ...]
+    devices: NodeDevices | None = None
 
 
 class Victims(Part, frozen=True):

@@ -22,10 +22,12 @@ from gang_scheduler.scheduler.explanation.findings import (
     Holder,
     LabelHint,
     LabelValue,
+    NodeDevices,
     NodeReason,
     RejectedNodes,
+    RequestDevices,
 )
-from gang_scheduler.scheduler.filters import node_affinity, taints
+from gang_scheduler.scheduler.filters import devices, node_affinity, taints
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -148,12 +150,12 @@ def _filters(
 MOST_CLASSES: Final = 8
 NODES_NAMED: Final = 3
 MOST_READ: Final = 200
-"""This many nodes are asked for their reason, if a filter has several reasons."""
+"""If a filter has several reasons, it is asked for the reason of at most this many nodes."""
 VALUES_NAMED: Final = 4
 
 
 class Nodes(NamedTuple):
-    """Why nodes reject a pod of each class. `in_vain` and `barred` are of one class."""
+    """Why nodes reject a pod of each class. `in_vain` and `barred` each concern one class only."""
 
     classes: tuple[ClassNodes, ...]
     in_vain: tuple[Oversized, ...]
@@ -185,11 +187,38 @@ def _of_class(pod_class: PodClass, pods: list[Pod], found: Rejections, trial: Tr
         fitting=int(found.fitting.sum()),
         reasons=_reasons(found, trial),
         selectors=tuple(_hints(pod_class, trial)),
+        devices=_devices(pod_class, found, trial),
     )
 
 
+def _devices(pod_class: PodClass, found: Rejections, trial: Trial) -> NodeDevices | None:
+    """Return the devices of the nearest node that lacks devices; None if no node lacks them."""
+    rows = next((each.rows for each in found.found if each.obstacle == devices.obstacle), None)
+    nearest = devices.nearest(pod_class, trial, rows) if rows is not None else None
+    if nearest is None:
+        return None
+    requests = (
+        RequestDevices(
+            request=each.request,
+            device_class=each.device_class,
+            needed=each.wanted,
+            on_node=each.reaching,
+            of_class=each.of_class,
+            matching=each.matching,
+            not_tainted=each.tolerated,
+            with_capacity=each.sufficient,
+            free=each.free,
+        )
+        for each in nearest.funnels
+    )
+    return NodeDevices(trial.nodes.nodes[nearest.row].name, tuple(requests))
+
+
 def _barred(pod_class: PodClass, nodes: NodeTable) -> Barred | None:
-    """Return the nodes with the labels that the pod requires, if all of them reject it."""
+    """Return the nodes that have the required labels, if each of them rejects the pod.
+
+    None if one of them accepts it.
+    """
     matching = node_affinity.passes(pod_class, nodes)
     if matching.all() or not matching.any():
         return None

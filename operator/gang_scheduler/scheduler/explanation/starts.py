@@ -11,6 +11,7 @@ from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import NONE, Queue, QueueSet, QueueState, QueueUsage
 from gang_scheduler.model.reasons import Problem
@@ -19,13 +20,8 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Moment, Start, StartBasis
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation.reservation import (
-    Clock,
-    FutureRoom,
-    Release,
-    Running,
-    Seat,
-)
+from gang_scheduler.scheduler.reservation.promise import FutureRoom
+from gang_scheduler.scheduler.reservation.releases import Clock, Release, Running, Seat
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
@@ -55,7 +51,7 @@ def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
     found = (
         *Running(running, nodes, clock).releases(victims),
         *_of_decided(turn, clock),
-        *_of_nominated(turn.nominated, nodes.rows, own),
+        *_of_nominated(turn.nominated, nodes, own),
     )
     others = (each for each in found if each.gang not in own)
     return sorted(others, key=attrgetter("key"))
@@ -102,9 +98,10 @@ def _start(basis: StartBasis, at: int | None, after: GangKey | None) -> Start:
 
 
 def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:
-    """Return the first place that fits, by bisection; None if even the last one does not.
+    """Return the smallest number of ends after which the group fits, by bisection; None if none.
 
-    More room never takes a place away, unless members depend on other pods near them.
+    `last` is the number of all ends. More ends never make a group unfit, unless members depend on
+    other pods near them.
     """
     if not fits(last):
         return None
@@ -122,7 +119,10 @@ def _depends_on_others(request: Request) -> bool:
 
 
 def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
-    """Yield the first places before a known one; of several at the same time, only the last."""
+    """Yield the numbers of ends to try, below a known number; ends at the same time count as one.
+
+    At most MOST_PLACES numbers are yielded.
+    """
     most = len(releases) if known is None else known - 1
     moments = (
         place
@@ -135,17 +135,17 @@ def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
 
 
 def _of_decided(turn: Turn, clock: Clock) -> Iterator[Release]:
-    """Yield the gangs that the cycle has already placed."""
-    rows, by_group = turn.snapshot.nodes.rows, dict[GangKey, Release]()
+    """Yield the releases of gangs that the cycle has already placed."""
+    nodes, by_group = turn.snapshot.nodes, dict[GangKey, Release]()
     for unit, placement in turn.placements.items():
         if not placement.binds:
             continue
         group = turn.group_of(unit)
         key = group.gangs[0].key
-        seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in placement.binds)
+        seats = tuple((bind.pod.pod_class, nodes.rows[bind.node]) for bind in placement.binds)
         before = by_group[key].seats if key in by_group else ()
         ends_at = _end_of(group, clock)
-        by_group[key] = Release(key, ends_at, clock.now, (*before, *seats))
+        by_group[key] = Release(nodes, key, ends_at, clock.now, (*before, *seats))
     yield from by_group.values()
 
 
@@ -154,13 +154,13 @@ def _end_of(group: GangGroup, clock: Clock) -> int | None:
 
 
 def _of_nominated(
-    nominated: Iterable[Nominated], rows: dict[str, int], own: set[GangKey]
+    nominated: Iterable[Nominated], nodes: NodeTable, own: set[GangKey]
 ) -> Iterator[Release]:
-    """Yield the gangs with reserved room. Their ends are not known."""
+    """Yield the releases of gangs with reserved room. Their ends are not known."""
     seats: dict[GangKey, list[Seat]] = {}
     for each in nominated:
         if each.gang not in own:
-            seat = (each.pod.pod_class, rows[each.pod.nominated])
+            seat = (each.pod.pod_class, nodes.rows[each.pod.nominated])
             seats.setdefault(each.gang, []).append(seat)
     for key, some in seats.items():
-        yield Release(key, None, 0, tuple(some), nominated=True)
+        yield Release(nodes, key, None, 0, tuple(some), nominated=True)

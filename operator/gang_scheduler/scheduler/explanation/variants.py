@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import structs
 
-from gang_scheduler.model import reasons, topology
+from gang_scheduler.model import consequences, topology
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
@@ -33,7 +33,7 @@ from gang_scheduler.scheduler.explanation.starts import releases_of
 from gang_scheduler.scheduler.policies import Profile
 
 MOST: Final = 6
-"""The most variants that are told."""
+"""At most this many variants are reported."""
 MOST_NUMBERS: Final = 6
 """At most this many numbers of members or priorities are tried."""
 MOST_FLAVORS: Final = 4
@@ -44,7 +44,7 @@ DOMAINS_NAMED: Final = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The waiting group, and the snapshot. `room` and `quota` are as at its `turn`."""
+    """The waiting group, the snapshot, and the room and quota of the group at its turn."""
 
     snapshot: Snapshot
     profile: Profile
@@ -70,7 +70,7 @@ def variants_of(asked: Asked) -> tuple[Variant, ...]:
 
 
 def _more_quota(asked: Asked) -> Iterator[Variant]:
-    """Yield the quota with which the group starts; nothing if quota is not all it lacks."""
+    """Yield the quota with which the group starts; nothing if it lacks something else as well."""
     yield from _first(_with_quota(asked, above=each) for each in (False, True))
 
 
@@ -92,7 +92,7 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
         shot = changes.with_quota(asked.snapshot, raised)
         watched = Watched(shot, asked.profile, asked.group.gangs[0].key)
         quotas = tuple(each.part() for each in raised)
-        variant = Variant(change=Change.MORE_QUOTA, quotas=quotas, by=reasons.Turn.QUEUE_ADMIN)
+        variant = Variant(change=Change.MORE_QUOTA, quotas=quotas, by=consequences.Turn.QUEUE_ADMIN)
         found = _in_plan(asked, watched.plan, variant)
         if found is not None or watched.turn is None:
             return found
@@ -109,7 +109,7 @@ def _less(asked: Asked) -> Iterator[Variant]:
             changes.with_requests(
                 asked.snapshot, asked.group, {each.resource: int(each.amount) for each in lowered}
             ),
-            Variant(change=Change.LESS_ASKED, requests=lowered, by=reasons.Turn.SUBMITTER),
+            Variant(change=Change.LESS_ASKED, requests=lowered, by=consequences.Turn.SUBMITTER),
         )
         for lowered in changes.lowered(asked.turn, needed)
     )
@@ -124,7 +124,7 @@ def _tolerated(asked: Asked) -> Iterator[Variant]:
             Variant(
                 change=Change.TAINTS_TOLERATED,
                 taints=tuple(map(str, each)),
-                by=reasons.Turn.SUBMITTER,
+                by=consequences.Turn.SUBMITTER,
             ),
         )
         for each in changes.tolerated(asked.turn)
@@ -137,14 +137,16 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
         _in_free_room(
             asked,
             changes.without_labels(asked.snapshot, asked.group, each),
-            Variant(change=Change.SELECTOR_REMOVED, labels=dict(each), by=reasons.Turn.SUBMITTER),
+            Variant(
+                change=Change.SELECTOR_REMOVED, labels=dict(each), by=consequences.Turn.SUBMITTER
+            ),
         )
         for each in changes.selectors(asked.turn)
     )
 
 
 def _fewer(asked: Asked) -> Iterator[Variant]:
-    """Yield the largest minMember that starts, for the largest gang of the unit without room."""
+    """Yield the largest minMember with which the largest gang of the unit without room starts."""
     gang = _largest(asked)
     least, most = gang.bound + 1, gang.min_member - 1
     if gang.singly or least > most:
@@ -157,7 +159,7 @@ def _fewer(asked: Asked) -> Iterator[Variant]:
             number=number,
             of=gang.min_member,
             gang=str(gang.key),
-            by=reasons.Turn.SUBMITTER,
+            by=consequences.Turn.SUBMITTER,
         )
         return _started(asked, shot, made)
 
@@ -178,10 +180,10 @@ def _largest(asked: Asked) -> Gang:
 
 
 def _softer(asked: Asked) -> Iterator[Variant]:
-    """Yield each required layer that would have to become a preference."""
+    """Yield each required layer with which the group starts if the layer is only preferred."""
     for layer in changes.layers_of(asked.group):
         shot = changes.with_preferred(asked.snapshot, asked.group, layer)
-        made = Variant(change=Change.SOFTER_LAYER, layer=layer.name, by=reasons.Turn.SUBMITTER)
+        made = Variant(change=Change.SOFTER_LAYER, layer=layer.name, by=consequences.Turn.SUBMITTER)
         found = _started(asked, shot, made, layer)
         if found is not None:
             yield found
@@ -199,7 +201,9 @@ def _higher(asked: Asked) -> Iterator[Variant]:
     def start(number: int) -> Variant | None:
         priority = candidates[-1 - number]
         shot = changes.with_priority(asked.snapshot, asked.group, priority, running)
-        made = Variant(change=Change.HIGHER_PRIORITY, number=priority, by=reasons.Turn.SUBMITTER)
+        made = Variant(
+            change=Change.HIGHER_PRIORITY, number=priority, by=consequences.Turn.SUBMITTER
+        )
         return _started(asked, shot, made)
 
     # The search maximises a number: the more candidates it leaves out, the lower the priority.
@@ -221,7 +225,7 @@ def _rested(asked: Asked) -> Iterator[Variant]:
 
 
 def _other_flavor(asked: Asked) -> Iterator[Variant]:
-    """Yield flavors of the queue other than the one that members select by labels."""
+    """Yield the flavors with which the group starts, other than the one that members select."""
     forest, state = asked.turn.forest, asked.turn.snapshot.queues
     if forest is None or state is None:
         return
@@ -239,7 +243,7 @@ def _other_flavor(asked: Asked) -> Iterator[Variant]:
         if not (selected & set(labels)) and any(key in keys for key, _ in selected):
             shot = changes.with_labels(asked.snapshot, asked.group, labels)
             made = Variant(
-                change=Change.OTHER_FLAVOR, labels=dict(labels), by=reasons.Turn.SUBMITTER
+                change=Change.OTHER_FLAVOR, labels=dict(labels), by=consequences.Turn.SUBMITTER
             )
             found = _started(asked, shot, made)
             if found is not None:
@@ -284,7 +288,10 @@ LOOKS: Final = (
 def _largest_that(
     start: Callable[[int], Variant | None], least: int, most: int, likely: int
 ) -> Variant | None:
-    """Return the variant with the largest number of a range that starts, after a few attempts."""
+    """Return the variant with the largest number from `least` to `most` that starts the group.
+
+    `likely` is tried first, and at most MOST_NUMBERS numbers in all.
+    """
     found = None
     number = max(least, likely)
     for _ in range(MOST_NUMBERS):

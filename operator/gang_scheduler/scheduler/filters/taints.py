@@ -7,12 +7,12 @@ with anything else is false.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
+from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable, Taint
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass, Toleration
 
@@ -29,25 +29,99 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
-def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes without an untolerated hard taint.
+MOST_TOLD: Final = 20
+"""So many taints are named; of nodes with others only the number is told."""
 
-    Evaluated once for each distinct set of taints.
+
+class TaintColumns:
+    """The taints of some effects in all sets of taints of a table. Thousands may differ.
+
+    `of_sets` has the sets, and `places` the taints, of all pairs of both in order.
     """
-    codes, sets = nodes.taint_sets()
-    allowed = [_untolerated(pod_class, each) is None for each in sets]
-    return np.array(allowed, dtype=np.bool_)[codes]
+
+    def __init__(self, sets: Sequence[Sequence[Taint]], effects: Collection[str]) -> None:
+        self.number_of_sets = len(sets)
+        known: dict[Taint, int] = {}
+        pairs = [
+            (row, known.setdefault(taint, len(known)))
+            for row, each in enumerate(sets)
+            for taint in each
+            if taint.effect in effects
+        ]
+        table = np.array(pairs, dtype=np.int64).reshape(len(pairs), 2)
+        self.of_sets, self.places = table[:, 0], table[:, 1]
+        self.taints = tuple(known)
+        self._by_key: dict[str, list[int]] = {}
+        self._by_value: dict[tuple[str, str], list[int]] = {}
+        for taint, place in known.items():
+            self._by_key.setdefault(taint.key, []).append(place)
+            self._by_value.setdefault((taint.key, taint.value), []).append(place)
+
+    def untolerated(self, tolerations: Iterable[Toleration]) -> BoolArray:
+        """Return which of the pairs are of a taint that none of these tolerates."""
+        left = np.ones(len(self.taints), dtype=np.bool_)
+        for each in dict.fromkeys(tolerations):
+            there = [i for i in self._that_may_match(each) if _tolerates(each, self.taints[i])]
+            left[there] = False
+        return left[self.places]
+
+    def _that_may_match(self, toleration: Toleration) -> Sequence[int]:
+        if not toleration.key:
+            return range(len(self.taints))
+        if toleration.operator == "Equal":
+            return self._by_value.get((toleration.key, toleration.value), ())
+        return self._by_key.get(toleration.key, ())
+
+
+def columns_of(nodes: NodeTable, effects: Collection[str]) -> TaintColumns:
+    """Return the taints of some effects, made once for a table."""
+    _, sets = nodes.taint_sets()
+    return nodes.derive(("taints", effects), lambda: TaintColumns(sets, effects))
+
+
+def numbers_untolerated(
+    pod_class: PodClass, nodes: NodeTable, effects: Collection[str]
+) -> IntArray:
+    """Return how many taints of these effects on each node a class does not tolerate.
+
+    Evaluated once for each distinct set of taints, and for the tolerations of many classes.
+    """
+
+    def compute() -> IntArray:
+        codes, _ = nodes.taint_sets()
+        columns = columns_of(nodes, effects)
+        rows = columns.of_sets[columns.untolerated(pod_class.tolerations)]
+        numbers: IntArray = np.bincount(rows, minlength=columns.number_of_sets)[codes]
+        return numbers
+
+    return nodes.derive(("untolerated", effects, pod_class.tolerations), compute)
+
+
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
+    """Return the nodes without an untolerated hard taint."""
+    passing: BoolArray = numbers_untolerated(pod_class, nodes, HARD) == 0
+    return passing
 
 
 def reasons(pod_class: PodClass, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """Name the first untolerated taint of each node."""
-    codes, sets = nodes.taint_sets()
+    codes, _ = nodes.taint_sets()
+    columns = columns_of(nodes, HARD)
+    untolerated = columns.untolerated(pod_class.tolerations)
+    sets, first = np.unique(columns.of_sets[untolerated], return_index=True)
+    of_sets = np.zeros(columns.number_of_sets, dtype=np.int64)
+    of_sets[sets] = np.bincount(codes[rejected], minlength=columns.number_of_sets)[sets]
+    nodes_of = np.bincount(
+        columns.places[untolerated][first], of_sets[sets], minlength=len(columns.taints)
+    ).astype(np.int64)
+    told = np.flatnonzero(nodes_of)[np.argsort(-nodes_of[nodes_of > 0], kind="stable")].tolist()
     counts: Counter[str] = Counter()
-    for code, number in zip(*np.unique(codes[rejected], return_counts=True), strict=True):
-        taint = _untolerated(pod_class, sets[code])
-        if taint is not None:
-            words = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-            counts[words] += int(number)
+    for place in told[:MOST_TOLD]:
+        taint = columns.taints[place]
+        words = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+        counts[words] += int(nodes_of[place])
+    if len(told) > MOST_TOLD:
+        counts["node(s) had other untolerated taints"] = int(nodes_of[told[MOST_TOLD:]].sum())
     return counts
 
 
@@ -60,10 +134,6 @@ def untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Iterator[Taint]
     """Yield the taints that keep away pods of a class."""
     hard = (taint for taint in taints if taint.effect in HARD)
     return (taint for taint in hard if not tolerated(pod_class.tolerations, taint))
-
-
-def _untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Taint | None:
-    return next(untolerated(pod_class, taints), None)
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:

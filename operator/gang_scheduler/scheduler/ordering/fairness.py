@@ -1,12 +1,12 @@
 """The table of fairness policies.
 
-A new one is a word in `model/values.py`, its file, and its line here.
+To add a policy, add a word to `model/api_words.py`, a file for it, and a line here.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from gang_scheduler.model.values import Fairness
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.scheduler.ordering import drf, drs, fair_share, priority
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison, Share, Standing
 
@@ -27,7 +27,8 @@ class FairnessPolicy(Protocol):
     def key(self, standing: Standing) -> Key:
         """Return the sort key of a queue once its head is charged; the smallest key is next.
 
-        In one line, it is the key of the leaf, and it never falls while more is charged.
+        If all heads are compared `in_one_line`, it is the key of the leaf, and it never falls while
+        more is charged.
         """
 
     def share(self, standing: Standing) -> Share:

@@ -2,7 +2,7 @@
 
 In one line, all heads of a tree are compared. In a tournament, siblings are compared, and the
 winner goes one level up. A turn changes only the charges on one way to the root, so only that way
-is compared again: one heap operation a level.
+is compared again: one heap operation per level.
 """
 
 import heapq
@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
 
 class _Heap:
-    """Rows by their keys; a row has one key, and a new one replaces the old."""
+    """A heap of queues, as rows. Each row has one sort key, and a new key replaces the old."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[Key, int, int]] = []
@@ -54,9 +54,9 @@ class _Heap:
 
 
 class _Standings:
-    """Computed standings of queues, kept until anything is charged.
+    """The sort keys of queues, kept until anything is charged.
 
-    The gangs of a queue often ask for the same.
+    They are often asked for again, because gangs of a queue often have equal charges.
     """
 
     def __init__(self, accounts: Accounts, key: Callable[[Standing], Key]) -> None:
@@ -66,7 +66,7 @@ class _Standings:
         self._version = accounts.charges.version
 
     def key(self, leaf: int, row: int, charge: Charge) -> Key:
-        """Return how a row compares after a charge to one of its leaves."""
+        """Return the sort key of a queue (`row`) after a charge to a leaf below it."""
         if self._version != (version := self._accounts.charges.version):
             self._known.clear()
             self._version = version
@@ -88,14 +88,14 @@ class _Order(Protocol):
         """Compare all heads, once."""
 
     def update(self, leaf: int) -> None:
-        """Compare again the rows that a new head, or new charges, of a leaf can change."""
+        """Compare again the queues whose order a new head or charge of a leaf can change."""
 
     def first(self) -> int | None:
         """Return the leaf with the next turn."""
 
 
 class _Tree:
-    """The heads of one tree with the accounts. The heads of all trees are kept by row."""
+    """The heads of one tree. `heads` has the heads of all trees, by row of queue."""
 
     def __init__(self, accounts: Accounts, heads: Mapping[int, Head]) -> None:
         self.accounts = accounts
@@ -108,7 +108,7 @@ class _Tree:
 
 
 class _Line(_Tree):
-    """All heads in one line."""
+    """All heads of the tree are compared with each other."""
 
     def __init__(
         self, accounts: Accounts, heads: Mapping[int, Head], key: Callable[[Standing], Key]
@@ -154,6 +154,8 @@ class _Tournament(_Tree):
         self._root = root
         self._standings = _Standings(accounts, key)
         self._heaps: dict[int, _Heap] = {}
+        self._winners: dict[int, int | None] = {}
+        """The leaf that wins below each queue that was compared."""
 
     def fill(self, leaves: Iterable[int]) -> None:
         rows = {row for leaf in leaves for row in self._trees.ways[leaf][1:]}
@@ -174,16 +176,15 @@ class _Tournament(_Tree):
         return self._winner(self._root)
 
     def _winner(self, row: int) -> int | None:
-        """Return the leaf that wins in a subtree."""
-        while row in self._heaps:
+        """Return the leaf that wins in a subtree, whose queues were all compared."""
+        leaf: int | None = row
+        if row in self._heaps:
             top = self._heaps[row].top()
-            if top is None:
-                return None
-            row = top[1]
-        return row if row in self.heads else None
+            leaf = None if top is None else self._winners[top[1]]
+        return leaf if leaf in self.heads else None
 
     def _key(self, row: int) -> Key | None:
-        leaf = self._winner(row)
+        leaf = self._winners[row] = self._winner(row)
         if leaf is None:
             return None
         head = self.heads[leaf]
@@ -192,7 +193,7 @@ class _Tournament(_Tree):
 
 
 class Turns:
-    """Whose turn it is: the same queue until its head is replaced or parked.
+    """The queue with the next turn: it stays the same until its head is replaced or parked.
 
     Charges are read from the forest. Call `replace` or `update` for a queue after charging it, and
     `restart` after a release or a charge in another forest.

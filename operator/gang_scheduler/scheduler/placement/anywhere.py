@@ -7,7 +7,6 @@ placed in one vector operation, so the cost is per class and not per pod.
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
@@ -20,18 +19,10 @@ from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent, packing, positions, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in, shares
+from gang_scheduler.scheduler.trial import Placement, Share, Trial, merged, number_in, shares
 from gang_scheduler.scheduler.units import PlacementUnit
 
 _class_of = attrgetter("pod_class")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Placement:
-    """Room taken in a trial for some members; `binds` are in rank order."""
-
-    binds: tuple[Bind, ...]
-    shares: tuple[Share, ...]
 
 
 def place(
@@ -45,7 +36,7 @@ def place(
     """Take room for as many members as fit, if at least `at_least` fit; else change nothing.
 
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class. A
-    misfit whose reason is not told need not be `explained`.
+    misfit need not be `explained` if its reason is not shown.
     """
     with trial.all_or_nothing() as attempt:
         shares, unplaced = _assume(members, trial, profile)
@@ -117,7 +108,10 @@ def _assume_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
 def _arranged(
     members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
 ) -> list[Share] | None:
-    """Take room for members of several classes: smallest classes first, or by exact search."""
+    """Take room for members of several classes: easiest class first, or by an exact search.
+
+    None if neither places `at_least` members.
+    """
     sizes = _sizes(members)
     if len(sizes) == 1 or interdependent.are(sizes, trial, profile):
         return None
@@ -189,7 +183,7 @@ def _hardest_first(sizes: dict[PodClass, int], trial: Trial, profile: Profile) -
 
 
 def _total(slots: IntArray, limit: int) -> int:
-    # A pod that asks for nothing has 2**63-1 slots a node: clip before the sum.
+    # A pod that asks for nothing has 2**63-1 slots on each node: clip before the sum.
     return int(np.minimum(slots, limit).sum())
 
 
@@ -219,8 +213,8 @@ def place_nominated(
 ) -> dict[PlacementUnit, Placement] | None:
     """Take room for the quorums on their nominated nodes, if all of it is free.
 
-    Labels may have changed since the nomination, or replacements of bound members be elsewhere: the
-    topology requests of the units must hold, too.
+    The topology requests of the units must hold, too: labels may have changed since the nomination,
+    or replacements of bound members may be elsewhere.
     """
     nodes = {each.pod.uid: each.pod.nominated for each in nominations}
     if not nodes or any(unit.required - nodes.keys() for unit in units):

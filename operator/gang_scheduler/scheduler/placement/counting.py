@@ -14,13 +14,17 @@ import numpy as np
 from gang_scheduler.model.nodes import BoolArray, IntArray
 
 MOST_AMOUNTS: Final = 8
-"""The most different amounts of one resource that are counted, from the least to the most."""
+"""At most this many amounts of one resource are counted, spread from the least to the most."""
 MOST: Final = 1_000_000
-"""Places of pods that ask for nothing."""
+"""The places that a node has for pods that ask for nothing."""
+
+LOOKS_A_FLOOR: Final = 1.0
+CELLS_A_LOOK: Final = 20_000
+"""Adding up what this many nodes offer to one class takes as long as one look."""
 
 
 class Floor(NamedTuple):
-    """Members of some classes, by number; every one requests no less than `request`."""
+    """The `number` of members of some `classes`; each member requests at least `request`."""
 
     classes: IntArray
     request: IntArray
@@ -28,7 +32,7 @@ class Floor(NamedTuple):
 
 
 class Floors:
-    """The least room that members of some classes need; `requests` is classes by resources."""
+    """The least room that members of some classes need. `requests`: (classes, resources)."""
 
     def __init__(self, requests: IntArray, counts: Sequence[int]) -> None:
         self.requests = requests
@@ -41,7 +45,7 @@ class Floors:
         self.least: IntArray = np.array([each.request for each in self.floors], dtype=np.int64)
 
     def places(self, free: IntArray, offers: IntArray) -> IntArray:
-        """Return how many members of each floor fit on each node, floors by nodes.
+        """Return how many members of each floor fit on each node: (floors, nodes).
 
         `free` is nodes by resources; `offers`, classes by nodes, is how many of a class fit alone.
         """
@@ -53,6 +57,11 @@ class Floors:
             ],
             dtype=np.int64,
         ).reshape(len(self.floors), len(free))
+
+    def looks(self, nodes: int) -> float:
+        """Return the looks that `places` takes for this many nodes."""
+        cells = nodes * sum(len(each.classes) for each in self.floors)
+        return len(self.floors) * LOOKS_A_FLOOR + cells / CELLS_A_LOOK
 
     def open_to(self, rows: BoolArray) -> BoolArray:
         """Return the nodes open to each floor; `rows` are the nodes open to each class."""
@@ -70,7 +79,10 @@ def times(request: IntArray, free: IntArray) -> IntArray:
 
 
 def _together(requests: IntArray) -> Iterator[IntArray]:
-    """Yield classes that are counted together: each alone, and all with at least an amount."""
+    """Yield the classes of each floor: each class alone, then all that request at least an amount.
+
+    Classes are given by their indexes.
+    """
     seen: set[bytes] = set()
     alone = np.eye(len(requests), dtype=np.bool_)
     for chosen in (*alone[:MOST_AMOUNTS], *_by_amount(requests)):

@@ -17,6 +17,9 @@ Offer = Callable[[PodClass, Trial], IntArray]
 
 NODES_A_LOOK: Final = 1_000
 """Offering this many nodes to a class counts as one look; the call itself counts as one more."""
+FEW_REQUIREMENTS: Final = 8
+REQUIREMENTS_OF_AN_OFFER: Final = 20
+"""Beyond a few, this many requirements of a node affinity double the looks of an offer."""
 
 
 def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
@@ -28,7 +31,7 @@ def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray
 
 
 def prospects(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return the most slots of each node, wherever members go that the class depends on."""
+    """Return the most slots that each node can have, wherever other members are placed."""
     alone = (each.slots for each in _concerned(profile.room_filters, pod_class, trial))
     together = (each.prospects for each in _concerned(profile.coupled_filters, pod_class, trial))
     return _least(pod_class, trial, profile, (*alone, *together))
@@ -36,13 +39,16 @@ def prospects(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
 
 def coupled(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
     """Return whether members of a class depend on each other, wherever they are."""
-    if pod_class.pod_affinity is None and pod_class.storage is None:
+    if pod_class.pod_affinity is None and pod_class.storage is None and not pod_class.devices:
         return False
     return _likes_itself(pod_class, trial, profile) or bool(_coupling(pod_class, trial, profile))
 
 
 def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
-    """Return how many members of a coupled class may be placed at once; None if only one may."""
+    """Return how many members of a class may be placed at once if they depend on each other.
+
+    None if only one may.
+    """
     coupling = _coupling(pod_class, trial, profile)
     if len(coupling) != 1 or _likes_itself(pod_class, trial, profile):
         return None
@@ -52,7 +58,7 @@ def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
 def one_by_one(
     pod_class: PodClass, trial: Trial, profile: Profile
 ) -> tuple[IntArray, list[OneByOne]] | None:
-    """Return the slots and filter states of a coupled class whose pods are placed one by one.
+    """Return slots and filter states to place pods that depend on each other one by one.
 
     The slots tell how many pods each node could take if they did not depend on each other. The
     filter states are updated after each pod. None if a filter has to look at all nodes again after
@@ -117,6 +123,10 @@ def _concerned(filters: Iterable[F], pod_class: PodClass, trial: Trial) -> Itera
 def _least(
     pod_class: PodClass, trial: Trial, profile: Profile, offers: Iterable[Offer]
 ) -> IntArray:
-    trial.effort.count(1 + len(trial.nodes) / NODES_A_LOOK)
+    looks = 1 + len(trial.nodes) / NODES_A_LOOK
+    if pod_class.affinity is not None:
+        more = sum(map(len, pod_class.affinity)) - FEW_REQUIREMENTS
+        looks *= 1 + max(more, 0) / REQUIREMENTS_OF_AN_OFFER
+    trial.effort.count(looks)
     found = (offer(pod_class, trial) for offer in offers)
     return functools.reduce(np.minimum, found, allowed(pod_class, trial, profile))

@@ -37,10 +37,10 @@ NODES_A_LOOK: Final = 5_000
 def place_one_by_one(
     pod_class: PodClass, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
 ) -> Share | None:
-    """Return room for this many pods, or for as many as fit. The trial stays as it is.
+    """Return the nodes for this many pods, or for as many as fit. The trial does not change.
 
-    `rows` are the nodes where pods may be; None is all. None where nodes must be offered again
-    after each pod.
+    `rows` are the nodes where pods may be; None is all. The result is None if a filter has to look
+    at all nodes again after each pod.
     """
     found = feasible_slots.one_by_one(pod_class, trial, profile)
     if found is None:
@@ -81,7 +81,7 @@ def place_one_by_one(
 def _first(
     open_: BoolArray, turns: IntArray, preferences: Sequence[tuple[int, ScoresOneByOne]]
 ) -> int | None:
-    """Return the open node with the best score, in turns among equal ones; None without any."""
+    """Return the open node with the best score, by turn among equal nodes; None if none is open."""
     if preferences and open_.any():
         raw = [(weight, preference.score()) for weight, preference in preferences]
         total = scoring.weighed(raw, open_)
@@ -104,7 +104,7 @@ def are(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bo
     asking = [
         pod_class
         for pod_class in pod_classes
-        if pod_class.pod_affinity is not None or pod_class.storage is not None
+        if pod_class.pod_affinity or pod_class.storage or pod_class.devices
     ]
     if any(coupled(pod_class, trial, profile) for pod_class in asking):
         return True
@@ -146,13 +146,33 @@ def assume_interdependent(
 
 
 def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
-    """Yield the nodes to try: all; then one domain of an affinity after the other."""
+    """Yield the nodes to try: all nodes; then single nodes, for shared claims; then single domains.
+
+    The domains are those of the first affinity whose domain the members choose themselves.
+    """
     yield rows
+    if any(trial.devices.is_undecided(each.devices) for each in sizes if each.devices):
+        yield from _single_nodes(sizes, rows, trial, profile)
     for pod_class in sizes:
         affinity = pod_class.pod_affinity.affinity if pod_class.pod_affinity is not None else None
         if affinity is not None and _anchors(affinity, sizes, trial):
             yield from _domains(pod_class, affinity, sizes, rows, trial, profile)
             return
+
+
+def _single_nodes(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
+    """Yield each node that may hold all users of shared claims, the node with least room first."""
+    users = [each for each in sizes if each.devices and trial.devices.is_undecided(each.devices)]
+    needed = np.array([[sizes[each]] for each in users])
+    room = np.array(
+        [np.where(rows.get(each, True), prospects(each, trial, profile), 0) for each in users]
+    )
+    enough = np.flatnonzero((room >= needed).all(axis=0))
+    # A pod that asks for nothing has 2**63-1 slots: clip before the sum.
+    together = room[:, enough].clip(max=feasible_slots.slot_limit(trial)).sum(axis=0)
+    for row in enough[np.argsort(together, kind="stable")][:MOST_ANCHORS]:
+        here = np.arange(len(trial.nodes)) == row
+        yield {**rows, **{each: rows.get(each, True) & here for each in users}}
 
 
 def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
@@ -221,7 +241,7 @@ def _step_by_step(
 
 
 def _drawn(classes: Sequence[PodClass]) -> Mapping[PodSelector, Sequence[int]]:
-    """Return for each selector the classes with affinity to its pods, by their places."""
+    """Return for each selector the indexes of the classes with affinity to the pods it selects."""
     found: dict[PodSelector, list[int]] = {}
     for number, pod_class in enumerate(classes):
         asked = pod_class.pod_affinity

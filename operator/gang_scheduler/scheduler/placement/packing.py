@@ -10,6 +10,7 @@ import numpy as np
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement import device_packing
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
@@ -36,7 +37,7 @@ def pack_exactly(
     """Return how many of each class go on each node, in the order of nodes.
 
     None if there is no way, or looks were used up before one was found. `counts` is by class,
-    `slots` classes by nodes, `requests` classes by resources and `free` nodes by resources.
+    `slots` (classes, nodes), `requests` (classes, resources) and `free` (nodes, resources).
     """
     if not len(free):
         # Without members there are no resources to compare either.
@@ -79,7 +80,7 @@ class _Search:
         self._alike_from = next(unlike, 0)
 
     def from_node(self, node: int, left: Counts, most: Counts) -> list[Counts] | None:
-        """Pack the `left` members on this node, which takes at most `most`, and the later ones."""
+        """Pack the `left` members on this node and later ones; this node takes at most `most`."""
         if not any(left):
             return [(0,) * len(left)] * (len(self._free) - node)
         if node == len(self._free) or self._is_hopeless(node, left):
@@ -177,16 +178,21 @@ def assume_arranged(
 ) -> list[Share] | None:
     """Take room for `at_least` members on these nodes, at most `sizes` of each class.
 
-    None if there is no way, or the case is too large to search. Requests and host ports are
-    searched exactly, and the result is held against every filter. The shares are in the order of
-    classes.
+    None if there is no way, or the case is too large to search. The search is exact for requests
+    and host ports, and all filters check its result. Each class has a share, in their order: it is
+    empty if no member of the class was chosen.
     """
     counts = tuple(sizes.values())
     if not small(len(rows), counts):
         return None
     requests = np.array([trial.nodes.vector(pod_class.requests) for pod_class in sizes])
     for chosen in _selections(counts, at_least, requests, trial.free[rows]):
-        found = _packed(dict(zip(sizes, chosen, strict=True)), rows, trial, profile)
+        numbers = dict(zip(sizes, chosen, strict=True))
+        found = _packed(numbers, rows, trial, profile)
+        if found is None and any(number and each.devices for each, number in numbers.items()):
+            some = {each: number for each, number in numbers.items() if number}
+            placed = device_packing.assume_one_by_one(some, rows, trial, profile)
+            found = None if placed is None else _of_each(numbers, placed)
         if found is not None:
             return found
         if not trial.effort.may_go_on():
@@ -194,10 +200,17 @@ def assume_arranged(
     return None
 
 
+def _of_each(classes: Iterable[PodClass], placed: Iterable[Share]) -> list[Share]:
+    """Return a share for each class, in their order: an empty one if it has none."""
+    by_class = {share.pod_class: share for share in placed}
+    none: IntArray = np.zeros(0, dtype=np.int64)
+    return [by_class.get(each) or Share(each, none, none) for each in classes]
+
+
 def _selections(
     counts: Sequence[int], at_least: int, requests: IntArray, free: IntArray
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the numbers of members of each class to choose, the smallest requests first."""
+    """Yield how many members of each class to choose; classes with small requests go first."""
     if at_least == sum(counts):
         yield tuple(counts)
         return
@@ -212,7 +225,10 @@ def _selections(
 
 
 def choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to choose `number` members of classes, most of the first classes first."""
+    """Yield all ways to choose `number` members, as a number per class.
+
+    Ways with most members of the first classes come first.
+    """
     if not counts:
         if not number:
             yield ()
@@ -226,7 +242,7 @@ def choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
 def _packed(
     chosen: Mapping[PodClass, int], rows: IntArray, trial: Trial, profile: Profile
 ) -> list[Share] | None:
-    """Take room for exactly the chosen numbers."""
+    """Take room for exactly the chosen number of members of each class; None if they do not fit."""
     some = {pod_class: number for pod_class, number in chosen.items() if number}
     requests, ports = (
         [trial.nodes.vector(pod_class.requests) for pod_class in some],

@@ -1,5 +1,6 @@
 """Preemption for a group that does not fit: it waits for leaving pods, or evicts pods."""
 
+import functools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -33,7 +34,7 @@ NOT_SEARCHED = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS, cut_off=True)
 
 
 class Foreseen(NamedTuple):
-    """The result of evictions for a group: the highest class, and whether the queue borrows."""
+    """The result of a dry run: the highest eviction class, and whether the queue then borrows."""
 
     highest_class: int = 0
     borrows: bool = False
@@ -48,12 +49,19 @@ class PreemptionEvaluator:
         self._profile = profile
         self._bound_pods = snapshot.bound_pods or BoundPods()
         self.departures = Departures(self._bound_pods, trial, profile)
-        self.pools = VictimPools(snapshot, trial, profile, self.departures)
-        self._memory = Memory(snapshot.yielded)
         self.nominated_room = NominatedRoom(_ranked(snapshot), trial, _queues(snapshot))
         self.preemptions: list[Preemption] = []
         self.reclaim_requests: ReclaimRequests | None = None
         """The rules of the queues about evictions, if there are queues."""
+
+    @functools.cached_property
+    def pools(self) -> VictimPools:
+        """The pods that each group may evict."""
+        return VictimPools(self._snapshot, self._trial, self._profile, self.departures)
+
+    @functools.cached_property
+    def _memory(self) -> Memory:
+        return Memory(self._snapshot.yielded)
 
     def attempt(
         self,
@@ -124,7 +132,7 @@ class PreemptionEvaluator:
         nominations: Sequence[Nominated],
         request: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
-        """Make room in one preemption for members that are gangs of one, each on its own."""
+        """Make room in one preemption for members that are each a gang of one pod."""
         before = len(self.preemptions)
         outcomes: list[PreemptionOutcome] = []
         full: set[PodClass] = set()
@@ -302,14 +310,20 @@ class PreemptionEvaluator:
     def _none_found(
         self, units: Sequence[PlacementUnit], potential: PotentialVictims
     ) -> PreemptionOutcome:
-        """Return the reason why there are no victims; the offers come last, and may be cut off."""
+        """Return the reason why there are no victims.
+
+        The offers are computed last, because their search may be cut off.
+        """
         is_cut_off = self._trial.effort.cut_off
         verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
         offers = self._offers(units, potential)
         return PreemptionOutcome(verdict, cut_off=is_cut_off, offers=offers)
 
     def _offers(self, units: Sequence[PlacementUnit], potential: PotentialVictims) -> Offers | None:
-        """Return the offers of domains without potential victims, for a group that must gather."""
+        """Return how many members domains could take once all potential victims have left.
+
+        None for a group that need not gather.
+        """
         preemptor = self.departures.preemptor(units)
         preemptor.free(potential.shares(potential.remaining))
         return preemptor.offers()
@@ -332,6 +346,14 @@ class PreemptionEvaluator:
         self.pools.leave(preemption.victims)
         if self.reclaim_requests is not None:
             self.reclaim_requests.leave(preemption.victims)
+        devices = self._trial.devices
+        frees = {
+            each.pod.uid: tuple(freed)
+            for each in preemption.victims
+            if each.pod.uses and (freed := devices.freed_by(each.pod.uses))
+        }
+        if frees:
+            preemption = replace(preemption, frees=frees)
         before = {each.pod.uid: each.pod.nominated for each in nominations}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
@@ -346,6 +368,7 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
         tuple(victim for each in preemptions for victim in each.victims),
         tuple(pod for each in preemptions for pod in each.displaced),
         classes={gang: each for made in preemptions for gang, each in made.classes.items()},
+        frees={uid: each for made in preemptions for uid, each in made.frees.items()},
     )
 
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
 
 NO_PRIORITY: Final = -(2**31)
 """A priority below all."""
+ANY_PRIORITY: Final = 2**31
+"""A priority above all: pods of every priority may be evicted."""
 
 
 ShareRank = tuple[int, Fraction]
@@ -91,7 +93,7 @@ class EvictionUnit:
         priorities = (each.priority for each in bound_pods if not each.pod.chosen)
         self.highest_priority = max(priorities, default=NO_PRIORITY)
         self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.chosen)
-        self.lost_work = sum([work_of(pod, now, work_since) for pod in pods])
+        self.lost_work = sum([pod.lost_work(now, work_since) for pod in pods])
         self.lowest_class = standing.lowest_class if pods else 0
         self.share = standing.share if pods else NO_SHARE
         under_budget = [each for each in bound_pods if each.budgets and not each.pod.chosen]
@@ -121,18 +123,8 @@ class EvictionUnit:
         return self._usage
 
 
-def work_of(pod: Pod, now: int, since: int = 0) -> int:
-    """Return the run time that is lost with a pod, in pod-seconds; times are in seconds.
-
-    The run time before `since` is not lost.
-    """
-    if not pod.started_at or pod.chosen:
-        return 0
-    return max(0, now - max(pod.started_at, since))
-
-
 def of_surplus(unit: EvictionUnit) -> EvictionUnit:
-    """Return the surplus with its rank among victims of queues: before whole gangs of its class."""
+    """Return a unit of surplus, ranked before whole gangs of its eviction class."""
     unit.highest_priority = NO_PRIORITY
     unit.share = NO_SHARE
     return unit
@@ -181,7 +173,7 @@ Step = tuple[BoundPod, ...]
 
 
 class SurplusSteps:
-    """The steps of each gang that has some, in the order of their eviction."""
+    """The steps by which elastic gangs shrink, for each gang in the order of eviction."""
 
     def __init__(self, bound_pods: BoundPods, may_go: Callable[[BoundPod], bool]) -> None:
         """Find the steps; a pod that must stay ends the steps of its gang."""
@@ -208,15 +200,15 @@ class SurplusSteps:
         return sum(map(len, self._steps[gang]))
 
     def place(self, bound_pod: BoundPod) -> int | None:
-        """Return the step with which a pod is evicted; None if it goes only with its whole gang."""
+        """Return the index of a pod's step; None if it is evicted only with its whole gang."""
         return self._places.get(bound_pod.pod.uid)
 
     def up_to(self, gang: GangKey, place: int) -> list[BoundPod]:
-        """Return the pods that go with a step: its own, and the pods of all steps before it."""
+        """Return the pods that are evicted with a step: those of all steps up to this one."""
         return [each for step in self._steps[gang][: place + 1] for each in step]
 
     def with_all(self, gang: GangKey, pods: Collection[BoundPod]) -> list[BoundPod] | None:
-        """Return all pods that go with these; None if only the whole gang can go."""
+        """Return all pods that leave if these are evicted; None if that is the whole gang."""
         places = [self.place(each) for each in pods]
         known = [each for each in places if each is not None]
         return None if len(known) < len(places) else self.up_to(gang, max(known, default=-1))

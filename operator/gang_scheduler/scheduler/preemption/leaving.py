@@ -3,11 +3,15 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
+
+import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
@@ -15,6 +19,8 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor, usage_of
 from gang_scheduler.scheduler.trial import Share, Trial, merged, shares
 from gang_scheduler.scheduler.units import PlacementUnit
+
+NO_ROWS: Final[IntArray] = np.zeros(0, dtype=np.int64)
 
 # Pods that leave the nodes in any case, and the room that this frees, for one cycle.
 
@@ -27,7 +33,11 @@ class Departures:
 
     def __init__(self, bound_pods: BoundPods, trial: Trial, profile: Profile) -> None:
         self.victims: list[BoundPod] = []
-        self.room = usage_of(bound_pods.leaving, trial.nodes)
+        self.room = usage_of(bound_pods.leaving, trial.nodes) if bound_pods.leaving else []
+        if trial.devices.ending:
+            self.room.append(Share(PodClass(), NO_ROWS, NO_ROWS, uses=trial.devices.ending))
+        for share in self.room:
+            trial.devices.expect(share.uses)
         self._trial = trial
         self._profile = profile
         self._gone = [each for each in bound_pods.leaving if each.pod.living]
@@ -38,7 +48,10 @@ class Departures:
         self.victims += victims
         self._gone += victims
         self._numbers.update(each.gang for each in victims)
-        self.room = merged([*self.room, *usage_of(victims, self._trial.nodes)])
+        room = usage_of(victims, self._trial.nodes)
+        for share in room:
+            self._trial.devices.expect(share.uses)
+        self.room = merged([*self.room, *room])
 
     def preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
         """Return a group as a preemptor for which the room of the departures is free."""

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.device_needs import Uses
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
@@ -24,7 +25,7 @@ from gang_scheduler.scheduler.trial import Share
 NOWHERE: Final = -1
 """The row of pods on nodes that do not exist."""
 MOST_QUESTIONS: Final = 256
-"""The number of questions whose results are kept, the latest ones."""
+"""The results of this many searches are kept, the latest ones."""
 
 
 class Pool(NamedTuple):
@@ -50,7 +51,10 @@ class Weighed(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """The answers for one question by row, with the free room and the changes until then."""
+    """The results of one search, by node row.
+
+    They were found with the room `free`, (nodes, resources), after `at` changes of the victims.
+    """
 
     free: IntArray
     by_row: dict[int, Weighed]
@@ -64,10 +68,10 @@ class PotentialVictims:
     priority that is evicted with the pod, and `gangs` numbers of gangs. `used` is the room of the
     pod along the resource axis, and `work` the run time lost in pod-seconds.
 
-    These masks tell something of each pod: `under_budget` it is under a budget, `chosen` it is a
-    victim already, `unprotected` it is another pod of a Job that evictions could end for good,
-    `elastic` its gang had surplus at first, `remaining` it may still be evicted. Where there are
-    queues, the `judge` decides which pods may go together.
+    These masks also have one entry for each pod. Pods `under_budget` are under a budget. Pods
+    `chosen` are victims already. Pods `unprotected` are not, and belong to a Job that evictions
+    could end for good. Pods `elastic` belong to a gang that had surplus at first. Pods `remaining`
+    may still be evicted. With queues, the `judge` decides which pods may be evicted together.
     """
 
     def __init__(self, costs: VictimCosts, nodes: NodeTable, judge: Judge | None = None) -> None:
@@ -96,6 +100,9 @@ class PotentialVictims:
         requests = [nodes.vector(pod_class.requests) for pod_class in classes]
         self.used: IntArray = np.array(requests, dtype=np.int64)[self._codes]
         self.used = self.used.reshape(len(codes), len(nodes.resources))
+        extended = bool(nodes.by_devices)
+        used_claims = [each.pod.may_use_devices(extended=extended) for each in self.bound_pods]
+        self._use_claims: BoolArray = np.array(used_claims, dtype=np.bool_)
         gangs: dict[GangKey, int] = {}
         codes = [gangs.setdefault(each.gang, len(gangs)) for each in self.bound_pods]
         self.gangs: IntArray = np.array(codes, dtype=np.int64)
@@ -139,7 +146,7 @@ class PotentialVictims:
         return found
 
     def freeing_quota(self) -> BoolArray:
-        """Return the mask of the remaining pods that free a quota in which the request is short."""
+        """Return the mask of the remaining pods that free quota of which the request is short."""
         return self._freeing & self.remaining
 
     @functools.cached_property
@@ -177,7 +184,7 @@ class PotentialVictims:
         return found
 
     def freed(self, chosen: BoolArray) -> IntArray:
-        """Return the resources that the chosen pods free, nodes by resources."""
+        """Return the resources that the chosen pods free: (nodes, resources)."""
         freed = np.zeros((len(self.nodes), len(self.nodes.resources)), dtype=np.int64)
         placed = chosen & (self.rows != NOWHERE)
         np.add.at(freed, self.rows[placed], self.used[placed])
@@ -192,10 +199,21 @@ class PotentialVictims:
         """Return the shares of the chosen pods."""
         placed = chosen & (self.rows != NOWHERE)
         rows, codes = self.rows[placed], self._codes[placed]
+        uses = self._uses(placed) if self._use_claims.any() else {}
         return [
-            Share(self._pod_classes[code], *np.unique(rows[codes == code], return_counts=True))
+            Share(
+                *(self._pod_classes[code], *np.unique(rows[codes == code], return_counts=True)),
+                uses=uses.get(code, ()),
+            )
             for code in np.unique(codes).tolist()
         ]
+
+    def _uses(self, chosen: BoolArray) -> dict[int, Uses]:
+        """Return the claims that the chosen pods use, by the number of their class."""
+        found: dict[int, list[tuple[str, str]]] = {}
+        for place in np.flatnonzero(chosen & self._use_claims).tolist():
+            found.setdefault(int(self._codes[place]), []).extend(self.bound_pods[place].pod.uses)
+        return {code: tuple(uses) for code, uses in found.items()}
 
     def on_row(self, row: int, pool: Pool) -> list[BoundPod]:
         """Return the pods on a node that the pool considers, the cheapest first."""
@@ -205,7 +223,7 @@ class PotentialVictims:
         return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
-        """Return the kept results for a question, by node row, where the free room is the same."""
+        """Return the kept results of an equal search, for nodes whose free room is the same."""
         known = self._weighed.pop(question, None) or _Answers(free, {}, self._changes)
         changed = (known.free != free).any(axis=1) | (self._changed_last > known.at)
         if changed.any():

@@ -5,6 +5,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -19,15 +20,15 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.filters import spare_nodes
 from gang_scheduler.scheduler.placement import anywhere
-from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.counting import MOST as COUNTING_MOST
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.placement.tree import gather
+from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit
 from gang_scheduler.scheduler.preemption.eviction_units import usage_of as eviction_units_usage_of
-from gang_scheduler.scheduler.trial import Share, Trial, affinity_columns, shares
+from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
 from gang_scheduler.scheduler.units import PlacementUnit
 
 # A lower bound on the nodes that a preemptor needs, by plain counting, as victims leave some of
@@ -35,15 +36,16 @@ from gang_scheduler.scheduler.units import PlacementUnit
 # (`placement.counting`). Only requests count here, and the set of nodes open to the members.
 
 Shares = NDArray[np.float64]
-"""Parts of places."""
+"""Fractions of places."""
 NONE: Final = 1e-9
 """Rounding errors are less than this."""
 
 
 class Needs:
-    """Places for the floors of a preemptor on the nodes of `inside`; victims are on `rows` only.
+    """The places that the floors of a preemptor need on the nodes of `inside`.
 
-    `open_to` is floors by nodes. Places on nodes that are not among `rows` are counted once.
+    Victims leave only the nodes of `rows`; places on the other nodes are counted once. `open_to`
+    has the shape (floors, nodes).
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Needs:
     def parts(self, used: IntArray) -> Shares:
         """Return usage as parts of each floor's request; 0 for resources that it does not request.
 
-        `used` is units by rows by resources; the result is floors by units by rows by resources.
+        Shapes: `used` (units, rows, resources), the result (floors, units, rows, resources).
         """
         least = self._least[:, np.newaxis, np.newaxis]
         found: Shares = np.where(least > 0, used[np.newaxis] / np.maximum(least, 1), 0)
@@ -98,7 +100,7 @@ class Needs:
 
 
 def places(least: IntArray, free: IntArray, open_to: BoolArray) -> IntArray:
-    """Return the places of each floor on nodes, floors by nodes."""
+    """Return the places of each floor on nodes: (floors, nodes)."""
     asked = least > 0
     times = free[np.newaxis] // np.where(asked, least, 1)[:, np.newaxis]
     fewest = np.where(asked[:, np.newaxis], times, COUNTING_MOST).min(axis=2).clip(0, COUNTING_MOST)
@@ -106,8 +108,16 @@ def places(least: IntArray, free: IntArray, open_to: BoolArray) -> IntArray:
     return found
 
 
+def places_of(least: IntArray, free: IntArray, open_to: BoolArray) -> IntArray:
+    """Return the places of each floor on nodes, floors by nodes, if one resource alone counts."""
+    asked = least[:, np.newaxis]
+    times = (free // np.maximum(asked, 1)).clip(0, COUNTING_MOST)
+    found: IntArray = np.where(open_to, np.where(asked > 0, times, COUNTING_MOST), 0)
+    return found
+
+
 def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) -> int:
-    """Return the least weight that gains the needed amount, if choices could be taken in part.
+    """Return the least weight that gains the needed amount, if choices were divisible.
 
     If all together gain too little, return the weight of all. Plain Python is several times faster
     here than NumPy, since there are few numbers.
@@ -136,9 +146,11 @@ def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: i
 
 
 VICTIMS: Final = "victims"
+"""The name under which `effort` counts the search for victims."""
 COLUMNS_A_LOOK: Final = 8
 """Changing this many columns of the affinity ledger, and undoing it, takes as long as one look."""
-"""The name under which `effort` counts the search for victims."""
+PORTS_A_LOOK: Final = 200
+"""The same for this many host ports, each counted on each node."""
 
 Placements = dict[PlacementUnit, Placement]
 
@@ -151,6 +163,7 @@ class Preemptor:
         self.trial = trial
         self.profile = profile
         trial.effort.begin(units[0].gangs[0].key, VICTIMS)
+        trial.devices.next_gang()
 
     @functools.cached_property
     def classes(self) -> Mapping[PodClass, int]:
@@ -190,7 +203,7 @@ class Preemptor:
 
     @functools.cached_property
     def asks_only_for_resources(self) -> bool:
-        """Whether no member asks for more than room, such as for affinity to pods of others."""
+        """Whether members ask only for resources, and not, for example, for affinity to pods."""
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
         # Spare nodes do not count either: `open_rows` does not contain them.
         others = [each for each in alone if each.obstacle != spare_nodes.obstacle]
@@ -218,6 +231,12 @@ class Preemptor:
         return avoids or bool(pod_class.host_ports) or bool(pod_class.selected_by & self._counted)
 
     @functools.cached_property
+    def asks_for_devices(self) -> bool:
+        """Whether any member needs devices that are not allocated to it."""
+        needs = (each.devices for each in self.classes)
+        return any(each is not None and each.are_open for each in needs)
+
+    @functools.cached_property
     def _counted(self) -> frozenset[PodSelector]:
         """The selectors of all pods whose presence decides where members may be."""
         asked = [each.pod_affinity for each in self.classes if each.pod_affinity is not None]
@@ -232,7 +251,7 @@ class Preemptor:
     def lacking_resources(self) -> frozenset[str]:
         """Return the resources that are short; all requested resources if no single one is short.
 
-        None if all members fit.
+        Empty if all members fit.
         """
         if self.fits((), None):
             return frozenset()
@@ -243,9 +262,7 @@ class Preemptor:
 
     def _has_enough_of(self, column: int) -> bool:
         """Return whether all members fit in some domain if only one resource counts."""
-        least = np.zeros_like(self.floors.least)
-        least[:, column] = self.floors.least[:, column]
-        there = places(least, self.trial.free, self.open_to)
+        there = places_of(self.floors.least[:, column], self.trial.free[:, column], self.open_to)
         scope = self.units[0].scope
         if len(self.units) > 1 or scope is None or scope.must == 0:
             return bool((there.sum(axis=1) >= self.floors.needed).all())
@@ -255,7 +272,7 @@ class Preemptor:
         return bool((np.array(sums) >= needed).all(axis=0).any())
 
     def free_without(self, freed: IntArray) -> IntArray:
-        """Return the free resources after `freed` is added, nodes by resources."""
+        """Return the free resources after `freed` is added: (nodes, resources)."""
         return self.trial.free + freed
 
     @property
@@ -302,16 +319,20 @@ class Preemptor:
         self, units: Sequence[PlacementUnit], within: int | None
     ) -> Placements | PlacementUnit:
         """Place all units; or place none, and return the unit that found no place."""
-        self.trial.effort.spend(self.looks_to_place)
-        placements = {}
-        with self.trial.all_or_nothing() as transaction:
-            for unit in units:
-                outcome = self._place(unit, within, explained=False)
-                if not isinstance(outcome, Placement):
-                    return unit
-                placements[unit] = outcome
-            transaction.commit()
-        return placements
+        effort, stock = self.trial.effort, self.trial.devices.stock
+        effort.spend(self.looks_to_place)
+        looked, placements = stock.looked, {}
+        try:
+            with self.trial.all_or_nothing() as transaction:
+                for unit in units:
+                    outcome = self._place(unit, within, explained=False)
+                    if not isinstance(outcome, Placement):
+                        return unit
+                    placements[unit] = outcome
+                transaction.commit()
+            return placements
+        finally:
+            effort.charge(int(stock.looked - looked))
 
     def place_as(self, nominations: Sequence[Nominated]) -> Placements | None:
         """Place all members on their nominated nodes; None if any of that room is not free."""
@@ -322,9 +343,11 @@ class Preemptor:
         self.trial.release(*self._with_effort(room))
 
     def _with_effort(self, room: Iterable[Share]) -> Sequence[Share]:
-        """Return the room, once the work of changing its affinity is counted."""
+        """Count the work of changing affinity and ports for this room, and return the room."""
         room = tuple(room)
-        self.trial.effort.spend(affinity_columns(room) // COLUMNS_A_LOOK)
+        columns = sum(number_of_columns(share.pod_class) for share in room)
+        ports = sum(len(share.pod_class.host_ports) * len(share.rows) for share in room)
+        self.trial.effort.spend(columns // COLUMNS_A_LOOK + ports // PORTS_A_LOOK)
         return room
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
@@ -360,7 +383,7 @@ class Preemptor:
     def may_fit(self, freed: IntArray) -> bool:
         """Return False if counting alone shows that members lack room.
 
-        `freed` is the additional free room, nodes by resources.
+        `freed` is the additional free room: (nodes, resources).
         """
         free = self.free_without(freed)
         self.trial.effort.spend(looks(len(self.trial.nodes)))
@@ -385,7 +408,7 @@ class Preemptor:
         return int(there.sum()) >= self.units[0].quorum
 
     def offers(self) -> Offers | None:
-        """Return the offers of domains to the first unit that fits into none."""
+        """Return how many members domains take, for the first unit that fits into none."""
         if all(unit.scope is None for unit in self.units):
             return None
         with self.trial.all_or_nothing():
@@ -440,9 +463,16 @@ class Nominee(Preemptor):
 
 
 def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
-    """Return the room that victims use on each node that still exists."""
-    rows = nodes.rows
-    return shares((t.pod.pod_class, rows[t.pod.node]) for t in victims if t.pod.node in rows)
+    """Return the room that victims use on each node that still exists, and the claims they use."""
+    rows, uses = nodes.rows, dict[PodClass, list[tuple[str, str]]]()
+    there = [each.pod for each in victims if each.pod.node in rows]
+    for pod in there:
+        if pod.may_use_devices(extended=bool(nodes.by_devices)):
+            uses.setdefault(pod.pod_class, []).extend(pod.uses)
+    found = shares((pod.pod_class, rows[pod.node]) for pod in there)
+    if not uses:
+        return found
+    return [replace(each, uses=tuple(uses.get(each.pod_class, ()))) for each in found]
 
 
 # The number of members of one class that fit on some nodes, updated as victims leave.
@@ -452,7 +482,7 @@ MOST: Final = 1_000_000
 
 
 class Slots:
-    """The slots of a class, a row a node, before and after some bound pods are evicted.
+    """The slots of a class by node row, before and after some bound pods are evicted.
 
     `open_rows` are the rows where members may be, and `request` is what one of them asks for. Only
     requests count: ports, volumes and affinities are looked at when the members are placed.
@@ -499,17 +529,17 @@ class Slots:
         return self.total + self.gain(spared, sign=-1)
 
     def copy(self) -> "Slots":
-        """Return the same slots, to be kept as they are."""
+        """Return a copy, which later evictions do not change."""
         other = copy.copy(self)
         other.free, other.slots = self.free.copy(), self.slots.copy()
         return other
 
     def with_more(self, freed: IntArray) -> IntArray:
-        """Return the slots after this much more is freed, nodes by resources."""
+        """Return the slots after this much more is freed: (nodes, resources)."""
         return self._on_all(self.free + freed)
 
     def needed_for_one_more(self, rows: IntArray) -> IntArray:
-        """Return the least amounts to free on nodes for one more slot, rows by resources."""
+        """Return the amounts to free on these nodes for one more slot: (rows, resources)."""
         return self.request * (self.slots[rows] + 1)[:, np.newaxis] - self.free[rows]
 
     def without(self, leaving: Iterable[Share]) -> IntArray:

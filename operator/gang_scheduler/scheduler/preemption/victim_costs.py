@@ -1,4 +1,4 @@
-"""The cost of victims: how costs compare, what each pod costs, and the pods that go with it.
+"""The cost of victims: how costs compare, what each pod costs, and the pods evicted with it.
 
 A gang that would fall below its minMember is evicted as a whole, and costs as a whole: its
 remaining members would only hold GPUs without progress. Surplus of an elastic gang is evicted by
@@ -25,7 +25,6 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
     SurplusSteps,
     gang_of,
     of_surplus,
-    work_of,
 )
 
 NONE: Mapping[Portion, int] = {}
@@ -39,14 +38,14 @@ class Cost(NamedTuple):
     in kube-scheduler, a pod is beyond if any of its budgets allows no more evictions. It still
     counts for its other budgets, so one victim more never makes another one cheaper.
 
-    `broken` counts gangs that fall below their minMember, gangs of one included. `touched` counts
+    `broken` counts gangs that fall below their minMember, single pods included. `touched` counts
     gangs that lose any member. `unprotected` counts pods of Jobs that evictions could end for good.
     It comes before `lost_work`, in pod-seconds, since such a Job loses all its work, however long
     it ran.
 
     The other fields differ only with queues. `highest_class` is the highest class by which a victim
-    goes, and `least_share` is the least amount that a queue of victims borrows. `ties` decides
-    between sets that are allowed and cost the same. Bounds have no ties.
+    is evicted, and `least_share` is the least amount that a queue of victims borrows. `ties`
+    decides between allowed sets of the same cost. Bounds have no ties.
     """
 
     over_budget: int = 0
@@ -78,7 +77,7 @@ class Tally:
         self._overlapping: tuple[Overlap, ...] = ()
 
     def add(self, more: Collection[EvictionUnit]) -> None:
-        """Add eviction units that are not in the set."""
+        """Add eviction units, none of which may be in the set already."""
         self.cost = self.with_more(more)
         for each in more:
             for portion, number in each.numbers.items():
@@ -198,11 +197,11 @@ class VictimCosts:
         return bool(self._standings)
 
     def name(self, gang: GangKey) -> tuple[object, ...]:
-        """Return the sort key of a gang's name among all sources; always equal without queues."""
+        """Return the sort key of a gang's name; without queues all gangs have the same key."""
         return self._standings.get(gang, NO_STANDING).name[:2]
 
     def leave(self, victims: Collection[BoundPod]) -> set[GangKey]:
-        """Record that victims have left, with all members of their gangs that must go with them.
+        """Record that victims have left, with all members that are evicted with them.
 
         Return the gangs whose cost has changed.
         """
@@ -254,7 +253,7 @@ class VictimCosts:
         return self._surplus.get(self.portion(bound_pod), 0)
 
     def has_surplus(self, gang: GangKey) -> bool:
-        """Return whether a gang can lose any member without falling below its minMember."""
+        """Return whether a gang can lose at least one member and stay above its minimum."""
         if gang not in self._by_role:
             return self.surplus(gang) > 0
         return any(self.surplus_of(each) for each in self.members(gang))
@@ -280,7 +279,7 @@ class VictimCosts:
         return self._lost[bound_pod.gang] or self.surplus_of(bound_pod) > 0
 
     def goes_with(self, bound_pod: BoundPod) -> list[BoundPod] | None:
-        """Return a surplus pod with all pods that must go before it; None for any other pod."""
+        """Return a surplus pod with all pods that are evicted before it; None for any other pod."""
         if bound_pod.gang in self.steps:
             return self.steps.with_all(bound_pod.gang, [bound_pod])
         return [bound_pod] if self.surplus_of(bound_pod) > 0 else None
@@ -297,7 +296,7 @@ class VictimCosts:
 
     def work(self, bound_pod: BoundPod) -> int:
         """Return the run time that is lost with a pod, in pod-seconds."""
-        return work_of(bound_pod.pod, self._now, self._work_since(bound_pod.gang))
+        return bound_pod.pod.lost_work(self._now, self._work_since(bound_pod.gang))
 
     def is_beyond(self, bound_pod: BoundPod) -> bool:
         """Return whether a budget of the pod allows no eviction at all."""
@@ -305,7 +304,7 @@ class VictimCosts:
         return not bound_pod.pod.chosen and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
-        """Return victims with all pods that must go with them; None if one of them must stay."""
+        """Return victims with all pods that leave with them; None if any of these must stay."""
         closed = dict(victims)
         for portion, number in self.numbers(victims.values()).items():
             gang = gang_of(portion)
@@ -323,7 +322,7 @@ class VictimCosts:
         return closed
 
     def unit_of(self, bound_pod: BoundPod) -> EvictionUnit:
-        """Return a bound pod as a unit: with its step while its gang has surplus, else whole."""
+        """Return the unit with which a pod is evicted: alone or with its step, or its gang."""
         surplus = self.goes_with(bound_pod)
         key = bound_pod.gang if surplus is None else surplus[-1].pod.uid
         if key not in self._units:
@@ -351,7 +350,7 @@ class VictimCosts:
         return self._alone[key]
 
     def units(self, victims: Mapping[str, BoundPod]) -> list[EvictionUnit]:
-        """Return victims as an eviction unit for each gang."""
+        """Return victims as eviction units, one for each gang."""
         return [self.unit(each) for each in by_gang(victims.values()).values()]
 
     def cost(self, victims: Mapping[str, BoundPod]) -> Cost:
@@ -394,7 +393,7 @@ class VictimCosts:
     ) -> Iterator[tuple[tuple[object, ...], EvictionUnit]]:
         """Yield parts of a gang with the value of each; by default its steps, or single pods.
 
-        Steps keep their order: a step is put back only after the steps that go after it.
+        Steps keep their order: a step is put back only after all steps that are evicted later.
         """
         if parts is None and gang in self.steps:
             parts = self.steps.apart(gang, bound_pods)

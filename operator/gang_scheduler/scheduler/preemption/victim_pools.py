@@ -1,7 +1,8 @@
-"""The pods that each group of a cycle may evict, kept for the groups that may evict the same."""
+"""The pods that each group of a cycle may evict, kept for groups that may evict the same pods."""
 
+import bisect
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,11 +13,11 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.eviction_units import ANY_PRIORITY
 from gang_scheduler.scheduler.preemption.leaving import Departures
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
-from gang_scheduler.scheduler.preemption.search.cheapest import ANY_PRIORITY
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
@@ -28,6 +29,9 @@ NO_GANGS: Final[frozenset[GangKey]] = frozenset()
 
 PODS_A_LOOK: Final = 2
 """Looking at this many potential victims takes as long as one look."""
+
+PODS_OF_A_POOL: Final = 16
+"""For a further priority, sorting out this many pods on nodes takes as long as one look."""
 
 MOST_LOOKS: Final = 1_500
 """The most looks that all potential victims of one gang count as."""
@@ -55,9 +59,14 @@ class VictimPools:
         below = group.priority - self._profile.rules.preemption.min_priority_difference
         if self._lowest is None or self._lowest > below:
             return None
-        own = self.own(group)
+        # Priorities that no pod on a node has between them may evict the same pods.
+        below = self._priorities[bisect.bisect_right(self._priorities, below) - 1]
+        own = frozenset(gang for gang in self.own(group) if self._least.get(gang, below) <= below)
         key = below, own, self._leant_on
         if key not in self._by_priority:
+            # A cycle may have one pool in any case: more of them are work.
+            if self._by_priority:
+                self._trial.effort.count(len(self._bound_pods.pods) / PODS_OF_A_POOL)
             # Later groups have the same or a lower priority.
             self._by_priority = {
                 key: each for key, each in self._by_priority.items() if key[0] == below
@@ -78,7 +87,7 @@ class VictimPools:
         reclaim_requests: ReclaimRequests | None,
         memory: Memory,
     ) -> PotentialVictims | None:
-        """Return the pods that the group may have a right to evict; None if there are none."""
+        """Return the pods that queues may let the group evict; None if there are none."""
         self._trial.effort.begin(units[0].gangs[0].key, VICTIMS)
         if reclaim_requests is None or not reclaim_requests.reaches_any(request):
             return None  # The request reaches no queue: no need to find the lacking resources.
@@ -121,8 +130,21 @@ class VictimPools:
     @functools.cached_property
     def _lowest(self) -> int | None:
         """The lowest priority of any pod that may be evicted."""
-        evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
-        return min(evictable, default=None)
+        return self._priorities[0] if self._priorities else None
+
+    @functools.cached_property
+    def _priorities(self) -> list[int]:
+        """The priorities of all pods that may be evicted, ascending."""
+        return sorted({each.priority for each in self._bound_pods.pods if each.evictable})
+
+    @functools.cached_property
+    def _least(self) -> Mapping[GangKey, int]:
+        """For each gang the lowest priority of its pods that may be evicted."""
+        found: dict[GangKey, int] = {}
+        for each in self._bound_pods.pods:
+            if each.evictable:
+                found[each.gang] = min(found.get(each.gang, each.priority), each.priority)
+        return found
 
 
 def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:

@@ -3,35 +3,27 @@
 Semantics of kube-scheduler's TaintToleration.
 """
 
-import numpy as np
-
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
 from gang_scheduler.scheduler.policies import Steady
 from gang_scheduler.scheduler.trial import Trial
 
-SOFT = "PreferNoSchedule"
+SOFT = frozenset({"PreferNoSchedule"})
 
 
 def concerns(_pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether any node has such a taint."""
-    _, sets = trial.nodes.taint_sets()
-    return any(taint.effect == SOFT for each in sets for taint in each)
+    """Return whether any node has a taint of effect PreferNoSchedule."""
+    return bool(taints.columns_of(trial.nodes, SOFT).taints)
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the number of taints that are not tolerated, as a negative number."""
-    codes, sets = trial.nodes.taint_sets()
-    soft = [[taint for taint in each if taint.effect == SOFT] for each in sets]
-    unwanted = [
-        sum(not taints.tolerated(pod_class.tolerations, taint) for taint in each) for each in soft
-    ]
-    return -np.array(unwanted, dtype=np.int64)[codes]
+    return -taints.numbers_untolerated(pod_class, trial.nodes, SOFT)
 
 
 def coupled(_pod_class: PodClass, _trial: Trial) -> bool:
-    """Pods do not change taints."""
+    """Return False: pods do not change taints."""
     return False
 
 

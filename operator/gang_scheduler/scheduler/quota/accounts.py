@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
     DEFAULT_FAIRNESS,
@@ -17,7 +18,6 @@ from gang_scheduler.model.queues import (
     QueueState,
     QueueUsage,
 )
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.charges import Charges, FairShares, charges_of, fair_shares
 from gang_scheduler.scheduler.quota.promises import Promises, lendable, promises_of
 
@@ -70,7 +70,7 @@ class Comparison(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Accounts:
-    """The promises, charges and demand of all queues, by rows."""
+    """The nominal quota, charges and demand of all queues; each queue has a row."""
 
     declared: QueueSet
     usage: QueueUsage
@@ -143,12 +143,12 @@ class _Lasting(Accounts):
 
     @property
     def recent(self) -> None:
-        """Nothing."""
+        """None: recent usage does not count."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Standing:
-    """What a queue and its subtree are charged, for the resources that one request asks for.
+    """The charges of a queue and its subtree, for the resources that one request asks for.
 
     `used` is the charge that counts against the queue's promise, `total` the charge of all leaves
     below. Both include `asked`, the request itself, which the accounts do not have yet.

@@ -1,6 +1,6 @@
 """All trees of queues with their charges: whether a request fits, what it lacks, what it borrows.
 
-Each charge, release or question costs as many steps as the tree is deep, for each flavor and
+Each charge, release or check costs as many steps as the tree is deep, for each flavor and
 resource. Sums are kept up to date and never computed again.
 """
 
@@ -38,7 +38,7 @@ MOST_BORROWERS = 3
 """At most this many queues are named as borrowers of the missing quota."""
 
 
-class Shortage(NamedTuple):
+class QuotaShortage(NamedTuple):
     """A request asks for more than is available of one flavor and resource.
 
     `borrowers` are up to three queues of the same tree that borrow most of it.
@@ -91,6 +91,11 @@ class Forest:
     def root(self, ref: QueueRef) -> QueueRef:
         """Return the root of a queue's tree. Raises KeyError if the queue does not exist."""
         return self._trees.queues[self._trees.root(self._trees.rows[ref])].ref
+
+    def depth(self, ref: QueueRef) -> int:
+        """Return on how many levels a queue and its ancestors are."""
+        row = self._row(ref)
+        return 0 if row is None else len(self._trees.ways[row])
 
     def way(self, ref: QueueRef) -> tuple[Queue, ...]:
         """Return a queue and its ancestors, the root last; empty if the queue does not exist."""
@@ -179,14 +184,14 @@ class Forest:
             return dict(_asked(charge))
         return {key: charge[key] - self._available(row, key) for key in self._lacking(row, charge)}
 
-    def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
+    def shortage(self, ref: QueueRef, charge: Charge) -> QuotaShortage | None:
         """Return the first shortage of a request; None if it fits."""
         row = self._row(ref)
         if row is None:
             return _first(charge)
         for key in self._lacking(row, charge):
             borrowers = self._most_borrowing(row, key, charge[key])
-            return Shortage(key, charge[key], self._available(row, key), borrowers)
+            return QuotaShortage(key, charge[key], self._available(row, key), borrowers)
         return None
 
     def potential(self, ref: QueueRef, key: FlavorResource) -> int | None:
@@ -197,14 +202,14 @@ class Forest:
         most = self._potential(row, key)
         return None if most >= UNBOUNDED else most
 
-    def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
+    def exceeds_potential(self, ref: QueueRef, charge: Charge) -> QuotaShortage | None:
         """Return the first resource that the queue could not provide even to a lone request."""
         row = self._row(ref)
         if row is None:
             return _first(charge)
         for key, asked in _asked(charge):
             if asked > (most := self._potential(row, key)):
-                return Shortage(key, asked, most)
+                return QuotaShortage(key, asked, most)
         return None
 
     def borrows(self, ref: QueueRef, charge: Charge) -> bool:
@@ -339,5 +344,5 @@ def _asked(charge: Charge) -> Iterable[tuple[FlavorResource, int]]:
     return sorted((key, amount) for key, amount in charge.items() if amount > 0)
 
 
-def _first(charge: Charge) -> Shortage | None:
-    return next((Shortage(key, asked, 0) for key, asked in _asked(charge)), None)
+def _first(charge: Charge) -> QuotaShortage | None:
+    return next((QuotaShortage(key, asked, 0) for key, asked in _asked(charge)), None)

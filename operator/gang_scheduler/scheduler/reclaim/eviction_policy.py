@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gang_scheduler.model.api_words import EvictionPolicy, FairStrategy
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.queues import NONE, Charge, EvictionRules, FlavorResource, Queue
 from gang_scheduler.model.rules import NO_SETTINGS, Rules
-from gang_scheduler.model.values import EvictionPolicy, FairStrategy
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison
 from gang_scheduler.scheduler.quota.trees import Trees
@@ -23,10 +23,10 @@ from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQu
 
 
 class Meeting(NamedTuple):
-    """How the ways of two leaves of one tree meet at their lowest common ancestor.
+    """The ways from two leaves of one tree up to where they meet, their lowest common ancestor.
 
-    `ours` are the rows from our leaf up to the child of that ancestor, `theirs` the same for the
-    other leaf.
+    `ours` are the rows from the leaf of the request up to the child of that ancestor, and `theirs`
+    the same for the leaf of a victim.
     """
 
     ours: tuple[int, ...]
@@ -34,12 +34,12 @@ class Meeting(NamedTuple):
 
     @property
     def our_child(self) -> int:
-        """The child on our way."""
+        """The child of the common ancestor on the way to our leaf."""
         return self.ours[-1]
 
     @property
     def their_child(self) -> int:
-        """The child on the other way."""
+        """The child of the common ancestor on the way to the other leaf."""
         return self.theirs[-1]
 
 
@@ -168,7 +168,7 @@ def _may_come(rules: EvictionRules, names: set[str]) -> bool:
 
 
 def _is_fenced(accounts: Accounts, ours: tuple[int, ...]) -> bool:
-    """Return whether a fence is on our way, below the lowest common ancestor."""
+    """Return whether one of the request's own queues, given as rows, has a fence."""
     queues = accounts.promises.trees.queues
     return any(queues[row].evictions.fence for row in ours)
 

@@ -1,11 +1,12 @@
 """The final state: all victims have gone, and the request is charged.
 
-It decides by which classes each victim may go. Where a class takes what a queue borrows, the
-victims must be able to go one after the other so that their queues still borrow as each one goes.
+It decides by which classes each victim may be evicted. Some classes take only quota that a queue
+borrows. For these there must be an order of evictions in which the queue of each victim still
+borrows right before that victim is evicted.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.evictions import EvictionClass
@@ -31,7 +32,7 @@ class QuotaLedger(Protocol):
 
     @property
     def keeps(self) -> bool:
-        """Whether any owner keeps quota for itself."""
+        """Whether any queue keeps quota for itself."""
 
     def lacking(self, ref: QueueRef, charge: Charge) -> Mapping[FlavorResource, int]:
         """Return the missing amounts of a request; empty if it fits."""
@@ -44,9 +45,9 @@ class QuotaLedger(Protocol):
 
 
 class Part(NamedTuple):
-    """Victims of one gang that go together: the `whole` gang, or one pod of its surplus.
+    """Victims of one gang that are evicted together: the `whole` gang, or one pod of its surplus.
 
-    `quorum` is what the gang will ask for when it waits again, if that is less than the whole.
+    `quorum` is the charge that the gang will ask for when it waits again, if that is less.
     """
 
     running: RunningInQueue
@@ -66,10 +67,10 @@ class Rights(Protocol):
         """Return the permits between the requesting queue and another."""
 
     def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
-        """Return the classes by which a gang may have to go in some final state."""
+        """Return the classes by which a gang may be evicted in some final state."""
 
     def is_beyond(self, running: RunningInQueue) -> bool:
-        """Return whether each queue of the gang up to the meeting borrows now."""
+        """Return whether the queue of the gang, and each queue up to the meeting, borrows now."""
 
 
 def by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]:
@@ -82,21 +83,25 @@ def by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]
     return found
 
 
-@contextmanager
-def gone(quota: QuotaLedger, parts: Iterable[Part]) -> Iterator[None]:
+def gone(quota: QuotaLedger, parts: Iterable[Part]) -> AbstractContextManager[None]:
     """Release the charges of parts inside the context."""
-    together = by_queue(parts)
-    for ref, charge in together.items():
+    return without(quota, by_queue(parts))
+
+
+@contextmanager
+def without(quota: QuotaLedger, charges: Mapping[QueueRef, Charge]) -> Iterator[None]:
+    """Release charges of queues inside the context."""
+    for ref, charge in charges.items():
         quota.release(ref, charge)
     try:
         yield
     finally:
-        for ref, charge in together.items():
+        for ref, charge in charges.items():
             quota.charge(ref, charge)
 
 
 class FinalState:
-    """The final state, as it is charged now."""
+    """The final state. The quota must already be charged as in that state."""
 
     def __init__(self, rights: Rights, quota: QuotaLedger, parts: Sequence[Part]) -> None:
         self._rights = rights
@@ -104,16 +109,16 @@ class FinalState:
         self._trees = self._accounts.promises.trees
         self._quota = quota
         self._parts = parts
-        self._within: dict[Meeting | None, bool] = {}
+        self._within: dict[tuple[tuple[int, ...], bool], bool] = {}
         self._our_shares: dict[int, Share] = {}
         self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
 
     def class_of(self, running: RunningInQueue) -> EvictionClass | None:
-        """Return the lowest class by which a gang may go."""
+        """Return the lowest class by which a gang may be evicted."""
         return next(self.classes_of(running), None)
 
     def classes_of(self, running: RunningInQueue) -> Iterator[EvictionClass]:
-        """Yield the classes by which a gang may go, the lowest first."""
+        """Yield the classes by which a gang may be evicted, the lowest first."""
         met = self._rights.permits_at(self._trees.rows[running.ref]).meeting
         for each in sorted(self._rights.possible(running)):
             if each is EvictionClass.RECLAIM and not self._is_within(met):
@@ -123,10 +128,10 @@ class FinalState:
             yield each
 
     def left_behind(self, borrowed: Collection[GangKey]) -> frozenset[GangKey]:
-        """Return the gangs that cannot go in any order while their queues still borrow.
+        """Return the gangs that fit in no order of evictions in which their queues still borrow.
 
-        The `borrowed` gangs go before all other victims, which are still there meanwhile. Goes from
-        the last to the first: putting parts back never makes a queue borrow less.
+        The `borrowed` gangs are evicted before all other victims. The order is found from its end:
+        parts are put back one by one, which never makes a queue borrow less.
         """
         left = [part for part in self._parts if part.running.key in borrowed]
         back = [part for part in self._parts if part.running.key not in borrowed]
@@ -155,14 +160,15 @@ class FinalState:
 
         If the victim is in another tree, the request must be within every promise up to the root.
         """
-        if met not in self._within:
-            request, trees = self._rights.request, self._trees
-            rows = trees.ways[trees.rows[request.ref]] if met is None else met.ours
+        request, trees = self._rights.request, self._trees
+        rows = trees.ways[trees.rows[request.ref]] if met is None else met.ours
+        key = rows, met is None
+        if key not in self._within:
             judge = all if met is None else any
-            self._within[met] = judge(
+            self._within[key] = judge(
                 is_within(self._accounts, row, request.charge) for row in rows
             )
-        return self._within[met]
+        return self._within[key]
 
     def _is_fair(self, eviction_class: EvictionClass, met: Meeting | None) -> bool:
         if met is None:
@@ -184,7 +190,10 @@ class FinalState:
         return any(ours < each for each in self._with_one_back(met.their_child))
 
     def _with_one_back(self, row: int) -> Iterator[Share]:
-        """Yield the share of a queue with one victim back, for each victim that can go last."""
+        """For each victim that may be evicted last, yield the share of a queue right before that.
+
+        `row` is the row of the queue.
+        """
         for part in self._parts:
             if row in self._trees.ways[self._trees.rows[part.running.ref]]:
                 self._quota.charge(part.running.ref, part.charge)
@@ -205,9 +214,10 @@ class FinalState:
 class BestFinalState(FinalState):
     """The final states of some victims together with any of the `further` ones, all at once.
 
-    Where a right asks how little the request's own queues use, all further victims have gone. Where
-    it asks how much the queue of a victim uses, none of them has. So a class that is not allowed
-    here is allowed in none of those states. Charges only grow, and shares with them.
+    A condition on how little the request's own queues use is checked with all further victims
+    gone. A condition on how much the queue of a victim uses is checked with all of them there. So a
+    class that is not allowed here is allowed in none of those states, since shares grow with
+    charges.
     """
 
     def __init__(
@@ -218,9 +228,16 @@ class BestFinalState(FinalState):
         further: Sequence[Part],
     ) -> None:
         super().__init__(rights, quota, parts)
-        rows = {self._trees.rows[each.running.ref] for each in (*parts, *further)}
-        with gone(quota, further):
-            for met in {rights.permits_at(row).meeting for row in rows}:
+        ways, rows, gone_too = self._trees.ways, self._trees.rows, by_queue(further)
+        refs = {*gone_too, *(each.running.ref for each in parts)}
+        permits = [rights.permits_at(rows[ref]) for ref in refs]
+        meetings = {each.meeting for each in permits if each.foreign or each.meeting is not None}
+        # The queues of the request use no less if pods go elsewhere, below none of them.
+        own_root = ways[rows[rights.request.ref]][0]
+        ours = {own_root if met is None else met.our_child for met in meetings}
+        near = {ref: n for ref, n in gone_too.items() if not ours.isdisjoint(ways[rows[ref]])}
+        with without(quota, near):
+            for met in meetings:
                 self._is_within(met)
                 if met is not None:
                     self._our_share(met.our_child)

@@ -1,4 +1,4 @@
-"""The evictions that one request may make: which gangs may go at all, and which of them together.
+"""The evictions that one request may make: which gangs may be evicted, and which of them together.
 
 A set of victims is legal when each has a class in the final state (`final_state`).
 """
@@ -8,12 +8,13 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.reclaim import eviction_policy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
+    NO_PERMITS,
     EvictionLimits,
     Permits,
     is_over,
@@ -33,7 +34,7 @@ NO_CLASSES: Final = frozenset[EvictionClass]()
 
 
 class Judgement(NamedTuple):
-    """The classes of the gangs of a set of victims.
+    """The eviction class of each gang in a set of victims.
 
     The set is legal if no gang is `illegal`.
     """
@@ -42,10 +43,23 @@ class Judgement(NamedTuple):
     illegal: frozenset[GangKey] = frozenset()
 
 
+class Positions:
+    """The permits of one queue at other queues, and how long gangs there must have run.
+
+    They depend on where the queues are, so they are the same for all requests of a queue in a
+    cycle.
+    """
+
+    def __init__(self) -> None:
+        self.permits: dict[int, Permits] = {}
+        self.min_runtimes: dict[int, int] = {}
+
+
 class Reclaim:
     """The evictions that one request may make. The request itself is not charged yet.
 
-    `resources` are those for which room is missing; missing quota is computed here.
+    `resources` are the resources that are short on nodes; missing quota is computed here.
+    `positions` are the positions of the queue, if they are known already.
     """
 
     def __init__(
@@ -54,6 +68,7 @@ class Reclaim:
         request: ReclaimRequest,
         limits: EvictionLimits,
         resources: Collection[str] = (),
+        positions: Positions | None = None,
     ) -> None:
         self.request = request
         self.limits = limits
@@ -63,12 +78,11 @@ class Reclaim:
         self._trees = self._accounts.promises.trees
         self.short = frozenset(quota.lacking(request.ref, request.charge))
         """The quota that is missing before any eviction."""
-        self._permits: dict[int, Permits] = {}
-        self._min_runtimes: dict[int, int] = {}
+        self._positions = positions or Positions()
         self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
         self._alike: dict[Hashable, frozenset[EvictionClass]] = {}
         self._keys: dict[GangKey, frozenset[FlavorResource]] = {}
-        self._keys_at: dict[int, frozenset[FlavorResource]] = {}
+        self._keys_at: dict[tuple[int, bool], frozenset[FlavorResource]] = {}
 
     @property
     def reaches_out(self) -> bool:
@@ -96,36 +110,42 @@ class Reclaim:
     # The most that could be possible, before looking at a certain set of victims.
 
     def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
-        """Return the classes by which a gang may have to go in some final state."""
+        """Return the classes by which a gang may be evicted in some final state."""
         found = self._possible.get(running.key)
         if found is None:
-            found = self._possible[running.key] = self._found_possible(running)
+            row = self._trees.rows.get(running.ref)
+            if row is None:
+                return NO_CLASSES
+            found = self._found_possible(row, running, self.permits_at(row))
         return found
 
-    def _found_possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
-        row = self._trees.rows.get(running.ref)
-        if row is None:
-            return NO_CLASSES
+    def possible_among(self, row: int, gangs: Iterable[RunningInQueue]) -> Iterator[RunningInQueue]:
+        """Yield the gangs of one queue that may be evicted in some final state."""
         given = self.permits_at(row)
-        possible = self._possible_alike(row, running, given)
-        if not possible or self._is_young(row, running, given):
-            return NO_CLASSES
-        return possible
+        if not given.classes:
+            return
+        known = self._possible
+        for running in gangs:
+            found = known.get(running.key)
+            if found is None:
+                found = self._found_possible(row, running, given)
+            if found:
+                yield running
 
-    def _possible_alike(
+    def _found_possible(
         self, row: int, running: RunningInQueue, given: Permits
     ) -> frozenset[EvictionClass]:
-        """Return the classes, leaving running time aside.
-
-        Computed once for gangs that are alike.
-        """
-        if running.known.backfilled is not None:
-            return self._allowed(running, given)
-        newer = running.known.created_at > self.request.created_at
-        alike = row, running.traits, newer
-        found = self._alike.get(alike)
-        if found is None:
-            found = self._alike[alike] = self._allowed(running, given)
+        """Return the classes, and remember them; computed once for gangs that are alike."""
+        facts = running.known
+        if facts.backfilled is not None:
+            found = self._allowed(running, given)
+        else:
+            alike = row, running.traits, facts.created_at > self.request.created_at
+            known = self._alike.get(alike)
+            found = self._alike[alike] = self._allowed(running, given) if known is None else known
+        if found and self._is_young(row, running, given):
+            found = NO_CLASSES
+        self._possible[running.key] = found
         return found
 
     def _allowed(self, running: RunningInQueue, given: Permits) -> frozenset[EvictionClass]:
@@ -142,20 +162,24 @@ class Reclaim:
 
     def permits_at(self, row: int) -> Permits:
         """Return the permits between the requesting queue and another, computed once."""
-        if row not in self._permits:
-            self._permits[row] = eviction_policy.permits(
-                self._accounts, self.request, row, self.limits
-            )
-        return self._permits[row]
+        permits = self._positions.permits
+        if row not in permits:
+            permits[row] = eviction_policy.permits(self._accounts, self.request, row, self.limits)
+        return permits[row]
 
     def borrows_what_lacks(self, row: int) -> bool:
         """Return whether a queue borrows any of the missing resources."""
-        root = self._trees.root(row)
-        if root not in self._keys_at:
-            self._keys_at[root] = keys_at(self._accounts, row, self.short, self.resources)
         return self._trees.queues[row].ref == NONE or is_over(
-            self._accounts, row, self._keys_at[root]
+            self._accounts, row, self._lacking_at(row, NO_PERMITS)
         )
+
+    def _lacking_at(self, row: int, given: Permits) -> frozenset[FlavorResource]:
+        """Return the missing keys and resources that the tree of a queue has numbers for."""
+        tree = self._trees.root(row), given.foreign
+        if tree not in self._keys_at:
+            short = self._short_for(given)
+            self._keys_at[tree] = keys_at(self._accounts, row, short, self.resources)
+        return self._keys_at[tree]
 
     def is_beside(self, running: RunningInQueue) -> bool:
         """Return whether a queue below the root contains both the gang and the request."""
@@ -178,8 +202,7 @@ class Reclaim:
         if running.ref == NONE:
             return True
         if running.key not in self._keys:
-            keys = keys_at(self._accounts, row, self._short_for(given), self.resources)
-            self._keys[running.key] = keys & running.keys
+            self._keys[running.key] = self._lacking_at(row, given) & running.keys
         rows = (row,) if given.meeting is None else given.meeting.theirs
         return all(is_over(self._accounts, each, self._keys[running.key]) for each in rows)
 
@@ -193,11 +216,12 @@ class Reclaim:
         return by_quota or not self.resources.isdisjoint(running.resources)
 
     def _is_young(self, row: int, running: RunningInQueue, given: Permits) -> bool:
-        if row not in self._min_runtimes:
-            self._min_runtimes[row] = eviction_policy.min_runtime(
+        least = self._positions.min_runtimes
+        if row not in least:
+            least[row] = eviction_policy.min_runtime(
                 self._accounts, row, given.meeting, self.limits
             )
-        return eviction_policy.is_young(running, self._min_runtimes[row], self.limits)
+        return eviction_policy.is_young(running, least[row], self.limits)
 
     # The final state.
 
@@ -220,9 +244,10 @@ class Reclaim:
             return self._judged(parts)
 
     def is_hopeless(self, parts: Sequence[Part], further: Sequence[Part]) -> bool:
-        """Return whether whole gangs may not go together, whichever of the further ones go, too.
+        """Return True if these parts may not be evicted, whichever `further` parts are, too.
 
-        False is not certain. It is always False for surplus: its gang may go as a whole instead.
+        False leaves this open. It is always False for surplus: its gang may be evicted as a whole
+        instead.
         """
         if not all(each.whole for each in parts):
             return False
@@ -237,7 +262,9 @@ class Reclaim:
             return bool(best.left_behind(borrowed))
 
     def rule_out(self, candidates: Sequence[RunningInQueue]) -> None:
-        """Take back the possible classes that no final state allows with victims of only these."""
+        """Drop the possible classes that no final state allows if all victims are candidates."""
+        if not candidates:
+            return
         everything = [Part(each, each.charge) for each in candidates]
         with self._charged():
             best = BestFinalState(self, self._quota, (), everything)

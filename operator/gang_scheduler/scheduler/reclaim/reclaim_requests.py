@@ -2,14 +2,15 @@
 
 import functools
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods, Charged
+from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
@@ -17,12 +18,15 @@ from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.quota.trees import NO_ROW, Trees
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits, min_runtimes
 from gang_scheduler.scheduler.reclaim.final_state import QuotaLedger
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.reclaim import Positions, Reclaim
 from gang_scheduler.scheduler.reclaim.request import (
     ReclaimRequest,
     RunningInQueue,
     running_in_queue_of,
 )
+
+MOST_ANSWERS: Final = 16
+"""At most this many answers are kept for requests of one queue and priority."""
 
 # The queues with gangs on nodes, as columns that show which queues a request can skip. A request
 # that may evict searches queue by queue. Most queues are ruled out by facts about all of their
@@ -33,8 +37,8 @@ from gang_scheduler.scheduler.reclaim.request import (
 class OccupiedQueues:
     """The queues with gangs that may be evicted at all, as of the snapshot.
 
-    Queues are in the order in which their first gangs came. `rows` and the `lowest` priority of a
-    gang there are columns with one entry a queue.
+    Queues are in the order in which their first gangs came. `rows` and `lowest` have one
+    entry for each queue: its row, and the lowest priority of a gang in it.
     """
 
     def __init__(
@@ -42,11 +46,22 @@ class OccupiedQueues:
     ) -> None:
         self._trees = trees
         self.by_row: dict[int, list[RunningInQueue]] = {}
+        self._extremes: dict[int, tuple[int, int]] = {}
+        # This runs for each gang on nodes in every cycle: one loop costs half as much as three.
         for each in gangs:
-            self.by_row.setdefault(trees.rows[each.ref], []).append(each)
+            row, began = trees.rows[each.ref], int(each.known.started_at)
+            lowest = min(each.priority, each.pod_priority)
+            if row in self.by_row:
+                self.by_row[row].append(each)
+                low, old = self._extremes[row]
+                if lowest < low or began < old:
+                    self._extremes[row] = min(lowest, low), min(began, old)
+            else:
+                self.by_row[row] = [each]
+                self._extremes[row] = lowest, began
         self.rows: IntArray = np.array([*self.by_row], dtype=np.int64)
-        self.lowest = _column(self.by_row, lambda each: min(each.priority, each.pod_priority))
-        oldest = _column(self.by_row, lambda each: each.known.started_at)
+        extremes = np.array([*self._extremes.values()], dtype=np.int64).reshape(-1, 2)
+        self.lowest, oldest = extremes[:, 0], extremes[:, 1]
         self._gates = np.array([_gate(trees, row) for row in self.by_row], dtype=np.int64)
         self._gate_ends = np.array([trees.ends[gate] for gate in self._gates], dtype=np.int64)
         self._may_have_run = limits.now - oldest >= min_runtimes(trees, self.by_row, limits)
@@ -54,6 +69,12 @@ class OccupiedQueues:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @functools.cached_property
+    def resources(self) -> frozenset[str]:
+        """The resources that any gang requests."""
+        gangs = (each for some in self.by_row.values() for each in some)
+        return frozenset[str]().union(*{each.resources for each in gangs})
 
     def reached(self, reclaim: Reclaim, worth: BoolArray) -> list[int]:
         """Return the rows of queues where a request may find candidates, in order.
@@ -70,6 +91,17 @@ class OccupiedQueues:
             return []
         rows: list[int] = self.rows[found & self.open_to(own)].tolist()
         return rows
+
+    def as_one(self, row: int, charge: Charge) -> RunningInQueue:
+        """Return all gangs of a queue as one: a request that may not evict it may evict none.
+
+        `charge` is at least what they are charged. It has the lowest priority of any and the oldest
+        start, is newer than any request, and was not backfilled.
+        """
+        lowest, oldest = self._extremes[row]
+        first, known = self.by_row[row][0], RunningGang(created_at=math.inf, started_at=oldest)
+        charges = {"": charge}
+        return RunningInQueue(first.key, first.ref, lowest, known, charges, lowest, self.resources)
 
     def open_to(self, own: int) -> BoolArray:
         """Return the mask of the queues whose gangs the queue of row `own` may evict.
@@ -95,17 +127,10 @@ class OccupiedQueues:
         return found
 
 
-def _column(
-    by_row: Mapping[int, Sequence[RunningInQueue]], figure: Callable[[RunningInQueue], int]
-) -> IntArray:
-    """Return the least value of any gang, queue by queue."""
-    return np.array([min(map(figure, gangs)) for gangs in by_row.values()], dtype=np.int64)
-
-
 def _gate(trees: Trees, row: int) -> int:
-    """Return the queue below which a gang must be, too, to evict from another; NO_ROW for none.
+    """Return the lowest queue from `row` up from which no outside gang may evict; NO_ROW if none.
 
-    It is the lowest queue on the way to the root from which no outside gang may evict.
+    Only gangs below that queue may evict gangs of `row`.
     """
     closed = (each for each in trees.ways[row][::-1] if not trees.queues[each].evictions.may_lose)
     return next(closed, NO_ROW)
@@ -121,7 +146,7 @@ class Charges(QuotaLedger, Protocol):
 
     @property
     def version(self) -> tuple[int, int]:
-        """Changes whenever quota is charged, released or kept."""
+        """A value that changes whenever quota is charged, released or kept."""
 
     gone: Counter[QueueRef]
 
@@ -135,7 +160,7 @@ class Charges(QuotaLedger, Protocol):
 class ReclaimRequests:
     """The gangs on nodes by queue, and all charges except those of gangs that leave.
 
-    Gangs are read once, in the first round.
+    Gangs are read once, when they are first needed.
     """
 
     def __init__(self, bound_pods: BoundPods, charged: Charges, limits: EvictionLimits) -> None:
@@ -148,6 +173,9 @@ class ReclaimRequests:
         self._expected: list[ReclaimRequest] = []
         self._without: tuple[Hashable, Charges] | None = None
         self._borrowers: dict[Hashable, BoolArray] = {}
+        self._as_one: dict[int, RunningInQueue] = {}
+        self._reaching: dict[Hashable, deque[tuple[Charge, bool]]] = {}
+        self._positions: dict[QueueRef, Positions] = {}
         self._leave(bound_pods.leaving)
 
     def leave(self, victims: Sequence[BoundPod]) -> None:
@@ -173,7 +201,7 @@ class ReclaimRequests:
 
     @property
     def state(self) -> Hashable:
-        """Changes whenever anything is charged, or leaves."""
+        """A value that changes whenever anything is charged, or a pod leaves."""
         return self._charged.version, self._leaving, len(self._expected)
 
     def without_leaving(self) -> Charges:
@@ -187,6 +215,8 @@ class ReclaimRequests:
                 quota.charge(request.ref, request.charge)
             self._without = (state, quota)
             self._borrowers.clear()
+            self._as_one.clear()
+            self._reaching.clear()
         return self._without[1]
 
     def borrows(self, request: ReclaimRequest, victims: Iterable[BoundPod]) -> bool:
@@ -207,35 +237,71 @@ class ReclaimRequests:
         return not (self._bound_pods.pods or self._leaving)
 
     def may_help(self, request: ReclaimRequest) -> bool:
-        """Return whether evictions, or pods that leave in any case, might help the request.
+        """Return whether evictions, or pods that leave in any case, might give the request quota.
 
         The request is treated as older than all gangs, since equal but newer gangs can then be
-        evicted.
+        evicted. Evictions for other requests count, too: they may give back quota of its own queue.
         """
+        if not self.without_leaving().lacking(request.ref, request.charge):
+            return True
         reclaim = self.reclaim(replace(request, created_at=-math.inf))
-        return not reclaim.short or any(self.candidates(reclaim))
+        return any(self.candidates(reclaim))
 
     @functools.cached_property
-    def has_backfilled(self) -> bool:
-        """Whether a gang on nodes was let past others because of its declared end."""
-        return bool(self._backfilled)
+    def overrun(self) -> frozenset[GangKey]:
+        """The gangs that wait behind a backfilled gang that has not ended as declared."""
+        known = (each.known.backfilled for each in self._backfilled)
+        return frozenset(
+            each.ahead_of for each in known if each is not None and each.until <= self.limits.now
+        )
 
     def reclaim(self, request: ReclaimRequest, resources: Collection[str] = ()) -> Reclaim:
         """Return the evictions a request may make now; room is short of the `resources`."""
-        return Reclaim(self.without_leaving(), request, self.limits, resources)
+        positions = self._positions.setdefault(request.ref, Positions())
+        return Reclaim(self.without_leaving(), request, self.limits, resources, positions)
 
     def reaches_any(self, request: ReclaimRequest) -> bool:
-        """Return whether the request may evict from any queue at all. Cheap."""
-        reclaim, there = self.reclaim(request), self._occupied_queues
-        worth = np.full(len(there), reclaim.reaches_out)
-        return bool(self._backfilled or there.reached(reclaim, worth))
+        """Return whether the request may evict from any queue, whatever room is missing.
+
+        False is certain: no final state allows the request to evict any gang. True is not. This is
+        cheap: each queue counts as one gang, and answers are kept. If a request may evict no gang,
+        a larger one may not, either.
+        """
+        if not self.overrun.isdisjoint(request.gangs):
+            return True
+        self.without_leaving()  # Forgets the answers, if anything was charged since.
+        asked = request.ref, request.priority, request.pod_priority
+        known = self._reaching.setdefault(asked, deque(maxlen=MOST_ANSWERS))
+        for charge, reaches in known:
+            large, small = (charge, request.charge) if reaches else (request.charge, charge)
+            if _covers(large, small):
+                return reaches
+        known.append((request.charge, self._reaches_any(request)))
+        return known[-1][1]
+
+    def _reaches_any(self, request: ReclaimRequest) -> bool:
+        there = self._occupied_queues
+        reclaim = self.reclaim(request, there.resources)
+        reached = there.reached(reclaim, self._worth(reclaim))
+        queues = [self._queue_as_one(row) for row in reached]
+        queues = [each for each in queues if reclaim.possible(each)]
+        reclaim.rule_out(queues)
+        return any(map(reclaim.possible, queues))
+
+    def _queue_as_one(self, row: int) -> RunningInQueue:
+        if row not in self._as_one:
+            there, forest = self._occupied_queues, self.without_leaving().forest
+            ref = there.by_row[row][0].ref
+            charge = {key: forest.total(ref, key) for key in forest.governed(ref)}
+            self._as_one[row] = there.as_one(row, charge)
+        return self._as_one[row]
 
     def candidates(self, reclaim: Reclaim) -> Iterator[RunningInQueue]:
-        """Yield the gangs that may have to go for a request in some final state."""
+        """Yield the gangs that may be evicted for a request in some final state."""
         there = self._occupied_queues
         reached = there.reached(reclaim, self._worth(reclaim))
         for row in reached:
-            yield from filter(reclaim.possible, there.by_row[row])
+            yield from reclaim.possible_among(row, there.by_row[row])
         for running in self._backfilled:
             if self._rows[running.ref] not in reached and reclaim.possible(running):
                 yield running
@@ -281,11 +347,13 @@ class ReclaimRequests:
     @functools.cached_property
     def _gangs(self) -> Sequence[RunningInQueue]:
         """Return the gangs with at least one evictable pod."""
-        gangs = self._bound_pods.gangs.values()
-        found = (
-            running_in_queue_of(gang) for gang in gangs if any(each.evictable for each in gang.pods)
-        )
-        return [each for each in found if each is not None and each.ref in self._rows]
+        rows, found = self._rows, map(running_in_queue_of, self._bound_pods.gangs.values())
+        return [each for each in found if each is not None and each.ref in rows]
 
     def _charge_of(self, bound_pod: BoundPod) -> Charged:
         return self._bound_pods.charged.get(bound_pod.pod.uid, (NONE, {}))
+
+
+def _covers(large: Charge, small: Charge) -> bool:
+    """Return whether a charge has at least as much of everything as another one."""
+    return all(large.get(key, 0) >= amount for key, amount in small.items())

@@ -10,15 +10,18 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey, natural_key
-from gang_scheduler.scheduler.placement.anywhere import Placement
+from gang_scheduler.scheduler.trial import Placement
 
 MayTake = Callable[["ReclaimRequest", Sequence[Placement], Sequence[BoundPod]], bool]
-"""Returns whether members may use their planned places once victims have gone; then they will."""
+"""Returns whether members may use their planned places once victims have gone.
+
+It is asked right before the plan is carried out, so True also records that they will.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReclaimRequest:
-    """What the waiting members of a group together ask of a queue, in one flavor option.
+    """The quota that the waiting members of a group ask of a queue together, in one flavor option.
 
     `charge_of` returns the charge of some of the members with the same option. `pod_priority` is
     the priority that counts if the group names no queue. `may_take` is asked before the request
@@ -79,7 +82,10 @@ class RunningInQueue:
 
     @functools.cached_property
     def traits(self) -> tuple[Hashable, ...]:
-        """What decides which rights reach it, besides its queue, its age and how long it runs."""
+        """The properties that decide by which classes it may be evicted in its queue.
+
+        Its age and its run time are not among them.
+        """
         return self.keys, self.resources, self.priority, self.pod_priority
 
     @functools.cached_property
@@ -105,16 +111,16 @@ class RunningInQueue:
 
 
 def running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
-    """Return a gang on nodes with its charges; None for pods that are charged to no queue.
+    """Return a gang on nodes with its charges; None if it has no queue, or no evictable pod.
 
-    Found once for as long as the gang stays as it is.
+    Computed once until the gang changes.
     """
     return gang.derive("held", (), _running_in_queue_of)
 
 
 def _running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
     ref = next((each[0] for each in gang.charged if each is not None), None)
-    if ref is None:
+    if ref is None or not any(each.evictable for each in gang.pods):
         return None
     pods, known = gang.pods, gang.known
     priority = max(each.priority for each in pods)

@@ -2,7 +2,7 @@
 
 import functools
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
@@ -14,27 +14,23 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Refused, Reservation
 from gang_scheduler.model.queues import NONE, Charge
 from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.reservation import reservation as reservation_promise
-from gang_scheduler.scheduler.reservation.reservation import (
-    MOST_LOOKS,
+from gang_scheduler.scheduler.reservation.promise import MOST_LOOKS, Fit, FutureRoom, Promise, Units
+from gang_scheduler.scheduler.reservation.releases import (
     Clock,
-    Fit,
-    FutureRoom,
-    Promise,
     Release,
     Running,
     Sum,
-    Units,
+    release_of_victims,
 )
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
@@ -43,7 +39,7 @@ from gang_scheduler.scheduler.units import PlacementUnit
 MOST_TRIALS: Final = 100
 """A reserved gang is placed again at most this often in a cycle so that a later gang may start."""
 MOST_CANDIDATES: Final = 16
-"""At most this many gangs are searched a start in a cycle."""
+"""A start is searched for at most this many gangs in a cycle."""
 RELEASES_A_LOOK: Final = 20
 """Sorting this many gangs that hold room takes one look."""
 
@@ -71,7 +67,7 @@ class Eviction:
 
 
 class Reservations:
-    """The reservations of one cycle, in the order of turns. None with a limit of 0."""
+    """The reservations of one cycle, in the order of turns. A limit of 0 allows none."""
 
     def __init__(
         self,
@@ -98,16 +94,18 @@ class Reservations:
         self._decided: dict[GangKey, dict[PlacementUnit, ChargedPlacement]] = {}
         self._held: dict[GangKey, Release | None] = {}
         self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
-        self._candidates = self._trials = self._looks = 0
+        self._candidates = self._looks = 0
+        self.trials = 0
+        """How often another place was searched for a promised gang, in this cycle."""
         self.backfilled: dict[GangKey, Backfilled] = {}
-        """The groups that are let past because of their declared ends, by their first gangs."""
+        """The groups that are backfilled because of their declared ends, by their first gangs."""
 
-    # Making them.
+    # Making reservations.
 
     def may_get_one(self, group: GangGroup, after: int | None) -> bool:
-        """Return whether a group has waited long enough, in seconds, to be promised a start.
+        """Return whether a group has waited long enough to be promised a start.
 
-        None: use the settings.
+        `after` is how long it must wait, in seconds; None: as long as the settings say.
         """
         if len(self._promises) >= self._rules.reservations or self._is_tired():
             return False
@@ -138,7 +136,7 @@ class Reservations:
         return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS
 
     def _reserve(self, request: Request, turn: int, before: Promise | None = None) -> None:
-        """Find the earliest place in the sequence at which a group fits, and promise it.
+        """Find the earliest place in the sequence of releases at which a group fits; promise it.
 
         `before` is an earlier promise of this cycle; the place is most often the same.
         """
@@ -193,7 +191,10 @@ class Reservations:
         return next(places, None)
 
     def _with_earlier(self, future_room: FutureRoom) -> int:
-        """Put the gangs of earlier reservations in their places; return when all of them are."""
+        """Put the gangs of earlier reservations in their places.
+
+        Return the number of releases after which all of these gangs have started.
+        """
         starts = [0]
         for each in self._promises:
             future_room.take(each.fit)
@@ -204,12 +205,12 @@ class Reservations:
 
     def _releases(self) -> list[Release]:
         """Return the sequence of releases: gangs on nodes, decided gangs, and promised gangs."""
-        rows = self._trial.nodes.rows
+        nodes = self._trial.nodes
         found = [
             *self._running.releases(self._evaluator.departures.victims),
-            *self._of_decided(rows),
-            *self._of_nominated(self._bound_pods, rows),
-            *(each for promise in self._promises for each in self._of_promised(promise, rows)),
+            *self._of_decided(nodes),
+            *self._of_nominated(self._bound_pods, nodes),
+            *(each for promise in self._promises for each in self._of_promised(promise, nodes)),
         ]
         return sorted(found, key=attrgetter("key"))
 
@@ -217,34 +218,34 @@ class Reservations:
     def _running(self) -> Running:
         return Running(self._bound_pods, self._trial.nodes, self._clock)
 
-    def _of_decided(self, rows: Mapping[str, int]) -> Iterator[Release]:
+    def _of_decided(self, nodes: NodeTable) -> Iterator[Release]:
         """Yield the releases of decided groups.
 
-        Each is computed again only when more of it is decided.
+        A release is computed again only when more of its group is decided.
         """
         for key, units in self._decided.items():
             if key not in self._held:
                 parts = [each for each in units.values() if each.placement.binds]
-                self._held[key] = self._held_by(key, parts, rows) if parts else None
+                self._held[key] = self._held_by(key, parts, nodes) if parts else None
             held = self._held[key]
             if held is not None:
                 yield held
 
     def _held_by(
-        self, key: GangKey, parts: Sequence[ChargedPlacement], rows: Mapping[str, int]
+        self, key: GangKey, parts: Sequence[ChargedPlacement], nodes: NodeTable
     ) -> Release:
         group = parts[0].group
         binds = (bind for each in parts for bind in each.placement.binds)
-        seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
+        seats = tuple((bind.pod.pod_class, nodes.rows[bind.node]) for bind in binds)
         charges = tuple((group.queue or NONE, each.charge) for each in parts)
-        return Release(key, self._clock.end_of(group), self._clock.now, seats, charges)
+        return Release(nodes, key, self._clock.end_of(group), self._clock.now, seats, charges)
 
-    def _of_nominated(self, bound_pods: BoundPods, rows: Mapping[str, int]) -> Iterator[Release]:
+    def _of_nominated(self, bound_pods: BoundPods, nodes: NodeTable) -> Iterator[Release]:
         by_gang: dict[GangKey, list[Nominated]] = {}
         for each in self._evaluator.nominated_room.all():
             by_gang.setdefault(each.gang, []).append(each)
         for key, pods in by_gang.items():
-            seats = tuple((each.pod.pod_class, rows[each.pod.nominated]) for each in pods)
+            seats = tuple((each.pod.pod_class, nodes.rows[each.pod.nominated]) for each in pods)
             charged = (bound_pods.charged.get(each.pod.uid) for each in pods)
             charges = [each for each in charged if each is not None]
             ends_at = None
@@ -254,20 +255,35 @@ class Reservations:
                     [(request.ref, assignment.charge)],
                     self._clock.end_of(request.group),
                 )
-            yield Release(key, ends_at, self._clock.now, seats, tuple(charges), nominated=True)
+            yield Release(
+                nodes, key, ends_at, self._clock.now, seats, tuple(charges), nominated=True
+            )
 
-    def _of_promised(self, promise: Promise, rows: Mapping[str, int]) -> Iterator[Release]:
+    def _of_promised(self, promise: Promise, nodes: NodeTable) -> Iterator[Release]:
         """Yield the end of a promised gang, so that the next one may come after it."""
         ends_at, fit = None, promise.fit
         lasts = self._clock.end_of(promise.request.group)
         if promise.start is not None and lasts is not None:
             ends_at = self._clock.believed(promise.start + lasts - self._clock.now)
         binds = [bind for each in fit.placements.values() for bind in each.binds]
-        seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
+        seats = tuple((bind.pod.pod_class, nodes.rows[bind.node]) for bind in binds)
         began = promise.start or self._clock.now
-        yield Release(promise.key, ends_at, began, seats, ((fit.ref, fit.assignment.charge),))
+        charges = ((fit.ref, fit.assignment.charge),)
+        yield Release(nodes, promise.key, ends_at, began, seats, charges)
 
-    # Keeping them.
+    # Keeping reservations.
+
+    def likeness(self, group: GangGroup) -> Hashable | None:
+        """Return a key shared by groups that the same promise keeps from starting in the same way.
+
+        None if there is no promise, or more than one.
+        """
+        if len(self._promises) != 1:
+            return None
+        (promise,) = self._promises
+        if promise.is_stale or any(gang.key == promise.key for gang in group.waiting):
+            return None
+        return promise, self._is_gone(promise, group), group.waiting[0].key.namespace
 
     def delayed(
         self, request: Request, assignment: FlavorAssignment, placements: Sequence[Placement]
@@ -281,8 +297,8 @@ class Reservations:
             if self._is_gone(promise, request.group):
                 gone_before.append(promise)
                 continue
-            self._trials += 1
-            if self._trials > MOST_TRIALS or not promise.moves_aside(
+            self.trials += 1
+            if self.trials > MOST_TRIALS or not promise.moves_aside(
                 placements, request.ref, charge
             ):
                 return self._cause(promise, request)
@@ -304,8 +320,8 @@ class Reservations:
                 if self._is_gone(promise, request.group):
                     gone_before.append(promise)
                     continue
-                self._trials += 1
-                if self._trials > MOST_TRIALS or not promise.moves_aside(*taken):
+                self.trials += 1
+                if self.trials > MOST_TRIALS or not promise.moves_aside(*taken):
                     return self._cause(promise, request)
         self._note_backfilled(request.group, gone_before)
         return None
@@ -313,9 +329,7 @@ class Reservations:
     def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
         """Return the room of victims that would otherwise still run at the promised start."""
         there = (each for each in victims if not promise.has_ended(each.gang))
-        return reservation_promise.of_victims(
-            there, self._bound_pods, self._trial.nodes.rows, self._clock.now
-        )
+        return release_of_victims(there, self._bound_pods, self._trial.nodes, self._clock.now)
 
     def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
         away = promise.key.namespace != request.group.waiting[0].key.namespace
@@ -423,7 +437,7 @@ class Reservations:
 
 
 def _place_of(releases: Sequence[Release], before: Promise) -> int:
-    """Return the present place of a promise, by the end that it came after."""
+    """Return the present place of a promise in the releases: after the one that it came after."""
     last = before.last
     return 0 if last is None else bisect_right(releases, last.key, key=attrgetter("key"))
 

@@ -5,11 +5,12 @@ all later tries in the cycle see it.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
+from gang_scheduler.model.api_words import FlavorPreference
 from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Misfit, PreemptionOutcome, PreemptionVerdict
@@ -17,14 +18,14 @@ from gang_scheduler.model.queues import Charge, Fungibility, ProvisioningRules
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.model.values import FlavorPreference
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.decided import Progress
-from gang_scheduler.scheduler.place_or_preempt import Placing
-from gang_scheduler.scheduler.placement.anywhere import Placement, release
+from gang_scheduler.scheduler.place_or_preempt import Placing, prospects
+from gang_scheduler.scheduler.placement.anywhere import release
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, reclaim_request_of
+from gang_scheduler.scheduler.trial import Placement
 from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request, podset_of
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -37,10 +38,10 @@ Unfit = tuple[PlacementUnit, Misfit]
 class Attempt:
     """One attempt to place a group.
 
-    It has the assignments without room, the reasons, and the outcomes of evictions. `delaying` are
-    reserved gangs that would be delayed, one for each assignment. `unpaid` are the assignments
-    without quota, if evictions may free some. `since` is how much work the cycle had done before;
-    `cut_off`: there was no time for all assignments.
+    `full` are the assignments without room, with the reasons, and `outcomes` the results of
+    evictions. `delaying` are reserved gangs that would be delayed, one for each assignment.
+    `unpaid` are the assignments without quota, if evictions may free some. `since` is how much work
+    the cycle had done before; `cut_off`: there was no time for all assignments.
     """
 
     request: Request
@@ -67,6 +68,8 @@ class Attempts:
         self._known_misfits = placing.known_misfits
         self._ledger = quota.ledger
         self._reservations = quota.reservations
+        self._delaying: dict[Hashable, tuple[DelaysReserved, int]] = {}
+        """The gang that similar groups would delay, and the trials that finding this took."""
         self._asked_for: dict[GangKey, Charge] = {}
         """The charges of groups that wait for new nodes, by the first waiting gang of each."""
         # The lowest priority for which it is known that something does not fit.
@@ -113,7 +116,7 @@ class Attempts:
     def _assignment_to_ask(
         self, trying: Attempt
     ) -> tuple[FlavorAssignment, ProvisioningRules] | None:
-        """Return the first assignment that has quota and whose nodes can be bought.
+        """Return the first assignment that has quota and for which nodes can be requested.
 
         The assignment of the last request for nodes is tried first.
         """
@@ -139,6 +142,13 @@ class Attempts:
         self._placing.open_spare(request.group)
         self._quota.tried[request.group.gangs[0].key] = request
         self._reservations.refresh()
+        alike, before = self._likeness(trying), self._reservations.trials
+        known = self._delaying.get(alike) if alike is not None else None
+        if known is not None:
+            cause, trials = known
+            self._reservations.trials += trials
+            self._quota.set_aside(request.group, Problem(Reason.WAITING_FOR_TURN, cause))
+            return
         assignments = self._quota.with_quota(request)
         problem = self._quota.not_now(request, assignments)
         short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
@@ -149,6 +159,9 @@ class Attempts:
         if trying.delaying:
             problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
             self._quota.set_aside(request.group, problem)
+            if alike is not None and not (trying.cut_off or trying.full):
+                trials = self._reservations.trials - before
+                self._delaying[alike] = trying.delaying[0], trials
             return
         if problem is None:
             self._refuse_all(trying)
@@ -158,6 +171,31 @@ class Attempts:
             self._ledger.keep(
                 request.queue, [assignment.charge for assignment in request.assignments]
             )
+
+    def _likeness(self, trying: Attempt) -> Hashable | None:
+        """Return a key shared by groups that would delay the promised gang in the same way.
+
+        It changes whenever room or quota does. None for a group that is unique, or if several gangs
+        are promised a start.
+        """
+        request, group = trying.request, trying.request.group
+        promise = self._reservations.likeness(group)
+        if promise is None or not trying.evicting or trying.nominations or request.holds:
+            return None
+        if len(request.assignments) != 1 or len(group.waiting) > 1:
+            return None
+        if any(unit.gains for unit in request.units):
+            return None
+        alike = prospects(group, request.units, self._evaluator.pools.own(group))
+        if alike is None:
+            return None
+        state = (
+            self._quota.reclaim_requests.state,
+            self._known_misfits.generation,
+            len(self._decided.gangs),
+            len(self._evaluator.preemptions),
+        )
+        return request.kind, alike, promise, state
 
     def _find(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> bool:
         """Take the best assignment by the rules of the queue; return whether there is one.
@@ -305,7 +343,7 @@ class Attempts:
     def _find_place(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome:
-        """Take room for the quorums, unless equal ones of at least this priority did not fit."""
+        """Take room for the quorums, unless equal quorums of no lower priority did not fit."""
         if group.priority > self._failed_at and self._evaluator.displaceable(group):
             self._known_misfits.clear()
             self._failed_at = group.priority

@@ -13,12 +13,13 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
+from gang_scheduler.model.api_words import StopPolicy, Strategy
 from gang_scheduler.model.causes.queues import BehindGang, DelaysReserved
+from gang_scheduler.model.consequences import Strict
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
-from gang_scheduler.model.reasons import Problem, Reason, Strict, those_with
-from gang_scheduler.model.values import StopPolicy, Strategy
+from gang_scheduler.model.reasons import Problem, Reason, those_with
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, prospects
@@ -30,10 +31,20 @@ from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
-"""Reasons that end with time: only behind these does a queue that keeps its order wait."""
+"""Reasons that end with time: a queue in strict order waits only behind gangs with one of these."""
 A_TURN: Final = 20
 AN_ASSIGNMENT: Final = 3
-"""Looks for a turn, and for each assignment of its group, in addition to searches."""
+"""The costs of a turn, and of each assignment of its group, in looks and without searches."""
+A_LEVEL: Final = 0.8
+LEVELS_OF_A_TURN: Final = 6
+"""A turn compares its queue and all above it. Each level beyond this many costs so many looks."""
+A_KNOWN_REQUEST: Final = 0.1
+"""The cost of comparing the request of a group with the quota of its tree, in looks."""
+FOR_TREES: Final = 0.75
+"""The part of a cycle's remaining work for finding out which trees have quota for any group.
+
+The rest is left for turns: a tree that was not looked through counts as open.
+"""
 
 
 def by_turns(
@@ -83,11 +94,14 @@ class TurnTaking:
         self._lines: dict[QueueRef, QueueLine] = {}
         self._heads: dict[QueueRef, Request] = {}
         self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
-        """For each key, the heads with several assignments, by the charge that outgrows them."""
+        """By key, (`spent`, number, head): once more is spent, the head may lack quota."""
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.asking.standing()))
-        self._trees = OpenTrees(quota.forest.root, self._may_fit, reserved)
+        for_trees = self._effort.by(FOR_TREES)
+        self._trees = OpenTrees(
+            quota.forest.root, self._may_fit, lambda: not progress.is_over(for_trees), reserved
+        )
         self._known_failures = KnownFailures(placing, quota)
 
     # Lines and heads.
@@ -147,7 +161,8 @@ class TurnTaking:
     def is_done(self) -> bool:
         """Return whether no further turn is taken: there was one, and the cycle's work is done.
 
-        If only searches have used up their looks, others get turns: most gangs need no evictions.
+        If only searches have used up their looks, other groups still get turns: most gangs need no
+        evictions.
         """
         return bool(self._quota.tried) and self._progress.is_done()
 
@@ -161,7 +176,8 @@ class TurnTaking:
 
     def _take_turn(self, request: Request) -> None:
         group = self._decided.deciding = request.group
-        self._effort.count(A_TURN + AN_ASSIGNMENT * len(request.assignments))
+        levels = max(self._quota.forest.depth(request.ref) - LEVELS_OF_A_TURN, 0)
+        self._effort.count(A_TURN + AN_ASSIGNMENT * len(request.assignments) + A_LEVEL * levels)
         self._placing.show(group)
         trying = Attempt(request, self._quota.released(request), evicting=True)
         self._attempts.attempt(trying)
@@ -308,7 +324,7 @@ class TurnTaking:
         if key in self._decided.refused or key in self._decided.gangs:
             return False
         self._decided.deciding = group
-        self._effort.count(A_GROUP)
+        self._effort.count(A_KNOWN_REQUEST)
         request = self._quota.plain_request(group, line.queue)
         may_fit = request is None or (
             bool(request.assignments) and self._quota.shortages.for_good(request) is None
@@ -383,7 +399,7 @@ class KnownFailures:
         if request.holds or key in self._decided.gangs or self._quota.has_reserved_room(group):
             return
         if isinstance(self._decided.refused[key].cause, DelaysReserved):
-            return  # Another one may end sooner.
+            return  # A similar group may end sooner.
         if self._placing.asking.may_ask(group, request.queue):
             return  # Each group makes its own request for nodes.
         alike = self._likeness(group, request.ref, request.units)

@@ -21,6 +21,7 @@ from gang_scheduler.model.queues import (
     QueueSet,
     ResourceGroup,
 )
+from gang_scheduler.model.resources import is_device_capacity
 from gang_scheduler.scheduler.filters import node_affinity, taints
 
 Labels = tuple[tuple[str, str], ...]
@@ -77,7 +78,7 @@ class FlavorChoices:
         `kept` are the flavors of other members of the gang, by resource: no others are allowed.
         `edited`: members get the tolerations of their flavors.
         """
-        asked = self._declared.charged(pod_class.requests)
+        asked = self._declared.charged(pod_class.charged)
         unsuitable: dict[UnsuitableFlavor, None] = {}
         of_groups = []
         for group in groups:
@@ -140,7 +141,9 @@ def uncovered(queue: Queue, asked: Mapping[str, int]) -> Iterator[str]:
     """Yield the resources that a ClusterQueue does not cover, so that it can never provide them."""
     if queue.ref.product is Product.KUEUE:
         covered = {name for group in queue.resource_groups for name in group.resources}
-        yield from (name for name in asked if name not in covered and name not in (PODS, GPU))
+        # Capacities of devices count only for queues that have them.
+        counted = (name for name in asked if not is_device_capacity(name))
+        yield from (name for name in counted if name not in covered and name not in (PODS, GPU))
 
 
 def confined(

@@ -1,4 +1,4 @@
-"""The charges of gangs within one cycle, and the quota that its owners keep.
+"""The charges of gangs within one cycle, and the quota that queues keep for themselves.
 
 A queue that cannot get its quota back from others stops lending it while one of its gangs waits for
 it. The kept quota counts as used for requests that would borrow, and for no other request.
@@ -7,9 +7,9 @@ it. The kept quota counts as used for requests that would borrow, and for no oth
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.queues import Charge, FlavorResource, Product, Queue, QueueRef
-from gang_scheduler.model.values import EvictionPolicy
-from gang_scheduler.scheduler.quota.forest import Forest, Shortage
+from gang_scheduler.scheduler.quota.forest import Forest, QuotaShortage
 
 
 class Ledger:
@@ -64,7 +64,7 @@ class Ledger:
         """Return whether this scheduler enforces the quota of a queue."""
         return ref.product in self._enforced
 
-    def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
+    def shortage(self, ref: QueueRef, charge: Charge) -> QuotaShortage | None:
         """Return the first shortage of a request; None if it fits."""
         if ref.product not in self._enforced:
             return None
@@ -116,10 +116,10 @@ class Ledger:
 
     @property
     def keeps(self) -> bool:
-        """Whether any owner keeps quota for itself."""
+        """Whether any queue keeps quota for itself."""
         return self._lending is not None
 
-    def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
+    def exceeds_potential(self, ref: QueueRef, charge: Charge) -> QuotaShortage | None:
         """Return the first amount of a request that its tree could never provide."""
         if ref.product not in self._enforced:
             return None
@@ -151,9 +151,9 @@ class Ledger:
             self.spent.update(kept)
 
     def kept(self, queue: Queue, charges: Iterable[Charge]) -> Charge:
-        """Return the quota that the owner would keep; empty if none of it is free.
+        """Return the quota that a queue would keep; empty if none of it is free.
 
-        A queue that may reclaim from all others lends instead, and takes it back later.
+        A queue that may reclaim from all others lends its quota instead, and takes it back later.
         """
         if queue.evictions.reclaim is EvictionPolicy.ANY:
             return {}

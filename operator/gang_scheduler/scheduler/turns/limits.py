@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable
 
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.queues import (
     AdmissionLimit,
     AwaitsEvicted,
@@ -13,7 +14,6 @@ from gang_scheduler.model.causes.queues import (
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import GPU, Queue, QueueSet
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.model.values import StopPolicy
 
 
 def stopped(queue: Queue) -> Problem | None:
@@ -63,4 +63,4 @@ def _gpus(group: GangGroup, declared: QueueSet) -> int:
     present = ((pod.pod_class, 1) for gang in group.waiting for pod in gang.pending)
     absent = (each for gang in group.waiting for each in gang.absent)
     members = itertools.chain(present, absent)
-    return sum(declared.charged(each.requests).get(GPU, 0) * number for each, number in members)
+    return sum(declared.charged(each.charged).get(GPU, 0) * number for each, number in members)

@@ -21,8 +21,8 @@ _HOUR: Final = 3600
 class QueueLine:
     """The groups of one queue that were not tried yet, the first at the end.
 
-    `behind` is the gang that ends the turns of a queue that keeps its order. `is_over`: there is no
-    quota for any group of its tree.
+    `behind` is the gang behind which a queue in strict order waits. `is_over`: there is no quota
+    for any group of its tree.
     """
 
     queue: Queue
@@ -97,18 +97,21 @@ class _Tree:
 class OpenTrees:
     """The lines by tree.
 
-    `may_fit` returns whether there may be quota for a group. `root` returns the root of a queue's
-    tree; `reserved` are the gangs with reserved room.
+    `may_fit` returns whether there may be quota for a group, and `may_look` whether the cycle has
+    work left for asking. `root` returns the root of a queue's tree; `reserved` are the gangs with
+    reserved room.
     """
 
     def __init__(
         self,
         root: Callable[[QueueRef], QueueRef],
         may_fit: Callable[[QueueLine, GangGroup], bool],
+        may_look: Callable[[], bool],
         reserved: Collection[GangKey],
     ) -> None:
         self._root = root
         self._may_fit = may_fit
+        self._may_look = may_look
         self._reserved = reserved
         self._trees: dict[QueueRef, _Tree] = {}
 
@@ -118,7 +121,7 @@ class OpenTrees:
         return self._trees.keys()
 
     def plant(self, lines: Iterable[QueueLine]) -> None:
-        """Take in the lines, before any turn."""
+        """Add the lines of all queues, before any turn."""
         for line in lines:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
             tree.lines.append(line)
@@ -144,12 +147,14 @@ class OpenTrees:
     def is_open(self, ref: QueueRef) -> bool:
         """Return whether there may be quota for a group of a queue's tree.
 
-        This is so while reserved quota may be given back. All calls together look only once at each
-        group without quota.
+        This is so while reserved quota may be given back, and where there was no time to look at
+        all groups. All calls together look only once at each group without quota.
         """
         tree = self._trees[self._root(ref)]
         if tree.reserved:
             return True
-        while tree.hopeful and not self._may_fit(*tree.hopeful[-1]):
+        while tree.hopeful:
+            if not self._may_look() or self._may_fit(*tree.hopeful[-1]):
+                return True
             tree.hopeful.pop()
-        return bool(tree.hopeful)
+        return False

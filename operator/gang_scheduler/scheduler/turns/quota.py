@@ -15,15 +15,15 @@ from gang_scheduler.model.queues import NONE, Charge, FlavorResource, Queue, Que
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.place_or_preempt import Placing
-from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import MayTake, ReclaimRequest, reclaim_request_of
 from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
 from gang_scheduler.scheduler.surplus import of_payable
+from gang_scheduler.scheduler.trial import Placement
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import (
@@ -38,6 +38,8 @@ from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 
 MEMBERS_A_LOOK: Final = 6
 """Restricting this many members to the nodes of a flavor takes one look."""
+A_REQUEST: Final = 2.5
+"""The cost of a group's request, in looks; it is kept until queues, nodes or trees change."""
 
 
 class Quota:
@@ -93,6 +95,7 @@ class Quota:
         return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
 
     def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
+        self._trial.effort.count(A_REQUEST)
         has_begun = group.nominated or bool(group.started) or any(g.bound for g in group.gangs)
         if has_begun or any(gang.min_resources for gang in group.gangs):
             return None
@@ -100,7 +103,7 @@ class Quota:
         if by_number is not None:
             return self._unless_refused(by_number, group, queue)
         without_turn = Request(group, queue, (), ())
-        verdict = admission.admit(group, self._snapshot, self._trial)
+        verdict = eligibility.check(group, self._snapshot, self._trial)
         if verdict.refusals or self.not_taken(queue, group):
             return without_turn
         asked = self.requests.request_of(group, queue, verdict.units, holds=False, nominated=False)
@@ -115,7 +118,7 @@ class Quota:
         without_turn = Request(group, queue, (), ())
         if isinstance(asked, Problem) or self.not_taken(queue, group) is not None:
             return without_turn
-        return without_turn if admission.refuses(group, self._snapshot, self._trial) else asked
+        return without_turn if eligibility.refuses(group, self._snapshot, self._trial) else asked
 
     def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
         """Return why a queue does not admit a group; `holds` if the group has quota already."""
@@ -164,7 +167,7 @@ class Quota:
             running = self.ledger.running[ref]
             full = limits.full(queue, running)
             if full is not None:
-                # The victims of this cycle count neither as running nor as bound beyond the number.
+                # If only victims of this cycle make the queue full, the group waits for their end.
                 return limits.full(queue, running - self.ledger.gone[ref]) or limits.awaits(queue)
         if not assignments:
             return self.shortages.problem_of(request)
@@ -227,7 +230,7 @@ class Quota:
             self._borrowing.add(key)
 
     def units_of(self, assignment: FlavorAssignment) -> tuple[PlacementUnit, ...]:
-        """Return the units on the nodes of their flavors: the same ones each time."""
+        """Return the units on the nodes of their flavors: the same objects each time."""
         if assignment not in self._flavored:
             units = assignment.option.units(assignment.units, self._snapshot)
             if isinstance(units, Problem):

@@ -95,7 +95,7 @@ class FlavorOption:
         """Return the charge of this many members of each podset."""
         charge: Amounts = {}
         for key, number in podsets.items():
-            asked = self.declared.charged(key[0].requests)
+            asked = self.declared.charged(key[0].charged)
             for resource, flavor in self.choices[key].flavors if key in self.choices else ():
                 of = FlavorResource(flavor, resource)
                 charge[of] = charge.get(of, 0) + number * asked.get(resource, 0)
@@ -159,7 +159,7 @@ def options(
 ) -> Iterator[FlavorOption]:
     """Yield the combinations of flavors in the order of the queue, varying the last podset first.
 
-    A podset with surplus members only always has the first of its choices.
+    A podset that has only surplus members always gets the first of its choices.
     """
     needed = [key for key, number in podsets.items() if number]
     spare = {key: some[0] for key, some in choices.items() if some and not podsets[key]}
@@ -220,7 +220,7 @@ class Request:
     def kind(self) -> object:
         """A key that requests share if they lack the same quota and evictions may free the same.
 
-        An exception is the eviction of gangs that are newer than the group.
+        They may still differ in evictions of gangs that are newer than the group.
         """
         charges = (frozenset(assignment.charge.items()) for assignment in self.assignments)
         return _kind(self.ref, self.group.queue_priority, self.group.priority, *charges)
@@ -306,7 +306,7 @@ class Requests:
             if self._is_in_topology(option, units)
         ]
         if not (assignments or enforced):
-            # The controller that is responsible for them has let the members pass.
+            # Another controller enforces the quota of this queue, and has admitted the members.
             assignments = [FlavorAssignment(FlavorOption({}, self._declared), {}, units)]
         if not assignments:
             return _unsuitable(group, queue, _elsewhere(choices))
@@ -395,14 +395,14 @@ class Requests:
             if not choices:
                 return _unsuitable(group, queue, unsuitable, key)
         for key in needed:
-            asked = self._declared.charged(key[0].requests)
+            asked = self._declared.charged(key[0].charged)
             # Like Kueue, this counts the pod template without requests that an operator adds to
             # pods later.
             wanted = {name: asked[name] for name in asked if name not in key[0].unasked}
             missing = next(flavors.uncovered(queue, wanted), None)
             if missing is not None:
                 amount = sum(
-                    self._declared.charged(each[0].requests).get(missing, 0) * number
+                    self._declared.charged(each[0].charged).get(missing, 0) * number
                     for each, number in podsets.items()
                 )
                 cause = AbovePotential(queue.ref.name, flavors.UNCOVERED, missing, amount, 0)
@@ -438,7 +438,7 @@ def _unsuitable(
 def _elsewhere(
     choices: Mapping[PodSetKey, Sequence[Choice]],
 ) -> tuple[UnsuitableFlavor, ...]:
-    """Return the flavors that have a topology, if none has that of the topology request."""
+    """Return the flavors that have a topology as unsuitable: it is not the requested topology."""
     found = (choice for some in choices.values() for choice in some if choice.topology)
     names = dict.fromkeys(name for choice in found for _, name in choice.flavors)
     return tuple(UnsuitableFlavor(name, FlavorFault.OTHER_TOPOLOGY) for name in names)

@@ -14,7 +14,7 @@ from gang_scheduler.model.causes.queues import (
 from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.resources import Requests
-from gang_scheduler.scheduler.quota.forest import Forest, Shortage
+from gang_scheduler.scheduler.quota.forest import Forest, QuotaShortage
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import reclaim_request_of
 from gang_scheduler.scheduler.turns import flavors, limits
@@ -43,12 +43,10 @@ class Shortages:
         state = self._reclaim_requests.state
         if self._judged_at != state:
             self._judged_at, self._for_good = state, {}
-        # Certain gangs were let past others, so only those others may evict them.
-        kind = (
-            (request.kind, request.group.name)
-            if self._reclaim_requests.has_backfilled
-            else request.kind
-        )
+        # A backfilled gang that has overrun may be evicted only by the gang that it came before.
+        overrun = self._reclaim_requests.overrun
+        own = overrun and overrun.intersection(gang.key for gang in request.group.waiting)
+        kind = (request.kind, own)
         if kind not in self._for_good:
             problem = self.lacking(request)
             may_help = problem is not None and self._may_free_quota(request)
@@ -82,7 +80,7 @@ class Shortages:
         return problem
 
     def _may_free_quota(self, request: Request) -> bool:
-        """Return whether quota may be free once pods have left for a group."""
+        """Return whether evictions, or pods that leave, may free quota for a request."""
         if self._reclaim_requests.is_idle:
             return False
         reclaim_requests = (
@@ -106,12 +104,12 @@ class Shortages:
 
 
 @functools.lru_cache(MOST_KEPT)
-def _problem_of(ref: QueueRef, short: Shortage) -> Problem:
+def _problem_of(ref: QueueRef, short: QuotaShortage) -> Problem:
     # Equal problems share one object: a waiting gang with the same text is not reported again.
     return Problem(Reason.WAITING_FOR_QUOTA, cause_of(ref, short))
 
 
-def cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:
+def cause_of(ref: QueueRef, short: QuotaShortage) -> QuotaShort:
     """Return the cause that describes a shortage to users."""
     borrowers = tuple(map(_name_of, short.borrowers))
     return QuotaShort(_name_of(ref), *short.key, short.asked, short.available, borrowers)
@@ -127,9 +125,9 @@ def _name_of(ref: QueueRef) -> str:
 def charge_of(
     forest: Forest, declared: QueueSet, ref: QueueRef, needed: Requests
 ) -> Charge | Problem:
-    """Return the present charge of a need, with the first flavor with quota for each resource.
+    """Return the charge of a need, in the first flavor with quota for each resource group.
 
-    Or return why the queue does not admit it. The nodes that the pods could use are ignored.
+    Or return why the queue does not admit it now. The nodes that the pods could use are ignored.
     """
     wrong = forest.problem(ref) or limits.stopped(forest.queue(ref))
     if wrong is not None:

@@ -21,6 +21,7 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues import status
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import foreign_members
+from gang_scheduler.simulation.output import claims
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
@@ -33,7 +34,7 @@ Json = dict[str, Any]
 
 
 def provisioning_requests(cache: Cache) -> Json:
-    """Return the requests by gang; nothing if nodes cannot be requested."""
+    """Return the requests for nodes by gang; no field if nodes cannot be requested."""
     state = cache.provisioning
     if not state.is_on:
         return {}
@@ -64,7 +65,7 @@ def _pod_set(each: AskedPodSet) -> Json:
 # The fields of a gang that exist only with queues.
 
 MAIN: Final = "main"
-"""The name of a podset without one, as in Kueue."""
+"""The name of the podset of a pod that names none, as in Kueue."""
 PODSET_LABELS: Final = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL)
 
 Flavors = tuple[tuple[str, str], ...]
@@ -72,7 +73,7 @@ Flavors = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Decisions about queues: places of gangs, flavors of pods by uid, and gangs that borrow."""
+    """Decisions about queues: places of gangs, flavors of pods (by uid), and gangs that borrow."""
 
     queue_of: Callable[[GangKey], QueueRef | None]
     places: Mapping[GangKey, int]
@@ -100,7 +101,7 @@ class Queued:
         }
 
     def _by_podset(self, info: GangInfo) -> dict[str, dict[str, str]]:
-        """Return the flavors in which members are charged; podsets with equal ones are merged."""
+        """Return the flavors by podset; podsets that are charged in the same flavors are merged."""
         found: dict[str, dict[str, str]] = {}
         for pod in info.observed.living:
             flavors = dict(self.flavors.get(pod.uid) or _written(pod))
@@ -127,7 +128,7 @@ def _podset_of(pod: Pod) -> str:
 
 
 def queue_rows(figures: Sequence[QueueFigures]) -> list[Json]:
-    """Return the declared queues, and implied ones that are used."""
+    """Return the rows of declared queues, and of implied queues that are used."""
     return [_queue(each) for each in figures if status.is_worth_a_line(each)]
 
 
@@ -167,7 +168,7 @@ def document(outcome: Outcome) -> Json:
         "apiVersion": "py-gang-scheduler.io/v1alpha1",
         "kind": "Simulation",
         "bindings": _bindings(outcome, names),
-        "nominations": [_nomination(*each, names) for each in outcome.nominated],
+        "nominations": [_nomination(*each, outcome.cache, names) for each in outcome.nominated],
         "victims": [*_victims(outcome, names)],
         "unschedulable": [
             *(_waiting(each, names) for each in outcome.refused),
@@ -180,7 +181,7 @@ def document(outcome: Outcome) -> Json:
 
 
 class _Names:
-    """The names of gangs, with their source if several have the same name."""
+    """The names of gangs; several gangs with one name also get their source."""
 
     def __init__(self, keys: Iterable[GangKey]) -> None:
         numbers = Counter(key.called for key in keys)
@@ -220,16 +221,25 @@ def _reservation(reservation: Reservation) -> Json:
 
 
 def _bindings(outcome: Outcome, names: _Names) -> list[Json]:
+    users = claims.users_of(
+        (bind for placed in outcome.placed for bind in placed.binds), outcome.cache
+    )
     return [
-        {"pod": bind.pod.key, "node": bind.node, **names.of(placed.gang.key)}
+        {
+            "pod": bind.pod.key,
+            "node": bind.node,
+            **names.of(placed.gang.key),
+            **claims.of_bind(bind, outcome.cache, users),
+        }
         for placed in outcome.placed
         if placed.gang.suspended is None
         for bind in placed.binds
     ]
 
 
-def _nomination(gang: GangKey, bind: Bind, names: _Names) -> Json:
-    return {"pod": bind.pod.key, "node": bind.node, **names.of(gang)}
+def _nomination(gang: GangKey, bind: Bind, cache: Cache, names: _Names) -> Json:
+    row = {"pod": bind.pod.key, "node": bind.node, **names.of(gang)}
+    return {**row, **claims.of_bind(bind, cache, {})}
 
 
 def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
@@ -241,12 +251,13 @@ def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
                 "node": victim.pod.node,
                 **(names.of(victim.gang) if has_gang else {"gang": None}),
                 "preemptor": str(preemption.gangs[0].key),
+                **claims.of_victim(victim.pod, preemption),
                 **_class(preemption, victim.gang),
             }
 
 
 def _class(preemption: Preemption, gang: GangKey) -> Json:
-    """Return the eviction class of a gang; nothing without queues."""
+    """Return the field with the eviction class of a gang; no field without queues."""
     found = preemption.classes.get(gang)
     return {} if found is None else {"class": found.shown}
 
@@ -269,7 +280,7 @@ def of_others(cache: Cache) -> Iterator[GangInfo]:
 
 
 def _foreign(info: GangInfo, cache: Cache, names: _Names) -> Json:
-    """Return the entry of a gang whose members all belong to other schedulers."""
+    """Return the row of a gang whose members all belong to other schedulers."""
     foreign = cache.foreign_members.of(info.key)
     return {
         **names.of(info.key),
@@ -297,7 +308,7 @@ def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None, names: _Names
 
 
 def _roles(counts: phases.Counts) -> Json:
-    """Return the roles of a gang that has some, in rank order."""
+    """Return the field with the roles of a gang, in rank order; no field without roles."""
     roles = [
         {
             "role": each.role,
@@ -311,7 +322,7 @@ def _roles(counts: phases.Counts) -> Json:
 
 
 def _workers(info: GangInfo) -> Json:
-    """Return the workers of an elastic gang."""
+    """Return the field with the workers of an elastic gang; no field for other gangs."""
     found = messages.status_of(info)
     return {} if found is None else {"workers": {key: found[key] for key in ("min", "now", "max")}}
 
@@ -321,7 +332,7 @@ def _evicted(info: GangInfo, outcome: Outcome) -> Json:
 
 
 def _is_described(info: GangInfo) -> bool:
-    """Return whether a gang has the object that must describe it, if its source needs one."""
+    """Return whether a gang has its describing object, or its source needs none."""
     kind = table.BY_NAME[info.key.source].object_kind
     return not kind or info.observed.spec is not None
 

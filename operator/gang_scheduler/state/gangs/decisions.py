@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import CoolingDown, DecisionTooLong, SavesAwaited
 from gang_scheduler.model.causes.queues import AskedAgain, DelaysReserved
+from gang_scheduler.model.consequences import Helped, Room
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import MAKING_ROOM, Helped, Reason, Room, those_with
+from gang_scheduler.model.reasons import HELD, MAKING_ROOM, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import GangQueue
@@ -47,6 +48,12 @@ class Decisions:
         self._queue.vain_rounds.placed(key)
         info.attempt.placed()
         self._queue.changed.add(key)
+
+    def has_room(self, key: GangKey) -> None:
+        """Note that a gang would start by a plan that is not carried out: it is not refused."""
+        info = self._infos.get(key)
+        if info is not None and info.verdict.refusal is not None:
+            self._queue.queueing_hints.note(info, None)
 
     def grown(self, placed: Placed, now: int) -> None:
         """Note that members of a gang are being bound, and grow the gang if it is elastic."""
@@ -126,13 +133,13 @@ class Decisions:
             self._queue.retries.no_later(key, held_until, now)
 
     def nominated(self, preemption: Preemption) -> None:
-        """Note the gang before which another gang will start that waits for room to be made."""
+        """Note which gang the gangs of a preemption will start ahead of, once room is made."""
         if preemption.backfilled is not None:
             for gang in preemption.gangs:
                 self._queue.info(gang.key).passes = preemption.backfilled.ahead_of
 
     def planned(self, placed: Placed) -> None:
-        """Note the gang before which a suspended gang will start, once its pods are bound."""
+        """Note which gang a suspended gang will start ahead of, once its pods are bound."""
         if placed.backfilled is not None:
             self._queue.info(placed.gang.key).passes = placed.backfilled.ahead_of
 
@@ -173,7 +180,7 @@ class Decisions:
             self._became_whole(info)
 
     def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
-        """Note that members were bound for which their gang does not wait."""
+        """Note that members were bound whose gang does not wait for them."""
         info = self._infos.get(gang.key)
         if info is None:
             return
@@ -226,7 +233,7 @@ class Decisions:
         if info is None or not info.volume_waits.let_go(joins=joins):
             return
         refusal, left = info.verdict.refusal, info.volume_waits.number
-        if not left and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
+        if not left and refusal and refusal.reason in HELD:
             self._queue.queueing_hints.note(info, None)
         self._queue.changed.add(key)
         self._queue.to_try.add(key)
@@ -264,7 +271,7 @@ class Decisions:
             self._queue.changed.add(key)
 
     def _became_whole(self, info: GangInfo) -> None:
-        """Note it at once: before the watch shows it, a member may be gone again."""
+        """Note that a gang is whole, before the watch shows it: a member may be gone by then."""
         if info.attempt.become_whole():
             # The gang holds back no other gang of its group any more. The cycle would not notice
             # this.

@@ -210,7 +210,7 @@ class Verdict:
         self.refusal = refusal
 
     def warn(self, problem: Problem) -> None:
-        """Add a problem that the same try found."""
+        """Add a problem that the last try found."""
         self.warnings = tuple(dict.fromkeys((*(self.warnings or ()), problem)))
 
     def drop_warnings(self) -> None:
@@ -247,7 +247,7 @@ class VolumeWaits:
         self._version = version
 
     def hold(self, *, joins: bool) -> None:
-        """Add a placement. One that only `joins` the gang is not of the quorum."""
+        """Add a placement. A placement that only `joins` the gang is not the quorum's."""
         self.number += 1
         self.of_quorum |= not joins
         self._version.changed()
@@ -264,6 +264,8 @@ class VolumeWaits:
 
 # Preemptions by a gang, and preemptions of a gang.
 
+ROUNDS_SECONDS: Final = 600
+"""Preemptions that began this long ago no longer count."""
 MOST_ROUNDS: Final = 3
 """The most preemptions of a gang that are remembered, and that may begin in ROUNDS_SECONDS."""
 
@@ -341,7 +343,7 @@ class Preemptor:
 
 
 class Preempted:
-    """The gang that took members of this gang, until this gang is whole again; "" if none did.
+    """The gang for which members of this gang were evicted; "" once this gang is whole again.
 
     `creator` is the kind of object that creates members again, such as "Job"; "" if nothing does.
     """
@@ -439,7 +441,7 @@ class GangInfo:
         return any(map(_waits_for(schedulers), living))
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
-        """Return the gang for the scheduler; without pending members, none of ours waits.
+        """Return the gang for the scheduler; its pending members are those of these schedulers.
 
         `gathers`: its group has a topology request.
         """

@@ -1,10 +1,9 @@
-"""The gangs with their members, and the gangs that are worth a try."""
+"""The gangs with their members, and the gangs that the next cycle must try."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangSpec, MisplacedRequest
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.gangs import GangGroup
@@ -15,28 +14,24 @@ from gang_scheduler.model.rules import NO_PROMISES, PromiseRules
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs import set_aside
+from gang_scheduler.state.gangs import due_gangs
+from gang_scheduler.state.gangs.due_gangs import DueGangs
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping, PreemptionEligibility
 from gang_scheduler.state.gangs.retries import (
-    LAST_RETRY_SECONDS,
     Deadlines,
     QueueingHints,
     Retries,
 )
-from gang_scheduler.state.gangs.set_aside import SetAside, Untried
-from gang_scheduler.state.gangs.vain_preemptions import VainRounds
 from gang_scheduler.state.gangs.workloads import FailedJobs, GangsByWorkload, JobSizes, MadeFor
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
-from gang_scheduler.state.queues.reservations import Reservations
+from gang_scheduler.state.queues.reservations_in_force import Reservations
 
 MOST_CHECKPOINTS = 5
 """The number of saves of a gang that are remembered by default."""
-MANY = 1000
-"""If a cycle has this many gangs, they are sorted by the order of the last such cycle."""
 
 
 class GangQueue:
@@ -65,17 +60,11 @@ class GangQueue:
         """Gangs whose status may have to be written."""
         self.reworded: set[GangKey] = set()
         """Gangs whose status has changed only in its numbers."""
-        self.evicted: set[GangKey] = set()
-        """Gangs whose status records evictions."""
         self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
-        self.to_try: set[GangKey] = set()
         self._unheard: set[GangKey] = set()
         self._regrouped: set[GangKey] = set()
         """Gangs whose group may have changed, in its members or in its requests."""
-        self._untried = Untried()
-        self._round_began = 0
-        self._sorted: list[GangKey] = []
         self._apart: set[GangKey] = set()
         self._by_workload = GangsByWorkload()
         self._job_sizes = JobSizes(self._by_workload)
@@ -83,8 +72,6 @@ class GangQueue:
         self._failed_jobs = FailedJobs()
         self._made_for = MadeFor()
         self.retries = Retries()
-        self.set_aside = SetAside()
-        self._postponed = False
         self.queues = GangQueues(self.infos, queue_names or QueueNames(), self._by_workload)
         self._round = 0
         self.grouping = Grouping(
@@ -99,13 +86,25 @@ class GangQueue:
             queues=self.queues,
             elastic_kinds=elastic_kinds,
         )
-        self.vain_rounds = VainRounds()
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
         self.reservations = Reservations(self.infos, promises)
         self.checkpoints = CheckpointRecords(self.infos, self.changed, most_checkpoints)
         self.queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
         self.waiting = self.queueing_hints.waiting
         """How many gangs wait, by reason."""
+        self._due = DueGangs(
+            self.infos,
+            self.schedulers,
+            self.grouping,
+            retries=self.retries,
+            queueing_hints=self.queueing_hints,
+            quota_waits=self.quota_waits,
+            reservations=self.reservations,
+        )
+        self.to_try = self._due.to_try
+        """Gangs that the next cycle tries because they, or something that helps them, changed."""
+        self.set_aside = self._due.set_aside
+        self.vain_rounds = self._due.vain_rounds
 
     def expect_nothing(self) -> None:
         """Do not wait for pods that may still come: no more will come."""
@@ -205,6 +204,11 @@ class GangQueue:
         """Drop the virtual members of these gangs to save memory."""
         self.grouping.release_members(keys)
 
+    def spec_of(self, key: GangKey) -> GangSpec | None:
+        """Return the declaration of a gang by an object; None without one."""
+        info = self.infos.get(key)
+        return None if info is None else info.observed.spec
+
     def upsert_gang_specs(self, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Add or replace the gangs that an object of a kind describes."""
         declared = tuple(declared)
@@ -287,6 +291,11 @@ class GangQueue:
         self.queues.start_over()
         self.queueing_hints.queues_changed()
 
+    def try_all(self) -> None:
+        """Try all gangs again that have waiting members. Linear in members."""
+        waiting = (info for info in self.infos.values() if info.has_pending(self.schedulers))
+        self.to_try.update(info.key for info in waiting)
+
     def provisioning_changed(self, keys: Collection[GangKey]) -> None:
         """Try all gangs again that wait for nodes, and these, whose requests for nodes changed."""
         self.to_try.update(self.infos.keys() & set(keys))
@@ -301,17 +310,16 @@ class GangQueue:
         undecided = self.infos.keys() & set(keys)
         # The cause may be an error, and the kept group may lead to the same error again.
         self.grouping.release(undecided)
-        self._untried.put_back(undecided)
-        self.to_try.update(undecided)
+        self._due.put_back(undecided)
 
     def untried(self, keys: Iterable[GangKey], now: int) -> None:
         """Note gangs that the last cycle had no looks left for; the next cycles try them."""
-        self._untried.leave(self.infos.keys() & set(keys), now)
+        self._due.untried.leave(self.infos.keys() & set(keys), now)
 
     @property
     def goes_on(self) -> bool:
         """Whether the next cycle is due at once, because the last one has left gangs."""
-        return self._untried.goes_on
+        return self._due.untried.goes_on
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
@@ -353,9 +361,9 @@ class GangQueue:
         self.to_try |= self.grouping.mates(regrouped)
 
     def hear(self) -> Iterator[None]:
-        """Do most of `take_in` ahead of it for very many gangs, which may change between steps."""
+        """Do most of `take_in` in small steps for very many gangs, which may change in between."""
         self._take_in_queues()
-        if len(self._unheard) >= MANY:
+        if len(self._unheard) >= due_gangs.MANY:
             for key in [*self._unheard]:
                 if key in self._unheard:
                     self._hear(key)
@@ -386,7 +394,7 @@ class GangQueue:
         With `every`, this covers all gangs, not only the gangs to try.
         """
         keys = self.infos.keys() if every else self.to_try & self.infos.keys()
-        if not self.queues.names.in_use or len(keys) < MANY:
+        if not self.queues.names.in_use or len(keys) < due_gangs.MANY:
             return []
         waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
         return sorted(self.grouping.not_kept(waiting))
@@ -400,95 +408,21 @@ class GangQueue:
     def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs.
 
-        If very many gangs have changed, and not the `whole` is asked for, some of a lower priority
-        are left to the next cycle.
+        If very many gangs have changed and it is not `whole`, some of lower priority are left to
+        the next cycle.
         """
         self.take_in()
-        own = set(self._untried.own_turn(now))
-        tried = own or self.to_try | self._due(now)
-        left = set() if whole or own else self._left_out(tried)
-        taken = tried - left if left else tried
-        groups = list(self.grouping.groups(self._in_order(taken), now))
-        groups += self._companions(groups, taken, now)
-        gangs = [gang for group in groups for gang in group.gangs]
-        taken = taken.union([gang.key for gang in gangs])
-        self._untried.leave(left, now)
-        self._untried.take(taken)
-        self.to_try -= taken
-        placed = self.grouping.take_placed()
-        placed.update(gang.key for gang in gangs if not gang.pending)
-        for info in (self.infos[key] for key in placed):
-            if not info.volume_waits.number:
-                self.queueing_hints.note(info, None)
-        waiting = self.vain_rounds.held_back((group for group in groups if group.waiting), now)
-        return self._round_of(waiting, now)
+        # The order of a queue depends on all its gangs.
+        whole = whole or self.queues.names.in_use
+        return self._due.take(now, whole=whole)
 
-    def _in_order(self, keys: set[GangKey]) -> list[GangKey]:
-        """Return gangs sorted by their keys; fast if most of them were sorted before."""
-        if len(keys) < MANY:
-            return sorted(keys)
-        found = [key for key in self._sorted if key in keys]
-        if len(found) < len(keys):
-            found.extend(keys.difference(found))
-        self._sorted = sorted(found)
-        return self._sorted
+    def next_retry(self) -> int | None:
+        """Return the end of the first backoff, in seconds since the epoch."""
+        return self._due.next_retry()
 
     def take_made(self) -> int:
         """Return the number of gangs that were made again since the last call."""
         return self.grouping.take_made()
-
-    def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
-        """Return the gangs for which this cycle has no time."""
-        if self.queues.names.in_use:
-            return set()  # The order of a queue depends on all its gangs.
-        # Most gangs have no waiting member, and need no group.
-        waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
-        changed = self.grouping.not_kept(waiting)
-        return set_aside.left_out(waiting, changed, self.infos, self.grouping.bound_members)
-
-    def _round_of(self, groups: Sequence[GangGroup], now: int) -> tuple[GangGroup, ...]:
-        """Return the groups to try now; a group that was set aside comes after all others."""
-        chosen, later = self.set_aside.round_of(groups, now)
-        self._postponed = bool(later)
-        keys = [gang.key for group in later for gang in group.gangs]
-        self._untried.put_back(keys)
-        self.to_try.update(keys)
-        return chosen
-
-    def _due(self, now: int) -> set[GangKey]:
-        """Return the gangs that are due although they have not changed since their last try.
-
-        Gangs that a cycle has left come before gangs that were tried. The latter wait until the
-        round is over, which takes a minute at most. Only preemptors whose room was freed do not
-        wait.
-        """
-        if self._untried and now < self._round_began + LAST_RETRY_SECONDS:
-            due = self._untried.keys() | self.queueing_hints.preemptors_helped()
-        else:
-            self._round_began = now
-            due = self._untried.keys() | self.retries.due(now) | self.queueing_hints.helped()
-        return due & self.infos.keys()
-
-    def _companions(
-        self, groups: Iterable[GangGroup], there: AbstractSet[GangKey], now: int
-    ) -> Iterator[GangGroup]:
-        """Yield the other groups that must be tried with these, because queues have an order.
-
-        `there` are the gangs that were asked for, and `groups` are their groups.
-        """
-        waiting = (gang.queue for group in groups for gang in group.waiting)
-        # Comparing by identity is fast: very many gangs are in few queues.
-        queues = {id(queue): queue for queue in waiting if queue is not None}.values()
-        if queues:
-            found = self.quota_waits.companions(set(queues)) | self.reservations.companions(now)
-            found -= there
-            found.difference_update(gang.key for group in groups for gang in group.gangs)
-            yield from self.grouping.groups(sorted(found), now)
-
-    def next_retry(self) -> int | None:
-        """Return the end of the first backoff, in seconds since the epoch."""
-        pending = self.quota_waits.pending or self.reservations.pending
-        return 0 if pending or self._postponed else self.retries.next()
 
     # Infos.
 
@@ -504,8 +438,6 @@ class GangQueue:
         info = self.info(gang_spec.key)
         before = info.observed.upsert_spec(gang_spec)
         self.checkpoints.seen_on_object(gang_spec)
-        if gang_spec.evictions is not None:
-            self.evicted.add(gang_spec.key)
         if info.observed.may_rank_apart:
             self._apart.add(gang_spec.key)
         if before is None:
@@ -558,10 +490,10 @@ class GangQueue:
             self._forget(key)
             return
         self.retries.start_over(key)
+        self.queues.regrouped |= self.grouping.touched(key)
         if self.set_aside:
             self.set_aside.touched(self.grouping.bound_members(key))
         self.queues.touch(key)
-        self.queues.regrouped |= self.grouping.is_named(key)
         self.changed.add(key)
         self.to_try.add(key)
         self._unheard.add(key)
@@ -579,19 +511,16 @@ class GangQueue:
         self._regrouped |= self.grouping.forget(key)
         self.queueing_hints.forget(self.infos.pop(key))
         self.retries.forget(key)
-        self._untried.forget(key)
+        self._due.forget(key)
         self.reservations.forget(key)
         self.checkpoints.forget(key)
         self._by_workload.forget(key)
         self.queues.forget(key)
         self.quota_waits.forget(key)
-        self.vain_rounds.forget(key)
         self._made_for.forget(key)
         for keys in (
             self.changed,
             self.reworded,
-            self.evicted,
-            self.to_try,
             self._unheard,
             self._regrouped,
             self._apart,

@@ -13,21 +13,27 @@ from gang_scheduler.model.refs import GangKey, GangName
 
 _Obstacle = GangMissing | OneSided
 Resolve = Callable[[GangName], GangKey | None]
+_Found = tuple[tuple[GangKey, ...], Problem | None]
+"""The gangs of a group, and the problem that keeps it from forming."""
 
 
 class GroupGraph:
     """The names of other gangs that each gang mentions.
 
-    `resolve` finds the gang of a name, and returns None while it does not exist.
+    `resolve` finds the gang of a name, and returns None while it does not exist. When its answer
+    changes for a gang that is not alone, `changed` must be called.
     """
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
         self._names: dict[GangKey, tuple[GangName, ...]] = {}
         self._named_by: dict[GangName, set[GangKey]] = {}
+        self._found: dict[GangKey, _Found] = {}
+        """The groups found since the last change: each is searched for once, not for each gang."""
 
     def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
         """Replace the names that a gang mentions; return the names that were added or dropped."""
+        self._found.clear()
         before = self._names.pop(key, ())
         for name in before:
             self._named_by[name].discard(key)
@@ -41,10 +47,23 @@ class GroupGraph:
             self._named_by.setdefault(name, set()).add(key)
         return set(before) ^ set(others)
 
-    def group_of(self, key: GangKey) -> tuple[tuple[GangKey, ...], Problem | None]:
+    def changed(self, key: GangKey) -> bool:
+        """Note that a gang may have begun or ceased to exist; return whether another names it."""
+        # This runs for every event of a pod.
+        named = bool(self._named_by) and key.called in self._named_by
+        if named or key in self._names:
+            self._found.clear()
+        return named
+
+    def group_of(self, key: GangKey) -> _Found:
         """Return the sorted gangs of a gang's group, and the problem that keeps it from forming."""
         if self.is_alone(key):
             return (key,), None
+        known = self._found.get(key)
+        return self._search(key) if known is None else known
+
+    def _search(self, key: GangKey) -> _Found:
+        """Find the group of a gang, and keep it for all its gangs."""
         found, unseen = {key}, [key]
         obstacles: list[_Obstacle] = []
         while unseen:
@@ -54,7 +73,12 @@ class GroupGraph:
             unseen.extend(neighbours - found)
             found |= neighbours
         first = min(obstacles, key=_order, default=None)
-        return tuple(sorted(found)), _problem(first) if first is not None else None
+        group = tuple(sorted(found)), _problem(first) if first is not None else None
+        # Of two gangs of one name, other namespaces see only the first: for gangs there, the group
+        # may be another one.
+        alike = all(self._resolve(each.called) == each for each in found)
+        self._found |= dict.fromkeys(found if alike else (key,), group)
+        return group
 
     def is_alone(self, key: GangKey) -> bool:
         """Return whether a gang names no other one, and no other one names it."""

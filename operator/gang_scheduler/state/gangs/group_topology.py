@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.decode.gangs.specs import MisplacedRequest
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.specs import (
     GangsRequestsDiffer,
@@ -23,7 +23,7 @@ from gang_scheduler.workloads.misplaced_requests import STATEFUL_SET
 def common(
     whole: Iterable[GangInfo], starting: Collection[GangKey]
 ) -> TopologyRequest | Problem | None:
-    """Return the one request of a whole group; a gang without any inherits it.
+    """Return the common request of a group; a gang without a request of its own inherits it.
 
     The requests of gangs that have started hold for the `starting` gangs, too. But a gang that has
     lost members and starts again alone uses its own request, which need not agree with the others.
@@ -67,7 +67,7 @@ def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
 
 
 def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
-    """Return the members that must share a domain and cannot, by the name of their podset group."""
+    """Return a problem if members of one podset group request different topologies."""
     first: dict[str, tuple[Pod, PodSet]] = {}
     for pod in (pod for gang in gangs for pod in one_of_each(gang.pending)):
         if pod.podset is None or not pod.podset.group:

@@ -18,7 +18,7 @@ from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs import group_topology, plan_annotations
-from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS, GangInfo
+from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS, ROUNDS_SECONDS, GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.observed import Version
@@ -82,11 +82,9 @@ class GroupMemo:
 
 # Whether a gang may evict other gangs to make room, and the reason if not.
 
-ROUNDS_SECONDS: Final = 600
-
 
 class PreemptionEligibility:
-    """Tells for one gang at a time whether it may evict the pods that `evictable_pods` has."""
+    """Says whether a gang may evict pods to make room, and if not, why."""
 
     def __init__(self, evictable_pods: EvictablePods) -> None:
         self._evictable_pods = evictable_pods
@@ -173,12 +171,12 @@ class _Formed(NamedTuple):
 
 
 class Grouping:
-    """Makes groups out of infos, and keeps a group that would be the same as the last time.
+    """Makes groups of gangs that start together, and keeps a group that would be the same again.
 
-    Gangs whose status changes by that are added to `changed`, and gangs to try at a certain moment
-    to `retries`. `layers` are the names of the existing topology layers. `elastic_kinds` are the
-    kinds of workloads whose number of replicas is changed. `patience` may be changed before the
-    first use.
+    A gang whose status changes because of its group is added to `changed`. A gang that must be
+    tried at a known moment is added to `retries`. `layers` are the names of the existing topology
+    layers. `elastic_kinds` are the kinds of workloads whose number of replicas is changed.
+    `patience` may be changed before the first use.
     """
 
     def __init__(
@@ -212,6 +210,8 @@ class Grouping:
         self._memo = GroupMemo(infos)
         self._asked: dict[GangKey, _Asked] = {}
         self._made = 0
+        self._woken: dict[GangKey, tuple[GangKey, ...]] = {}
+        """The groups that were woken since `groups` was called, by their first gang."""
 
     def listen(self, key: GangKey) -> set[GangKey]:
         """Update the group of a gang by the gangs it names; return gangs whose group changes."""
@@ -233,6 +233,10 @@ class Grouping:
         """Return whether a gang names this one."""
         return self._graph.is_named(key)
 
+    def touched(self, key: GangKey) -> bool:
+        """Note that a gang has changed, before `listen`; return whether another one names it."""
+        return self._graph.changed(key)
+
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs whose group this changes."""
         self._asked.pop(key, None)
@@ -250,7 +254,7 @@ class Grouping:
         return found
 
     def take_placed(self) -> set[GangKey]:
-        """Return the gangs of completely bound groups that were asked for since the last call."""
+        """Return the gangs whose groups were found completely bound since the last call."""
         found, self._placed = self._placed, set()
         return found
 
@@ -285,6 +289,7 @@ class Grouping:
     def groups(self, keys: Iterable[GangKey], now: int) -> Iterator[GangGroup]:
         """Yield the groups of these gangs that can be tried now."""
         seen: set[GangKey] = set()
+        self._woken.clear()
         for key in keys:
             if key in seen:
                 continue
@@ -299,6 +304,7 @@ class Grouping:
 
     def with_more(self, key: GangKey, pods: tuple[Pod, ...], now: int) -> GangGroup:
         """Return the group of a running gang, as if these members waited."""
+        self._woken.clear()
         group = self._as_group(self._group_of(key, now), now)
         gangs = (_with_more(gang, pods) if gang.key == key else gang for gang in group.gangs)
         return replace(group, gangs=tuple(gangs))
@@ -362,11 +368,19 @@ class Grouping:
         if transition.is_news:
             self._changed.add(key)
         if transition.became_whole:
-            for mate in self.bound_members(key):
-                self._retries.at(mate, now)
+            self._wake_mates(key, now)
+
+    def _wake_mates(self, key: GangKey, now: int) -> None:
+        """Let the gangs of a group be due now, once for all its gangs that become whole."""
+        mates = self.bound_members(key)
+        if self._woken.get(mates[0]) is mates:
+            return
+        self._woken[mates[0]] = mates
+        for mate in mates:
+            self._retries.at(mate, now)
 
     def _is_held(self, formed: _Formed) -> bool:
-        """Return whether a quorum with room waits for claims; no member joins it until then."""
+        """Return whether a gang with room waits for its claims or pods: no member joins it yet."""
         for info in [self._infos[key] for key in formed.starting]:
             if info.awaits_pods:
                 return True  # Its workload was started, and the room is kept for its pods.
@@ -426,13 +440,13 @@ class Grouping:
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
         """Note the names that a gang mentions; return the gangs whose group this changes.
 
-        The gangs that name this gang always belong to them. If this gang mentions other names than
-        before, the gangs of these names and this gang belong to them, too.
+        The gangs that name this gang are always among them. If the names have changed, this gang
+        and the gangs of the added and dropped names are, too.
         """
         if not names and self._graph.is_alone(key):
             return set()
         others = self._graph.say(key, names)
-        # A gang that names them may hold them back.
+        # A gang can hold back the gangs that it names.
         concerned = self._graph.concerned(key.called) | self._all_called(others)
         if others:
             concerned.add(key)

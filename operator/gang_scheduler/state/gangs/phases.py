@@ -7,9 +7,10 @@ from typing import Final
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model import refs
+from gang_scheduler.model.consequences import Room
 from gang_scheduler.model.gangs import Role, RoleCount
 from gang_scheduler.model.pods import PodPhase, one_of_each
-from gang_scheduler.model.reasons import NOT_IN_LINE, Room, those_with
+from gang_scheduler.model.reasons import NOT_IN_LINE, those_with
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC
@@ -191,7 +192,7 @@ def waits(info: GangInfo, cache: Cache) -> bool:
 
 
 def in_line(info: GangInfo) -> bool:
-    """Return whether a waiting gang comes before the gangs that no event would help."""
+    """Return whether room or quota may help a waiting gang; other gangs are last in every line."""
     refusal = info.verdict.refusal
     if refusal is not None:
         return refusal.reason not in NOT_IN_LINE

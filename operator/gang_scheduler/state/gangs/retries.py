@@ -12,17 +12,18 @@ from typing import Final
 from gang_scheduler.model.causes.gangs import (
     BeyondMaxWorkers,
     NotTriedYet,
-    OthersAwaitVolumes,
+    OthersAwaitClaims,
     SurplusNotTried,
 )
+from gang_scheduler.model.consequences import Helped
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import MAKING_ROOM, Helped, Reason, those_with
+from gang_scheduler.model.reasons import HELD, MAKING_ROOM, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
-from gang_scheduler.state.queues.reservations import Reservations
+from gang_scheduler.state.queues.reservations_in_force import Reservations
 
 # The pause after which a gang is tried again if no event that could help it comes first.
 
@@ -305,18 +306,21 @@ def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
     spoken_of = {pod.uid for pod in refusal.pods} if refusal else set()
     gang = info.as_gang(schedulers)
     pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
-    return untold(gang, pods, volume_waits=info.volume_waits.number > 0) if pods else None
+    if not info.volume_waits.number:
+        return untold(gang, pods) if pods else None
+    is_known = refusal is not None and refusal.reason in HELD
+    awaiting = refusal.reason if refusal and is_known else Reason.WAITING_FOR_VOLUMES
+    return untold(gang, pods, awaiting=awaiting) if pods else None
 
 
-def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> Refused:
+def untold(gang: Gang, pods: tuple[Pod, ...], *, awaiting: Reason | None = None) -> Refused:
     """Return the refusal for members without a verdict.
 
     Such members are surplus that was not placed with the quorum, or no decision was made yet.
-    `volume_waits`: other members have room and wait for their claims.
+    `awaiting`: other members have room and wait for their claims, for this reason.
     """
-    if volume_waits:
-        awaited = OthersAwaitVolumes(gang.key)
-        return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=awaited)
+    if awaiting is not None:
+        return Refused(gang, awaiting, pods, cause=OthersAwaitClaims(gang.key))
     if gang.pace is not None and _are_beyond(gang, pods):
         beyond = BeyondMaxWorkers(gang.key, gang.pace.elastic.max_workers)
         return Refused(gang, Reason.ELASTIC_LIMIT, pods, cause=beyond, left_over=True)

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from gang_scheduler.model.consequences import Trait
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import Reason, Trait, those_with
+from gang_scheduler.model.reasons import Reason, those_with
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS
-from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
+from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS, ROUNDS_SECONDS
 
 OWN_DOING: Final = those_with(lambda rule: Trait.OWN_DOING in rule.traits)
 BLOCK: Final = PreemptionBlock(BlockCause.IN_VAIN, rounds=MOST_ROUNDS)
@@ -101,7 +101,7 @@ class VainRounds:
             rounds.idle.discard(key)
 
     def held_back(self, groups: Iterable[GangGroup], now: int) -> list[GangGroup]:
-        """Return the groups; a group that may not evict for a while has the reason."""
+        """Return the groups; groups of blocked owners carry the block that forbids evictions."""
         blocked = self._blocked_owners(now)
         if not blocked:
             self._blocked.clear()

@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
-from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang
@@ -106,17 +106,35 @@ class GangsByWorkload:
                 del self._gangs[workload]
 
 
-def described(
-    infos: Mapping[GangKey, GangInfo], pods: Callable[[], Iterable[Pod]]
-) -> Iterator[GangInfo]:
-    """Yield all gangs, except workloads whose pods name other gangs; `pods` returns all pods."""
-    # Only gangs without members need a search in pods, and they are few.
-    bare = {key for key, info in infos.items() if not info.observed.members}
-    named = ((key, pod.gang) for pod in (pods() if bare else ()) for key in _workloads_of(pod))
-    elsewhere = {key for key, gang in named if key != gang}
-    for key, info in infos.items():
-        if key not in bare or key not in elsewhere:
-            yield info
+class DescribedGangs:
+    """Tells gangs from workloads whose pods name other gangs.
+
+    What a pod names is kept until the pod changes.
+    """
+
+    def __init__(self) -> None:
+        self._named: dict[str, tuple[Pod, tuple[GangKey, ...]]] = {}
+
+    def of(
+        self, infos: Mapping[GangKey, GangInfo], pods: Callable[[], Iterable[Pod]]
+    ) -> Iterator[GangInfo]:
+        """Yield all gangs, except workloads whose pods name other gangs; `pods` has all pods."""
+        # Only gangs without members need a search in pods, and they are few.
+        bare = {key for key, info in infos.items() if not info.observed.members}
+        elsewhere = self._named_by(pods()) if bare else set()
+        for key, info in infos.items():
+            if key not in bare or key not in elsewhere:
+                yield info
+
+    def _named_by(self, pods: Iterable[Pod]) -> set[GangKey]:
+        """Return the workloads of pods that are in other gangs."""
+        before, self._named = self._named, {}
+        for pod in pods:
+            known = before.get(pod.uid)
+            if known is None or known[0] is not pod:
+                known = pod, tuple(key for key in _workloads_of(pod) if key != pod.gang)
+            self._named[pod.uid] = known
+        return {key for _, keys in self._named.values() for key in keys}
 
 
 def _workloads_of(pod: Pod) -> Iterator[GangKey]:
@@ -193,7 +211,7 @@ class JobSizes:
         return self._gangs.of(uid) | gangs
 
     def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> set[GangKey]:
-        """Note the number of pods that the parts of a JobSet can have; none forgets them.
+        """Note how many pods each part of a JobSet can have. Without parts, forget the JobSet.
 
         Return the gangs concerned.
         """
@@ -270,7 +288,7 @@ class JobSizes:
     def _spared_by_jobs(
         self, info: GangInfo, living: Collection[Pod], done: Collection[Pod]
     ) -> dict[str, int]:
-        """Return the spared members of Jobs: living Jobs, and complete Jobs of their time."""
+        """Return the spared members of living Jobs, and of complete Jobs that existed with them."""
         roles = {pod.job_uid: pod.role for pod in living if pod.job_uid in self._pods}
         if not roles:
             return {}
@@ -292,7 +310,7 @@ class JobSizes:
     def _complete_with(self, living: Collection[str], info: GangInfo) -> dict[str, str]:
         """Return the roles of complete Jobs that existed together with the living Jobs.
 
-        If no times tell, Jobs that were a quorum by themselves were an earlier run.
+        Without known times, complete Jobs that are a quorum by themselves count as an earlier run.
         """
         members = info.observed.members.values()
         known = {pod.job_uid for pod in members if pod.phase is PodPhase.SUCCEEDED}
@@ -389,7 +407,7 @@ class Made(enum.Enum):
 
 
 class TrainJobs:
-    """The JobSets by namespace/name, and for each the pods whose gang is not settled.
+    """The JobSets by namespace/name, and for each the pods whose gang depends on it.
 
     `enabled`: the pods of TrainJobs are gangs without a label. If not, nothing is kept here.
     """

@@ -10,8 +10,7 @@ from typing import Generic, TypeVar
 
 from gang_scheduler.decode.events import HasUid
 from gang_scheduler.decode.queues import ours
-from gang_scheduler.decode.queues.kueue import PROVISIONING
-from gang_scheduler.decode.queues.shared import (
+from gang_scheduler.decode.queues.declared import (
     AdmissionCheck,
     DeclaredFlavor,
     DeclaredQueue,
@@ -19,6 +18,8 @@ from gang_scheduler.decode.queues.shared import (
     ProvisioningRequestConfig,
     WorkloadPriorityClass,
 )
+from gang_scheduler.decode.queues.kueue import PROVISIONING
+from gang_scheduler.model.api_words import QueueNamespaces, QuotaOf
 from gang_scheduler.model.queues import (
     DEFAULT_FAIRNESS,
     Flavor,
@@ -33,7 +34,6 @@ from gang_scheduler.model.queues import (
     SavingRules,
 )
 from gang_scheduler.model.rules import NO_SETTINGS, QueueRules, request_rules
-from gang_scheduler.model.values import QueueNamespaces, QuotaOf
 
 
 class DeclaredQueues:
@@ -59,7 +59,7 @@ class DeclaredQueues:
         """The admission checks that this scheduler answers by requesting nodes, and how."""
 
     def outdated(self) -> None:
-        """Make the set again later: objects that queues refer to have changed."""
+        """Note that objects that queues refer to have changed: the set of queues is made again."""
         self._set = None
 
     def queue_set(self) -> QueueSet | None:
@@ -226,7 +226,7 @@ def _same(one: Queue | Flavor, other: Queue | Flavor) -> bool:
 
 
 def _shared(flavors: Iterable[Flavor]) -> Iterator[Flavor]:
-    """Yield for each product the flavors that its queues may name: its own, else others'."""
+    """Yield for each product the flavors that its queues may name: its own come first."""
     by_product: dict[Product, Mapping[str, Flavor]] = {}
     known = sorted(flavors, key=lambda each: (each.name, each.product))
     for product in (Product.OURS, Product.KUEUE):

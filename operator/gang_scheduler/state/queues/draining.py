@@ -1,22 +1,23 @@
-"""Decides which running gangs must go because their queue is drained; another part evicts them.
+"""Decides which running gangs must be evicted because their queue is drained.
 
-A gang goes whole, once none of its pods is protected from eviction. The decision depends only on
-objects, so the list can be made again until no such gang runs.
+`apply.gang_evictions` evicts them. A gang is evicted as a whole, once none of its pods is protected
+from eviction. The decision depends only on objects, so the list can be made again until no such
+gang runs.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod
 from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.protections import SYSTEM_PRIORITY
 
 
 class Drained(NamedTuple):
-    """A gang that must go, and all of its pods that are not leaving already."""
+    """A gang that must be evicted, and all of its pods that are not leaving already."""
 
     queue: QueueRef
     gang: GangKey
@@ -24,7 +25,7 @@ class Drained(NamedTuple):
 
 
 def drained(cache: Cache, now: int) -> Iterator[Drained]:
-    """Yield the gangs that must go. `now` is in seconds.
+    """Yield the gangs that must be evicted. `now` is in seconds.
 
     Costs nothing while no queue is drained; else linear in pods on nodes.
     """

@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from gang_scheduler.decode.queues.shared import LocalQueue, WorkloadPriorityClass
+from msgspec import structs
+
+from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
 from gang_scheduler.model import refs
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.queues import (
     LocalQueueStopped,
     QueueDefault,
@@ -29,7 +32,6 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import EVERYWHERE, QueueName, QueueNameKind
 from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
 from gang_scheduler.model.selectors import hold
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.namespaces import Namespaces
 from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects
 
@@ -195,7 +197,7 @@ class QueueNames:
         problem = meant.problem
         if problem is None or not isinstance(problem.cause, QueueUnusable):
             return meant
-        cause = replace(problem.cause, default=default)
+        cause = structs.replace(problem.cause, default=default)
         return meant._replace(problem=replace(problem, cause=cause))
 
     def _by_local_queue(self, name: str, namespace: str) -> Meant:
@@ -232,7 +234,7 @@ class QueueNames:
         return queue.namespaces is not None and hold(queue.namespaces, labels)
 
     def _no_leaf(self, product: Product, meant: Meant) -> Meant:
-        """Return the leaf for gangs without a queue instead, if another controller judges names."""
+        """Return `meant`, or the leaf NONE if another controller enforces the product's queues."""
         return meant if product in self._index().queue_set.enforced else Meant(NONE)
 
     def _has(self, ref: QueueRef) -> bool:

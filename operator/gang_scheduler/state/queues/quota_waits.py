@@ -2,18 +2,19 @@
 
 A tree of queues shares its quota: quota that one queue gives back may help gangs of all its queues.
 If the order of gangs matters, a gang is tried only together with the gangs that may come before it.
-Borrowed quota can be taken back once the borrowing gang runs, but not while that gang is nominated
-or being bound; nor does it yield to higher priorities before.
+A gang can be evicted, to take back borrowed quota or for a higher priority, only once it runs: not
+while it is nominated or being bound.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from gang_scheduler.model.api_words import EvictionPolicy, Strategy
+from gang_scheduler.model.consequences import Helped, Strict
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.queues import ROOT, Product, Queue, QueueRef, QueueSet
-from gang_scheduler.model.reasons import Helped, Reason, Strict, those_with
+from gang_scheduler.model.reasons import Reason, those_with
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy, Strategy
 
 HELPED_BY_QUOTA: Final = those_with(lambda rule: Helped.QUOTA in rule.helped_by)
 HELPED_BY_POOL: Final = those_with(lambda rule: Helped.POOL in rule.helped_by)

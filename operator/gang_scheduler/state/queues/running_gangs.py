@@ -1,5 +1,7 @@
 """Facts about gangs with members on nodes, as far as queues need them."""
 
+import itertools
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -15,7 +17,7 @@ from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC, Version
 from gang_scheduler.state.pods import PodStore
-from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
+from gang_scheduler.state.queues.gang_queues import NEVER_ASKED, End, GangQueues, Resolved
 from gang_scheduler.workloads import table
 
 _DEFAULT: Final = EvictionRules()
@@ -29,7 +31,7 @@ def may_evict(groups: Iterable[GangGroup], declared: QueueSet) -> bool:
 
 
 def were_overrun(groups: Iterable[GangGroup], infos: Mapping[GangKey, GangInfo], now: int) -> bool:
-    """Return whether gangs that were let past one of these groups should have ended by now.
+    """Return whether gangs that were backfilled before one of these groups should have ended.
 
     No policy of a queue protects such gangs. `now` is in seconds. Linear in gangs.
     """
@@ -56,7 +58,8 @@ def all_bound(pods: PodStore) -> BoundPods:
 class _Kept(NamedTuple):
     """The facts about a gang, and the inputs they were computed from.
 
-    They are valid as long as the version of the gang and the round of the queues stay the same.
+    They are valid as long as the version of the gang and the round of the queues stay the same. The
+    `end` says itself how long it holds.
     """
 
     gang: BoundGang
@@ -67,6 +70,7 @@ class _Kept(NamedTuple):
     version: Version | None
     number: int
     round: int
+    end: End = NEVER_ASKED
 
 
 class RunningGangs:
@@ -92,25 +96,35 @@ class RunningGangs:
     ) -> BoundPods:
         """Return bound pods with their charges, and their gangs. Linear in gangs and pods.
 
-        `enforcing` marks gangs that were let past others because they end in time. With
+        With `enforcing`, gangs that were backfilled are marked with their declared end. With
         `ends_as_of`, in seconds, the gangs also have their expected ends.
         """
         pods, before, kept = bound_pods.pods, self._kept, {}
         moved = self._moved(pods, charged)
         members = by_gang(each for each in pods if each.gang in moved) if moved else {}
         order: Iterable[GangKey] = dict.fromkeys(each.gang for each in pods) if moved else before
+        infos, times = self._infos, self._queues.run_times
+        # This runs for each gang on nodes in every cycle.
         for key in order:
-            info, now = self._infos.get(key), before.get(key)
-            if now is None or key in moved:
+            info, then = infos.get(key), before.get(key)
+            if then is None or key in moved:
                 now = self._of(key, tuple(members[key]), charged, info)
-            elif not self._is_as_it_was(now, info):
-                now = self._of(key, now.gang.pods, charged, info)
-            backfilled = _backfilled(info, self._infos) if enforcing and info is not None else None
+            elif not self._is_as_it_was(then, info):
+                now = self._of(key, then.gang.pods, charged, info)
+            else:
+                now = then
+            backfilled = None
+            if enforcing and info is not None:
+                placed_here = info.admitted_here
+                backfilled = info.backfilled if placed_here else _backfilled(info, infos)
             gang = now.gang
             ends_at = None
             if ends_as_of is not None:
-                ends_at = self._ends_at(gang.pods, now.spec, ends_as_of)
-            if now is not before.get(key) or _differs(gang.known, backfilled, ends_at):
+                if not now.end.holds(ends_as_of, times.version):
+                    those = (each.pod for each in gang.pods)
+                    now = now._replace(end=times.end_of(those, now.spec.run_time, ends_as_of))
+                ends_at = now.end.at
+            if now is not then or _differs(gang.known, backfilled, ends_at):
                 known = _with(now.lasting, backfilled, ends_at)
                 if known is not gang.known and known != gang.known:
                     now = now._replace(gang=BoundGang(gang.pods, gang.charged, known))
@@ -131,7 +145,8 @@ class RunningGangs:
         if gone := were - there:
             found.update(each.gang for each in self._pods if id(each) in gone)
         before = self._charged
-        uids = {uid for uid, each in charged.items() if before.get(uid) is not each}
+        same = map(operator.is_, charged.values(), map(before.get, charged))
+        uids = set(itertools.compress(charged, map(operator.not_, same)))
         uids |= before.keys() - charged.keys()
         if uids:
             found.update(each.gang for each in pods if each.pod.uid in uids)
@@ -170,10 +185,6 @@ class RunningGangs:
         number = version.number if version is not None else 0
         return _Kept(gang, *made_of, lasting, version, number, self._queues.round)
 
-    def _ends_at(self, pods: Iterable[BoundPod], spec: GangSpec, now: int) -> int | None:
-        those = (each.pod for each in pods)
-        return self._queues.run_times.ends_at(those, spec.run_time, now)
-
 
 def _lasting(
     bound_pods: Iterable[BoundPod],
@@ -200,7 +211,7 @@ def _with(lasting: RunningGang, backfilled: Backfilled | None, ends_at: int | No
 
 
 def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled | None:
-    """Return the gang that a gang was let past: as decided here, else from its status."""
+    """Return the gang before which a gang was backfilled: as decided here, else by its status."""
     spec = info.observed.spec
     if info.admitted_here or spec is None or spec.backfilled is None:
         return info.backfilled

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
+from gang_scheduler.model.api_words import CountOtherSchedulers
 from gang_scheduler.model.bound_pods import Charged
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import (
@@ -27,7 +28,6 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.refs import ChargedTo, GangKey
 from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.rules import NO_SETTINGS, Rules
-from gang_scheduler.model.values import CountOtherSchedulers
 from gang_scheduler.state.queues.charges import Amounts, ChargedFlavors, Entry, Flavors, Tallies
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.state.terminating import charged_until
@@ -195,7 +195,7 @@ class QueueUsageStore:
         return bool(self._dirty)
 
     def _take_in(self, pods: Pods, now: int) -> QueueSet | None:
-        """Note which pods are charged anew. Return the queues; None if there are none."""
+        """Note which pods must be charged again. Return the queues; None if there are none."""
         self._now = max(now, self._now)
         queue_set = self._names.known.queue_set()
         if queue_set is None:
@@ -212,7 +212,7 @@ class QueueUsageStore:
         return queue_set
 
     def _charge(self, uids: Sequence[str], pods: Pods) -> None:
-        """Charge these pods anew."""
+        """Charge these pods again."""
         self._found += len(uids)
         for uid in uids:
             self._dirty.pop(uid, None)
@@ -224,7 +224,7 @@ class QueueUsageStore:
         self._forget_mates()
 
     def take_work(self) -> float:
-        """Return the work since the last call, counted in gangs that could have been made."""
+        """Return the work since the last call, counted in gangs of a snapshot (PODS_A_GANG)."""
         found, self._found = self._found, 0
         return found / PODS_A_GANG
 
@@ -417,7 +417,7 @@ class QueueUsageStore:
         return self._names.meant(names[0], pod.namespace).ref if names else None
 
     def _amounts(self, flavors: Flavors, pod: Pod) -> Amounts:
-        requests = pod.pod_class.requests
+        requests = pod.pod_class.charged
         known = self._known.get((flavors, requests))
         if known is None:
             charged = self._flavors.queue_set.charged(requests) if self._flavors else {}

@@ -48,8 +48,8 @@ class Hold:
     def take_over(self, pod: Pod) -> Bind | None:
         """Take out the planned bind that a pod takes over; None if it has one already.
 
-        Prefer the bind of the same rank, then one with equal requests; among these, one on the
-        pod's node.
+        A bind of the same role is preferred, then one with equal requests, then one of the same
+        rank, then one on the pod's node.
         """
         if pod.uid in self._taken:
             return None
@@ -105,7 +105,7 @@ def _differ(bind: Bind, pod: Pod) -> tuple[bool, bool, bool, bool, str]:
 
 
 def _asks(pod: Pod) -> tuple[tuple[str, int], ...]:
-    return pod.pod_class.requests
+    return pod.pod_class.charged
 
 
 class Rests:

@@ -8,8 +8,13 @@ before.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import Managed, OwnedWorkload, Planned, VirtualGang
+from gang_scheduler.decode.gangs.specs import (
+    GangObject,
+    Managed,
+    OwnedWorkload,
+    Planned,
+    VirtualGang,
+)
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload

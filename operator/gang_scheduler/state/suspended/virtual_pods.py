@@ -1,7 +1,7 @@
 """The virtual pods of waiting workloads: the members that they would have.
 
-One prototype for each template represents all members of that template: quotas count it this many
-times, and selectors are matched only with it.
+One prototype for each template represents all members of that template: quotas count it once for
+each member, and selectors are matched only with it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gang_scheduler.model.pods import Pod, VirtualPods, numbers_of
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import pod_affinity
+from gang_scheduler.state.devices.device_cache import DeviceCache
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.queues.usage import Counted
 
@@ -24,8 +25,9 @@ class _Prototype:
 class VirtualPodStore:
     """The prototypes by their uids, and the members of each gang."""
 
-    def __init__(self, selector_matches: SelectorMatches) -> None:
+    def __init__(self, selector_matches: SelectorMatches, devices: DeviceCache) -> None:
         self._selector_matches = selector_matches
+        self._devices = devices
         self._prototypes: dict[str, _Prototype] = {}
         self._members: dict[GangKey, VirtualPods] = {}
 
@@ -44,6 +46,7 @@ class VirtualPodStore:
         uids = [pod.uid for pod in members.prototypes] if members is not None else []
         for uid in uids:
             self._selector_matches.delete(uid)
+            self._devices.delete_pod(uid)
             del self._prototypes[uid]
         return uids
 
@@ -75,7 +78,7 @@ class VirtualPodStore:
                 yield key, after
 
     def _enriched(self, key: GangKey, members: VirtualPods) -> VirtualPods:
-        pods = [self._with_selectors(pod) for pod in members.prototypes]
+        pods = [self._complete(pod) for pod in members.prototypes]
         if any(after is not before for after, before in zip(pods, members.prototypes, strict=True)):
             members = members.with_prototypes(pods)
             for pod in pods:
@@ -83,7 +86,14 @@ class VirtualPodStore:
         self._members[key] = members
         return members
 
-    def _with_selectors(self, pod: Pod) -> Pod:
+    def _complete(self, pod: Pod) -> Pod:
+        """Return a prototype with the selectors that match it, and the devices it needs."""
         meaning = self._selector_matches.meaning(pod.uid)
-        pod_class = pod_affinity.enrich(pod.pod_class, meaning, None)
+        devices = self._devices.needs_of(pod) if pod.claims or pod.extended else None
+        refuses_claims = bool(pod.claims) and not self._devices.are_known
+        pod_class = pod_affinity.enrich(
+            *(pod.pod_class, meaning, None, devices),
+            claimed=self._devices.charged_for(pod) if pod.claims else (),
+            refuses_claims=refuses_claims,
+        )
         return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import Managed, Planned
+from gang_scheduler.decode.gangs.specs import GangObject, Managed, Planned
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
@@ -147,7 +146,7 @@ class SuspendedWorkloads:
     # Events.
 
     def upsert(self, described: GangObject) -> None:
-        """Take in the state of a workload: it waits, it was started, or neither."""
+        """Store the state of a workload: it waits, it was started, or neither."""
         for each in self._owned.upsert(described):
             self._take_in(each)
         owned = described.owned
@@ -175,7 +174,7 @@ class SuspendedWorkloads:
         self._forget(uid)
 
     def settle(self, now: int) -> None:
-        """Make workloads wait that this scheduler may start now, and no others.
+        """Put workloads in line that this scheduler may start now, and take others out of it.
 
         Also limits the number of virtual pods. The first call continues the work of an earlier
         process; `now` is in seconds.
@@ -222,7 +221,7 @@ class SuspendedWorkloads:
         return self._begin(waiting, placed, templates)
 
     def nominate(self, gangs: Iterable[Gang]) -> None:
-        """Let members of the workloads of these gangs be planned one by one: room is made for them.
+        """Create the members of these gangs' workloads as single pods: room is made for them.
 
         All gangs of a workload start together.
         """

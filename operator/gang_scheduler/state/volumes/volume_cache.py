@@ -31,9 +31,13 @@ from gang_scheduler.state.volumes.store import VolumeStores
 
 
 class ClaimUsers:
-    """The pods by the claims that they name. A pod that has ended uses none."""
+    """The pods by the claims that they name. A pod that has ended uses none.
 
-    def __init__(self) -> None:
+    `keys` returns the keys of the claims of a pod.
+    """
+
+    def __init__(self, keys: Callable[[Pod], Iterable[str]] = snapshot.claim_keys) -> None:
+        self._keys_of = keys
         self._pods: dict[str, Pod] = {}
         self._users: dict[str, set[str]] = {}
 
@@ -65,11 +69,14 @@ class ClaimUsers:
         """Note a pod; return the uids of other pods that now share a claim, or stop sharing one."""
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
-        return set(self._move(pod.uid, _keys(before), _keys(pod)))
+        return set(self._move(pod.uid, self._keys(before), self._keys(pod)))
 
     def remove(self, uid: str) -> set[str]:
         """Forget a pod; return the uids of other pods that now have a claim exclusively."""
-        return set(self._move(uid, _keys(self._pods.pop(uid, None)), frozenset()))
+        return set(self._move(uid, self._keys(self._pods.pop(uid, None)), frozenset()))
+
+    def _keys(self, pod: Pod | None) -> frozenset[str]:
+        return frozenset() if pod is None or pod.terminal else frozenset(self._keys_of(pod))
 
     def _move(self, uid: str, left: frozenset[str], taken: frozenset[str]) -> Iterator[str]:
         for key in taken - left:
@@ -82,12 +89,6 @@ class ClaimUsers:
             yield from users if len(users) == 1 else ()
             if not users:
                 del self._users[key]
-
-
-def _keys(pod: Pod | None) -> frozenset[str]:
-    if pod is None or pod.terminal:
-        return frozenset()
-    return frozenset(snapshot.claim_keys(pod))
 
 
 class VolumeCache:
@@ -128,7 +129,7 @@ class VolumeCache:
         return self._stores.uids(gvr)
 
     def upsert(self, gvr: GVR, found: VolumeObject) -> bool:
-        """Take in an object; return whether that can matter to any pod."""
+        """Store an object; return whether that can matter to any pod."""
         counted = self._stores.counted_drivers
         return self._changed(gvr, self._stores.upsert(gvr, found), found, counted)
 
@@ -171,7 +172,7 @@ class VolumeCache:
     # Claims that must be written.
 
     def awaited(self, pod: Pod) -> tuple[UnboundClaim, ...]:
-        """Return the claims of a waiting pod that have selected a node, and no volume there yet."""
+        """Return the claims of a waiting pod that have a selected node, but no volume yet."""
         needs = snapshot.needs_of(pod, self._known)
         return tuple(UnboundClaim(c.key, c.need.storage_class) for _, c in needs if c.node)
 
@@ -265,7 +266,7 @@ class VolumeCache:
         after: VolumeObject | None,
         counted: frozenset[str],
     ) -> bool:
-        """Take in the consequences of a change; return whether it can matter to any pod."""
+        """Apply the consequences of a change; return whether it can matter to any pod."""
         self._snapshot = None
         for target in _targets(gvr, before, after):
             if isinstance(after, Claim | PersistentVolume):

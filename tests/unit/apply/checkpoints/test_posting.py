@@ -9,11 +9,11 @@ import anyio
 import msgspec
 import pytest
 
-from gang_scheduler.apply.checkpoints import AT_ONCE, AskedGang, Posting, is_of_a_pod
+from gang_scheduler.apply.checkpoints import AT_ONCE, AskedGang, SaveRequests, is_of_a_pod
 from gang_scheduler.client.http import BrokenError
 from gang_scheduler.client.port import PodAnswer, PodRequest
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, News, Request
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support.builders import SCHEDULER, gang_key, pod
@@ -64,7 +64,7 @@ async def came_of(
     """Return what came of asking, and why that failed."""
     cache = Cache([SCHEDULER], Changes())
     with anyio.move_on_after(seconds):
-        await Posting(cache, pods, clock=lambda: NOW).ask(asked(cache, **how))
+        await SaveRequests(cache, pods, clock=lambda: NOW).ask(asked(cache, **how))
     last = cache.checkpoints.news[-1][1]
     return cache.checkpoints.outcome_of(A, "r1"), last.why
 
@@ -159,7 +159,7 @@ def test_addresses_of_pods(address: str) -> None:
 async def test_only_some_are_asked_at_once() -> None:
     cache = Cache([SCHEDULER], Changes())
     pods = Pods(UNDER_WAY)
-    posting = Posting(cache, pods, clock=lambda: NOW)
+    posting = SaveRequests(cache, pods, clock=lambda: NOW)
     with anyio.move_on_after(20):
         async with anyio.create_task_group() as asking:
             for _ in range(3 * AT_ONCE):

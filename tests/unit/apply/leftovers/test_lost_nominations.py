@@ -85,7 +85,7 @@ def test_room_is_given_up_that_members_do_not_come_to(reason: Reason) -> None:
         books._cache.decisions.refused(plan.refused[0], now)
 
     assert [first, second] == books.note(plan, NOW + HOLD_SECONDS)
-    words = "what it waits for did not come in 60 s, with room on n1"
+    words = "members or gangs that it needs did not come in 60 s, with room on n1"
     assert words == text_if_any(books.cause(waits.key))
 
 

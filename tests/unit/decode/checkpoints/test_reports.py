@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.decode import checkpoints
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import (
     GREATEST_STEP,
     LONGEST_PATH,
@@ -20,7 +21,6 @@ from gang_scheduler.model.checkpoints import (
     Requested,
     Save,
 )
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.wire.core import Condition
 from gang_scheduler.wire.pods import ContainerState, ContainerStatus, Terminated
 from support import api_objects

@@ -8,7 +8,8 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import ours
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness, Operator, StopPolicy, Strategy
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import (
     ROOT,
@@ -27,7 +28,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.model.values import EvictionPolicy, Fairness, Operator, StopPolicy, Strategy
 
 CPU, GPU = FlavorResource("default", "cpu"), FlavorResource("default", "gpu")
 
@@ -234,8 +234,12 @@ def test_the_name_of_the_queue_for_all_others_is_reserved() -> None:
             "spec.admissionControl.priorityRange.min must be at most max (1), not 10",
         ),
         ("a", {"quota": {}, "flavors": [{"name": "f"}]}, "spec.quota must be absent where"),
-        ("a", {"fairness": "DRS"}, 'spec.fairness may be set only in the queue root (it is "DRS")'),
-        ("root", {"parent": "a"}, 'spec.parent must be absent in the queue root (it is "a")'),
+        (
+            "a",
+            {"fairness": "DRS"},
+            'spec.fairness may be set only in the Queue named root (it is "DRS")',
+        ),
+        ("root", {"parent": "a"}, 'spec.parent must be absent in the Queue named root (it is "a")'),
     ],
 )
 def test_what_makes_no_sense_is_the_problem_of_the_queue(

@@ -6,7 +6,8 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import volcano
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.api_words import EvictionPolicy, StopPolicy, Strategy
 from gang_scheduler.model.queues import (
     VOLCANO_ROOT,
     EvictionRules,
@@ -16,7 +17,6 @@ from gang_scheduler.model.queues import (
     Quota,
     ResourceGroup,
 )
-from gang_scheduler.model.values import EvictionPolicy, StopPolicy, Strategy
 
 CPU = FlavorResource("default", "cpu")
 

@@ -1,5 +1,7 @@
 """What is said of a gang that runs."""
 
+from pathlib import Path
+
 import pytest
 
 from gang_scheduler.inspection.cluster import Cluster, Source
@@ -8,7 +10,9 @@ from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.section_lines import View, running_lines
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.settings.policy import Policy
+from support import device_objects
 from support.degraded_gang import KEY, LATER, NOW, DegradedGang
+from support.listed_clusters import document, gang, node
 from support.replicas import ReplicasCluster, asked, job
 
 
@@ -78,3 +82,33 @@ def test_it_is_a_line_of_explain() -> None:
 
     lines = [each.text for each in running_lines(found, View())]
     assert ["4 workers, of 2 to 8", STOPPED] == lines[-2:]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "reason"), [([], "WaitingForDevices"), (["Attached"], None)]
+)
+def test_a_gang_whose_devices_are_not_attached_yet_waits_for_them(
+    tmp_path: Path, conditions: list[str], reason: str | None
+) -> None:
+    later = device_objects.attached_later("Attached")
+    claim = device_objects.allocated(device_objects.claim("c"), "n-0", "gpu-0", pods=("asks-0",))
+    (result,) = claim["status"]["allocation"]["devices"]["results"]
+    result["bindingConditions"] = ["Attached"]
+    true = [{"type": each, "status": "True"} for each in conditions]
+    device = {each: result[each] for each in ("driver", "pool", "device")}
+    claim["status"]["devices"] = [{**device, "conditions": true}]
+    group, member = gang("asks", 1, namespace="default", gpus=0)
+    member["metadata"]["uid"] = "uid-asks-0"
+    member["spec"]["resourceClaims"] = [device_objects.by_name("c")]
+    group["status"] = {
+        "conditions": [{"type": "Scheduled", "status": "False", "reason": "WaitingForDevices"}]
+    }
+    slices = device_objects.resource_slice("n-0", 1, of_device=later)
+    bodies = [node("n-0"), device_objects.device_class(), slices, claim, group, member]
+
+    found = document("explain", tmp_path, bodies, "default/asks")
+
+    assert reason == found.get("reason"), found["summary"]
+    if reason:
+        lacks = "gpu.example.com/n-0/gpu-0 of claim default/c lacks condition Attached"
+        assert f"a device is not attached yet: {lacks}" in found["summary"]

@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.decode import topology
 from gang_scheduler.inspection.listing import trees
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused

@@ -11,7 +11,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import live
 from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.model.values import NodeStrategy
+from gang_scheduler.model.api_words import NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from support.listing_server import ListingServer, listed
 

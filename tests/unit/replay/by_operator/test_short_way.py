@@ -1,5 +1,7 @@
 """The operator's decisions in virtual time: no short way changes them."""
 
+from collections.abc import Hashable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -10,6 +12,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.replay.by_operator import Operator
 from gang_scheduler.replay.run import Decided
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from support.replays import played
 
 HEADER = "name,submit,duration,pods,gpu,priority,queue"
@@ -43,6 +46,38 @@ def test_the_short_way_to_a_plan_leads_to_the_same_plan(
 
     assert {True, False} == set(ways)
     assert played(rows, header=HEADER).replay.log == short
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_gangs_alike_wait_for_a_promised_start_as_if_each_were_tried(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    dice = Random(seed)  # noqa: S311 - the same seed, the same jobs.
+    rows = [
+        f"j{place:02},{dice.randrange(900)},{(lasts := dice.randrange(20, 200))},"
+        f"{dice.choice([1, 1, 1, 3])},{dice.choice([2, 4])},{dice.choice([0, 0, 0, 5])},"
+        f"q{dice.randrange(2)},{dice.choice([lasts, 2 * lasts, ''])}"
+        for place in range(40)
+    ]
+    policy = tmp_path / "promises.yaml"
+    policy.write_text("reservationAfterSeconds: 20\n")
+    known: list[bool] = []
+    looks = Attempts._likeness
+
+    def noted(attempts: Attempts, trying: Attempt) -> Hashable | None:
+        found = looks(attempts, trying)
+        known.append(found in attempts._delaying)
+        return found
+
+    def log() -> object:
+        return played(rows, policy=f"p={policy}", header=f"{HEADER},limit").replay.log
+
+    monkeypatch.setattr(Attempts, "_likeness", noted)
+    short = log()
+    monkeypatch.setattr(Attempts, "_likeness", lambda *_: None)
+
+    assert any(known)
+    assert log() == short
 
 
 def test_no_cycle_is_planned_twice_while_gangs_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import News, Request, Save
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, words_of
 from gang_scheduler.state.cache import Cache

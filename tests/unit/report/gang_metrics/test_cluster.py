@@ -1,7 +1,8 @@
 """Nodes by state, and what is used and free on them."""
 
+from gang_scheduler.device_gauge import DeviceGauge
 from gang_scheduler.report.gang_metrics import ClusterGauges
-from support import builders
+from support import builders, cache_feeding, device_objects
 from support.measured import Measured
 from support.metric_values import sample, series
 
@@ -31,6 +32,28 @@ def test_what_all_pods_use_is_a_part_of_what_ready_nodes_have() -> None:
     name = "training_cluster_resource_utilization"
     assert 0.25 == sample(name, resource_type="cpu", queue="_cluster")
     assert sample(name, resource_type="nvidia.com/gpu", queue="_cluster") is None
+
+
+def test_devices_count_as_the_resource_that_their_class_names() -> None:
+    found = Measured()
+    found.cache.serve_devices(served=True)
+    handlers = cache_feeding.event_handlers(found.cache)
+    of_class = device_objects.device_class(extendedResourceName="nvidia.com/gpu")
+    claim = device_objects.claim("c")
+    for body in (of_class, device_objects.resource_slice("n1"), claim):
+        cache_feeding.tell(handlers, "ADDED", body)
+    name = "training_cluster_resource_utilization"
+    of_devices = DeviceGauge(found.cache)
+    gauges = ClusterGauges(found.cache, of_devices.offered)
+
+    of_devices.show()
+    gauges.show(())
+    assert 0 == sample(name, resource_type="nvidia.com/gpu", queue="_cluster")
+    used = device_objects.allocated(claim, "n1", "gpu-0", pods=("p",))
+    cache_feeding.tell(handlers, "MODIFIED", used)
+    of_devices.show()
+    gauges.show(())
+    assert 0.25 == sample(name, resource_type="nvidia.com/gpu", queue="_cluster")
 
 
 def test_what_is_free_is_idle_only_while_a_gang_asks_for_it() -> None:

@@ -3,9 +3,10 @@
 import pytest
 
 from gang_scheduler.apply.outcomes import Outcome
+from gang_scheduler.model.consequences import Result
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.layers import NODE_LAYER
-from gang_scheduler.model.reasons import RULES, Reason, Result
+from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.report import gang_metrics
 from gang_scheduler.report.gang_metrics import Decisions
 from gang_scheduler.report.words import messages
@@ -20,6 +21,7 @@ from support.topology_builders import BLOCK, SPINE
 NO_DECISION = {
     *(Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.POD_GROUP_NOT_FOUND),
     *(Reason.ELASTIC_LIMIT, Reason.SCATTERED, Reason.SET_ASIDE, Reason.INTERNAL_ERROR),
+    *(Reason.WAITING_FOR_CLAIMS, Reason.NOT_GATHERED),
 }
 
 

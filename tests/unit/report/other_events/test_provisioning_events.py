@@ -51,7 +51,7 @@ def told(came: Came, message: str = "", *, there: bool = True) -> list[tuple[str
         (Came.FAILED, "no stock", "ProvisioningFailed", "failed: no stock", True),
         (Came.REVOKED, "", "ProvisioningFailed", "the capacity was revoked", True),
         (Came.EXPIRED, "", "ProvisioningFailed", "the booking expired", True),
-        (Came.REFUSED, "x", "ProvisioningFailed", "not taken by the API server: x", True),
+        (Came.REFUSED, "x", "ProvisioningFailed", "rejected by the API server: x", True),
     ],
 )
 def test_what_came_of_a_request_is_told_on_the_object_of_its_gang(

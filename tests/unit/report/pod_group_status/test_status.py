@@ -4,8 +4,8 @@ import pytest
 
 from gang_scheduler.api.pod_group import PodGroupStatus
 from gang_scheduler.decode import checkpoints
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints, Request, Requested, Save
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.report.pod_group_status import checkpoint_status
 
 AT = 1_767_268_800

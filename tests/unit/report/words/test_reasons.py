@@ -12,9 +12,10 @@ import pytest
 import gang_scheduler
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.model.causes.queues import Inactivity
+from gang_scheduler.model.consequences import GangEvent, Rule
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.failures import Shortage
-from gang_scheduler.model.reasons import RULES, GangEvent, Reason, Rule
+from gang_scheduler.model.failures import DegradedReason
+from gang_scheduler.model.reasons import HELD, RULES, Reason
 from gang_scheduler.report import checkpoints as report_checkpoints
 from gang_scheduler.report import gang_events, other_events, topology_status
 from gang_scheduler.report.pod_group_status import WARNINGS
@@ -91,7 +92,7 @@ def test_conditions_of_pod_groups_and_their_reasons_have_entries() -> None:
     types, reasons = found()
 
     assert types | {each.value for each in WARNINGS} == word_reasons.TYPES.keys()
-    lacks = {each.value for each in Shortage} | {disruption_target.DEGRADED}
+    lacks = {each.value for each in DegradedReason} | {disruption_target.DEGRADED}
     written = reasons - WAITS | RIGHTS | lacks | {"Resolved"}
     assert written == word_reasons.REASONS.keys()
 
@@ -126,7 +127,7 @@ def test_reasons_of_events_have_entries() -> None:
     bought = {each.reason for each in other_events.EVENTS.values()}
     topologies = set(topology_status.WORTH_AN_EVENT)
     others = named | of_queues | warned | scaled | bought | topologies | checkpoints
-    others |= {"WaitingForVolumes"}
+    others |= {each.value for each in HELD}
 
     assert written | others == word_reasons.ENTRIES.keys()
 

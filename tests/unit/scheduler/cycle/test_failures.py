@@ -10,7 +10,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report.words.messages import describe
-from gang_scheduler.scheduler import admission, decided
+from gang_scheduler.scheduler import decided, eligibility
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.decided import KnownMisfits
 from gang_scheduler.scheduler.placement.tree import gather
@@ -34,7 +34,7 @@ FITS = gang("bad", pods=3, min_member=1, cpu=1, priority=5)
 TOO_LARGE = gang("bad", pods=9, cpu=4, priority=5)
 STEPS = [
     (Departures, "without", FITS),
-    (admission, "admit", FITS),
+    (eligibility, "check", FITS),
     (NominatedRoom, "release", FITS),
     (KnownMisfits, "known", FITS),
     (Quorums, "in_any_order", FITS),

@@ -7,6 +7,7 @@ from gang_scheduler.model.nodes import NodeTable, Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.scheduler.filters import taints
 from support.builders import node, pod_class, taint
+from support.call_counts import calls_of
 
 INFRA = "dedicated=infra:NoSchedule"
 
@@ -121,3 +122,27 @@ def test_only_rejected_nodes_are_counted() -> None:
     found = taints.reasons(pod_class(), table, np.array([False, True]))
 
     assert {"node(s) had untolerated taint {dedicated: infra}": 1} == found
+
+
+def dedicated(number: int) -> NodeTable:
+    """Return nodes that all have another taint."""
+    return NodeTable([node(f"n{i}", taints=[f"for=team-{i}:NoSchedule"]) for i in range(number)])
+
+
+def test_a_toleration_is_compared_only_with_taints_that_it_may_be_for() -> None:
+    asked = pod_class(tolerations=[Toleration("for", value=f"team-{i}") for i in range(50)])
+
+    calls = calls_of(lambda: taints.passes(asked, dedicated(500)))
+
+    assert 50 == calls["taints._tolerates"]
+
+
+def test_the_taints_of_most_nodes_are_named_and_the_others_counted() -> None:
+    table = dedicated(taints.MOST_TOLD + 5)
+    rejected = np.ones(len(table), dtype=np.bool_)
+
+    found = taints.reasons(pod_class(), table, rejected)
+
+    assert len(table) == found.total()
+    assert 5 == found["node(s) had other untolerated taints"]
+    assert taints.MOST_TOLD + 1 == len(found)

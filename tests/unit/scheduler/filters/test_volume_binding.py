@@ -12,6 +12,7 @@ from gang_scheduler.scheduler.filters import volume_binding
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
 from support.builders import gang, pod, pod_class, requirement, snapshot
+from support.call_counts import calls_of
 from support.plan_reading import nodes_of, reasons
 from support.volume_builders import HOST, LATE, disk, hosts, need, needing, on, volumes
 
@@ -237,6 +238,16 @@ def test_the_reasons_are_kube_schedulers() -> None:
         "node(s) didn't find available persistent volumes to bind": 2,
     }
     assert expected == found
+
+
+def test_volumes_are_looked_up_once_for_shared_claims_that_are_alike() -> None:
+    def looked_up(number: int) -> tuple[int, int]:
+        there = trial(volumes(*(disk(f"d{i}", NAMES[i % 3]) for i in range(9))))
+        asked = [pod_class(storage=needing(need(claim=f"default/{i}"))) for i in range(number)]
+        calls = calls_of(lambda: [volume_binding.slots(each, there) for each in asked])
+        return calls["volumes.VolumeTopology._find"], calls["volumes.VolumeChoices._room"]
+
+    assert looked_up(1) == looked_up(20) == (1, 1)
 
 
 def test_what_is_looked_at_of_volumes_counts_as_work_once() -> None:

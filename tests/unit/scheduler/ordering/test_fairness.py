@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.queues import Product
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.ordering.fairness import POLICIES, policy_of
 from gang_scheduler.scheduler.quota.accounts import Share
 from support.queue_builders import cluster_queue, cohort, cq_ref, forest_of, our_queue, queue_ref

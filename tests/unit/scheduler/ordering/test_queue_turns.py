@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.queues import FlavorResource, Product, Queue, QueueRef
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.quota.forest import Forest
 from support.queue_builders import (

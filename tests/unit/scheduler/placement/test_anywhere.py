@@ -9,10 +9,10 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Oversized, Shortage
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.filters import resources
-from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, place, release
+from gang_scheduler.scheduler.placement.anywhere import assume_again, place, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from support.builders import GPU, node, pod, snapshot
 
 BINPACK = PROFILES["binpack"]

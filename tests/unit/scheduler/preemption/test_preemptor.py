@@ -7,10 +7,16 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
-from gang_scheduler.scheduler.preemption.preemptor import COLUMNS_A_LOOK, MOST, Preemptor, Slots
+from gang_scheduler.scheduler.preemption.preemptor import (
+    COLUMNS_A_LOOK,
+    MOST,
+    PORTS_A_LOOK,
+    Preemptor,
+    Slots,
+)
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
 from gang_scheduler.scheduler.units import units_of
@@ -123,3 +129,15 @@ def test_to_free_pods_that_others_select_is_work_by_class_and_selector() -> None
         return preemptor.trial.effort.spent - before
 
     assert (0, 10 * 8 // COLUMNS_A_LOOK) == (spent(seldom, 10), spent(often, 10))
+
+
+def test_to_free_pods_with_host_ports_is_work_by_port_and_node() -> None:
+    asking, shot = group(gang("a")), snapshot([node(f"n{i}", cpu=4) for i in range(100)])
+    units = units_of(asking, shot)
+    assert not isinstance(units, Problem)
+    preemptor = Preemptor(units, Trial(shot), PROFILES["binpack"])
+    many = pod_class(cpu=1, ports=[HostPort(number) for number in range(20)])
+
+    preemptor.free([Share(many, np.arange(100), np.ones(100, dtype=np.int64))])
+
+    assert 100 * 20 // PORTS_A_LOOK == preemptor.trial.effort.spent

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import EvictionClass, YieldedTo
 from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.api_words import Strategy
 from gang_scheduler.model.causes.queues import TooManyPodSets
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
@@ -17,7 +18,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import Strategy
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

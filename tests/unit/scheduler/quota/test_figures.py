@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
+from gang_scheduler.model.api_words import Fairness
 from gang_scheduler.model.queues import NONE, Amounts, FlavorResource, Product, QueueFigures
-from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.figures import in_proportion
 from gang_scheduler.scheduler.quota.forest import Forest
 from support.builders import gang_key

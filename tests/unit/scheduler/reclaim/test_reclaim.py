@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from support.builders import gang_key

@@ -66,6 +66,15 @@ def test_a_gang_that_no_queue_is_charged_for_is_not_held() -> None:
     assert running_in_queue_of(BoundGang(tuple(members), (None,))) is None
 
 
+def test_a_gang_without_an_evictable_pod_is_no_victim() -> None:
+    nodes = Nodes()
+    (member,) = nodes.run(A, "v", 1)
+    charged = ((A, {CPU: 1}),)
+
+    assert running_in_queue_of(BoundGang((member,), charged)) is not None
+    assert running_in_queue_of(BoundGang((replace(member, evictable=False),), charged)) is None
+
+
 def test_a_gang_that_stays_as_it_is_is_looked_at_once() -> None:
     nodes = Nodes()
     nodes.run(A, "v", 1)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import EvictionPolicy, Fairness
-from gang_scheduler.scheduler.reservation import reservation
+from gang_scheduler.scheduler.reservation import promise
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
 from support.queue_builders import our_queue, queue_ref
@@ -78,7 +78,7 @@ def test_a_gang_that_waits_for_long_is_promised_the_end_that_makes_room() -> Non
 def test_a_start_is_looked_for_until_all_looks_are_used_up(
     looks: int, expected: list[tuple[str, int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reservation, "MOST_LOOKS", looks)
+    monkeypatch.setattr(promise, "MOST_LOOKS", looks)
     runs = [running(A, "first", "n", cpu=6), running(A, "second", "n", cpu=2)]
     ends: dict[str, int | None] = {"first": NOW + 1800, "second": NOW + 3600}
 
@@ -107,6 +107,15 @@ def test_a_later_gang_starts_only_if_it_delays_nothing(
         (refused,) = [each for each in plan.refused if each.gang.key.name == "later"]
         assert refused.reason == "WaitingForTurn"
         assert refused.cause == DelaysReserved("a", BIG.key, NOW + 3600)
+
+
+def test_of_gangs_alike_the_first_that_ends_in_time_starts() -> None:
+    gangs = [asking(f"g{n}", 4, end) for n, end in enumerate((None, 7200, 3600, 1800))]
+
+    plan = promising(full([BIG, *gangs], RUNS, {"r": NOW + 3600}))
+
+    assert gangs_placed(plan) == ["g2"]
+    assert {"g0": "WaitingForTurn", "g1": "WaitingForTurn"}.items() <= reasons(plan).items()
 
 
 def test_what_is_let_pass_for_its_end_is_held_to_it() -> None:

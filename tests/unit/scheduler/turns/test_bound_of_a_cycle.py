@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Strategy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
@@ -16,13 +17,12 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import EvictionPolicy, Strategy
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from support.builders import node, pod
 from support.call_counts import calls_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
-from support.queue_worlds import BINPACK, charges_of, decide, in_queue, running, world
+from support.queue_worlds import BINPACK, charges_of, decide, in_queue, running, with_ends, world
 
 NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
 GUEST = queue_ref("guest")
@@ -128,11 +128,13 @@ def test_while_no_search_has_looks_left_others_have_their_turns() -> None:
         our_queue("late", 4_000, evictions=NEVER),
         our_queue("guest", 0, borrowing=True, evictions=NEVER),
     ]
-    runs = [running(GUEST, f"r{i}", f"n{i}", cpu=8) for i in range(3)]
+    # Guests may be evicted, and that would make too little room beside the pods that stay.
+    runs = [running(GUEST, f"r{i}", f"n{i}", cpu=1) for i in range(3)]
+    runs += [running(GUEST, f"fixed{i}", f"n{i}", cpu=7, evictable=False) for i in range(3)]
     owners = [in_queue(queue_ref("owner"), f"g{i}", cpu=5 + i, created_at=i) for i in range(3)]
     late = in_queue(queue_ref("late"), "late", cpu=4, created_at=10)
     nodes = [*(node(f"n{i}", cpu=8) for i in range(3)), node("small", cpu=4)]
-    snapshot = world(queues, [*owners, late], nodes, runs)
+    snapshot = with_ends(world(queues, [*owners, late], nodes, runs), {})
 
     with patch.object(effort, "MOST_LOOKS", 1), patch.object(effort, "MOST_OF_ALL", 1):
         plan = decide(snapshot)
@@ -206,3 +208,15 @@ def test_the_flavor_assignments_of_one_gang_are_a_part_of_the_work_of_a_cycle() 
 
     assert 52 == all_["gather.place"]
     assert few["gather.place"] <= 12
+
+
+def test_a_cycle_makes_no_more_requests_than_it_has_looks_for() -> None:
+    full = our_queue("q", 6, evictions=NEVER)
+    gangs = [in_queue(queue_ref("q"), f"g{i}", cpu=7, created_at=i) for i in range(300)]
+    snapshot = world([our_queue("root", 6), full], gangs, [node("n", cpu=1000)])
+
+    first = calls_of(lambda: with_looks(100, snapshot))["quota.Quota._plain"]
+    rest = calls_of(lambda: decide(snapshot))["quota.Quota._plain"]
+
+    assert 0 < first < 60
+    assert first + rest == 300

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.model.causes.queues import AdmissionLimit, BehindGang, LimitMissed, QuotaShort
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node, Taint
@@ -26,7 +27,6 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.resources import RequestRules, Transformation
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.scheduler import effort
 from support.builders import GPU, node, pod, pod_class
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.queues import (
     EvictionRules,
@@ -14,7 +15,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.values import EvictionPolicy, Fairness
 from support.builders import node
 from support.call_counts import Calls, calls_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
@@ -24,11 +24,14 @@ NOW = 10_000
 BIG, GUEST = queue_ref("big"), queue_ref("guest")
 NEVER = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.NEVER)
 RESERVED = "reservations.Reservations._reserve"
-FOUND, WORKED_OUT = "reservation.FutureRoom.find", "reservation.Running._work_out"
+FOUND = "promise.FutureRoom.find"
+HELD, WITHOUT_VICTIMS = "releases.Running._held_by", "releases.Running._work_out"
 RELEASED = "forest.Forest.release"
-SEATS = "reservation._seats"
+SEATS = "releases._seats"
+POSSIBLE = "reclaim.Reclaim._found_possible"
 JUDGED = "final_state.FinalState.classes_of"
 TRIAL = "gather.place"
+CHARGED, TOP = "charges._beyond", "queue_turns._Heap.top"
 ASSIGNMENT_NOW = "by_turns.TurnTaking._assignment_now"
 
 
@@ -75,7 +78,7 @@ def test_a_promise_is_looked_for_around_its_last_place_after_each_eviction() -> 
 def test_what_gangs_on_nodes_hold_is_worked_out_once_and_of_victims_once_more() -> None:
     calls = cost(reclaiming(20, 64))
 
-    assert calls[WORKED_OUT] <= 64 + 20
+    assert (64, 20) == (calls[HELD], calls[WITHOUT_VICTIMS])
 
 
 def test_a_promise_of_an_earlier_cycle_is_looked_for_where_it_was() -> None:
@@ -115,6 +118,44 @@ def test_what_leaves_is_taken_out_of_accounts_by_queue_and_not_by_pod() -> None:
     few, many = (cost(reclaiming(20, guests)) for guests in (64, 128))
 
     assert many[RELEASED] <= 1.1 * few[RELEASED]
+
+
+def above_quota(guests: int) -> Snapshot:
+    """Return a full cluster of guests, and gangs of several shapes whose queue is above its quota.
+
+    They could evict only for quota that is their own.
+    """
+    quota = 7_000 * guests + 1_000_000
+    queues = [our_queue("root", quota), our_queue("guest", 0, borrowing=True)]
+    queues.append(our_queue("own", 1_000, borrowing=True))
+    runs = [running(GUEST, f"r{i}", f"n{i}", cpu=7) for i in range(guests)]
+    waiting = [in_queue(queue_ref("own"), f"g{i}", cpu=i + 2) for i in range(6)]
+    nodes = [node(f"n{i}", cpu=8) for i in range(guests)]
+    fairness = {Product.OURS: Fairness.PRIORITY}
+    return with_ends(world(queues, waiting, nodes, runs, fairness=fairness), {})
+
+
+def test_gangs_of_a_queue_above_its_quota_look_for_victims_queue_by_queue() -> None:
+    few, many = (cost(above_quota(guests)) for guests in (8, 80))
+
+    # The smallest is refused, and with it all that ask for more.
+    assert few[POSSIBLE] == many[POSSIBLE] == 1
+
+
+def delaying(number: int) -> Snapshot:
+    """Return a gang that is promised a start, and others, all alike, that would all delay it."""
+    queues = [our_queue("root", 10_000), our_queue("big", 10_000)]
+    big = in_queue(BIG, "big", cpu=8, created_at=0)
+    later = [in_queue(BIG, f"l{i}", cpu=4, created_at=NOW - 1) for i in range(number)]
+    runs, nodes = [running(BIG, "r", "n", cpu=6)], [node("n", cpu=10)]
+    return with_ends(world(queues, [big, *later], nodes, runs, taken_at=NOW), {"r": NOW + 60})
+
+
+def test_gangs_alike_that_delay_a_promised_start_cost_the_trials_of_one() -> None:
+    few, many = delaying(1), delaying(40)
+
+    assert {"WaitingForTurn"} == {each.reason for each in promising(many).refused[1:]}
+    assert cost(few)[TRIAL] == cost(many)[TRIAL] > 0
 
 
 def borrowing(flavors: int, gangs: int, cpu: int) -> Snapshot:
@@ -166,3 +207,30 @@ def test_a_charge_costs_a_look_at_the_heads_that_it_may_have_outgrown() -> None:
         assert len(promising(snapshot).placed) == queues
         # Once as it becomes the head, and once as the first flavor is full.
         assert calls[ASSIGNMENT_NOW] <= 2 * queues + 1
+
+
+def deep(levels: int, gangs: int = 4) -> Snapshot:
+    """Return gangs in the lowest of so many queues, each below the one before."""
+    queues = [
+        our_queue(f"q{i}", 1_000_000, parent=f"q{i - 1}" if i else "", borrowing=True)
+        for i in range(levels)
+    ]
+    last = queue_ref(f"q{levels - 1}")
+    waiting = [in_queue(last, f"g{i}", cpu=1) for i in range(gangs)]
+    return world(queues, waiting, [node("n1", cpu=1_000)], fairness={Product.OURS: Fairness.DRF})
+
+
+def test_a_turn_costs_so_much_a_level_and_not_a_pair_of_levels() -> None:
+    few, many = (cost(deep(levels)) for levels in (100, 200))
+
+    assert len(promising(deep(200)).placed) == 4
+    assert many[CHARGED] <= 2.1 * few[CHARGED]
+    assert many[TOP] <= 2.1 * few[TOP]
+
+
+def test_the_levels_of_a_turn_count_as_work() -> None:
+    plan = promising(deep(1_000, gangs=20))
+
+    # One turn in such a tree takes 800 looks, of 6,000 in a cycle.
+    assert 5 <= len(plan.placed) <= 8
+    assert len(plan.placed) + len(plan.untried) == 20

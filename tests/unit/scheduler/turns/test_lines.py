@@ -22,8 +22,11 @@ class World:
         }
         self.fitting: set[str] = set()
         self.looked_at: list[str] = []
+        self.looks_left = 1_000
         keys = frozenset(gang_key(name) for name in reserved)
-        self.trees = OpenTrees(ROOTS.__getitem__, self._may_fit, keys)
+        self.trees = OpenTrees(
+            ROOTS.__getitem__, self._may_fit, lambda: self.looks_left > len(self.looked_at), keys
+        )
         self.lines = {
             ref: QueueLine(our_queue(ref.name), [self.groups[name] for name in some])
             for ref, some in waiting.items()
@@ -56,6 +59,18 @@ def test_a_group_without_quota_is_looked_at_once() -> None:
 
     assert sorted(set(world.looked_at)) == ["p", "q", "r"]
     assert world.looked_at.count("q") == world.looked_at.count("r") == 1
+
+
+def test_a_tree_that_cannot_be_looked_through_is_open() -> None:
+    world = World({A: "pqr"})
+    world.looks_left = 2
+
+    assert world.trees.is_open(A)
+    assert world.trees.is_open(A)
+    assert len(world.looked_at) == 2
+
+    world.looks_left = 3
+    assert not world.trees.is_open(A)
 
 
 def test_a_tree_is_open_until_what_is_reserved_was_given_up() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.queues import (
     Charge,
     Flavor,
@@ -12,7 +13,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.turns import shortages
 from support.queue_builders import CPU, cluster_queue, cq_ref, forest_of, our_queue, queue_ref

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.model.values import NodeStrategy
+from gang_scheduler.model.api_words import NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, snapshot_files
 from gang_scheduler.simulation.documents import Document, Problem

@@ -1,11 +1,15 @@
 """What an API server refuses and drops, as `simulate` says it."""
 
+import json
+
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.simulation.defaults import ALL
 from gang_scheduler.simulation.validation import objects
 from support import mistakes
 from support.mistakes import DROPPED, EDITS, REFUSED, RIGHT, Edit
+from tools.schemas import FILE
 
 
 def said(body: mistakes.Body) -> tuple[str, str]:
@@ -28,6 +32,16 @@ def test_a_manifest_is_right_refused_or_loses_a_field(edit: Edit) -> None:
 @pytest.mark.parametrize("body", mistakes.whole(), ids=lambda each: each["kind"])
 def test_a_manifest_with_most_of_its_fields_is_right(body: mistakes.Body) -> None:
     assert (RIGHT, "") == said(body)
+
+
+def test_every_kind_of_kubernetes_own_has_a_schema() -> None:
+    """`make schemas` writes those of a kind that is read since."""
+    versions = {"v1", "apps/v1", "batch/v1", "policy/v1"}
+    versions |= {f"{name}.k8s.io/v1" for name in ("resource", "scheduling", "storage")}
+    read = {(gvr.api_version, each.kind) for each in ALL for gvr in each.versions}
+    own = {f"{version} {kind}" for version, kind in read if version in versions}
+
+    assert own <= json.loads(FILE.read_text())["kinds"].keys()
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
     NO_CHECKPOINTS,
@@ -19,7 +20,6 @@ from gang_scheduler.model.checkpoints import (
     Save,
 )
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -8,13 +8,13 @@ import pytest
 from gang_scheduler.api.kinds import NATIVE_POD_GROUPS, POD_DISRUPTION_BUDGETS
 from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.model.values import Operator
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding

@@ -4,11 +4,11 @@ from fractions import Fraction
 from typing import Any
 
 from gang_scheduler.decode.queues import kueue, ours
-from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.model.api_words import Fairness, QueueNamespaces
 from gang_scheduler.model.queues import Product, Queue, QueueKind, QueueSet
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.rules import QueueRules
-from gang_scheduler.model.values import Fairness, QueueNamespaces
 from gang_scheduler.state.queues.declared import DeclaredQueues
 
 

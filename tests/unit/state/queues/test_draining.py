@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.rules import PreemptionRules
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.protections import SYSTEM_PRIORITY
 from gang_scheduler.state.queues import draining
 from support.queue_clusters import QueueCluster, flavored

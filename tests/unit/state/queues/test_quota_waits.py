@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Strategy
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef, Quota
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy, Strategy
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.gangs.decisions import Decisions
@@ -109,6 +109,7 @@ def test_in_strict_order_all_are_tried_together_but_those_that_nothing_free_help
         *(Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.POD_GROUP_NOT_FOUND),
         *(Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE),
         *(Reason.QUEUE_NOT_FOUND, Reason.ADMISSION_DENIED, Reason.QUOTA_EXCEEDED),
+        *(Reason.WAITING_FOR_CLAIMS, Reason.CLAIM_NOT_FOUND, Reason.INVALID_CLAIM),
     } == {each for each in Reason if gang_key(each.name) not in waits.companions({A})}
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import BoundGang
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import PromiseRules
-from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.cycle import schedule
 from support.builders import NAMESPACE
 from support.call_counts import calls_of
@@ -20,6 +20,7 @@ from support.queue_worlds import BINPACK
 
 NOW = 1_000
 UNTIL = 900
+END_OF = "gang_queues.RunTimes.end_of"
 NEVER = EvictionPolicy.NEVER
 PEACEFUL = EvictionRules(NEVER, NEVER, NEVER)
 BIG, PASSED = (GangKey("Pod", NAMESPACE, name) for name in ("big", "passed"))
@@ -126,3 +127,14 @@ def test_one_that_changes_is_another_one(change: Callable[[QueueCluster], object
 
     assert before is not after
     assert (before.pods, before.charged, before.known) != (after.pods, after.charged, after.known)
+
+
+def test_an_end_that_no_time_has_changed_is_not_worked_out_again() -> None:
+    made = cluster()
+    for number in range(9):
+        made.put(f"g-{number}", "a", gang=f"g-{number}", node="n-spot", phase="Running")
+
+    first = calls_of(lambda: made.cache.running(NOW))
+    second = calls_of(lambda: made.cache.running(NOW + 60))
+
+    assert (10, 0) == (first[END_OF], second[END_OF])

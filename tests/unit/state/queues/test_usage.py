@@ -8,12 +8,12 @@ import pytest
 
 from gang_scheduler.api import kinds as api_kinds
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.queues.shared import LocalQueue
+from gang_scheduler.decode.queues.declared import LocalQueue
+from gang_scheduler.model.api_words import CountOtherSchedulers
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceGroup
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.model.rules import QueueRules
-from gang_scheduler.model.values import CountOtherSchedulers
 from gang_scheduler.state import kinds
 from gang_scheduler.state.queues import usage
 from gang_scheduler.state.terminating import PATIENCE_SECONDS

@@ -28,6 +28,35 @@ def test_a_gang_in_part_is_wrong_unless_it_was_whole() -> None:
     assert [] == list(settled.in_part(pods[1:], gang("g", 2), set()))
 
 
+def claim(name: str, *users: str, device: str = "") -> dict[str, Any]:
+    results = [{"pool": "node-1", "device": device}]
+    allocation = {"allocation": {"devices": {"results": results}}} if device else {}
+    reserved = [{"uid": f"uid-{each}", "name": each} for each in users]
+    return {"metadata": {"name": name}, "status": {**allocation, "reservedFor": reserved}}
+
+
+def test_devices_that_no_bound_pod_uses_and_devices_in_two_claims_are_wrong() -> None:
+    pods = [pod("g-0", "g", "node-1"), pod("g-1", "g")]
+    for each in pods:
+        each["metadata"]["uid"] = f"uid-{each['metadata']['name']}"
+    of_bound, free = claim("a", "g-0", device="gpu-0"), {"metadata": {"name": "free"}}
+    vain = [
+        claim("pending", "g-1", device="gpu-1"),
+        claim("both", "g-0", "g-1", device="gpu-2"),
+        claim("gone", "g-2", device="gpu-3"),
+        claim("nobodys", device="gpu-4"),
+    ]
+
+    assert [] == list(settled.held_in_vain(pods, [of_bound, free]))
+    assert [
+        f"claim {name} has devices, and a user that is not bound, or none"
+        for name in ("pending", "both", "gone", "nobodys")
+    ] == list(settled.held_in_vain(pods, [of_bound, free, *vain]))
+    assert ["device node-1/gpu-0 is in claims a and b"] == list(
+        settled.held_in_vain(pods, [of_bound, claim("b", "g-0", device="gpu-0")])
+    )
+
+
 def test_marks_and_nominations_that_nothing_follows_from_are_wrong() -> None:
     mark = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     marked = pod("g-0", "g", "node-1", conditions=[mark])

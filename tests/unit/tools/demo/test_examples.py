@@ -17,7 +17,7 @@ def test_nodes_are_named_or_a_file(tmp_path: Path) -> None:
 
 
 def test_nodes_that_are_nowhere_are_refused_with_the_names_that_there_are() -> None:
-    with pytest.raises(ValueError, match=r"no file moon, .*: gpu-nodes, pools, racks, "):
+    with pytest.raises(ValueError, match=r"no file moon, .*: gpu-nodes, nvl72, pools, racks, "):
         examples.nodes_file("moon")
 
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.gangs.specs import SuspendedWorkload
+from gang_scheduler.decode.gangs.specs import GangObject, SuspendedWorkload
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.state.kinds import KINDS
 from support.builders import SCHEDULER

@@ -29,13 +29,12 @@ from gang_scheduler.model.topology_scope import CLOSE_ENOUGH, TopologyScope
 from gang_scheduler.scheduler import diagnosis, label_domains
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import anywhere, interdependent
-from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.tree import replacements, seating
 from gang_scheduler.scheduler.placement.tree.mixed_classes import MOST_ORDERS, MOST_PACKED, Packing
 from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, ClassSeating, Seated
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.trial import Share, Trial, shares
+from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
 from gang_scheduler.scheduler.units import PlacementUnit, RankedMembers
 
 # Explain why members could not gather: how many each domain could take, and why nodes take no
@@ -55,7 +54,10 @@ ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
 def explain_offers(
     by_class: Sequence[ClassMembers], area: Area, needs: int, trial: Trial, profile: Profile
 ) -> Misfit:
-    """Return the reason why no domain of the area takes `needs` members. Fills the trial up."""
+    """Return the reason why no domain of the area takes `needs` members.
+
+    Takes all room of the area on the trial, which the caller must undo.
+    """
     if not len(area.tree.rows):
         rejections = ((ELSEWHERE, len(trial.nodes)),)
         missing = _unlabelled(area.tree)
@@ -124,9 +126,10 @@ def _unlabelled(tree: Topology) -> Unlabelled | None:
 def _meant(
     missing: Unlabelled, by_class: Sequence[ClassMembers], needs: int, nodes: NodeTable
 ) -> str:
-    """Return the label that the user may have meant: a domain of it could hold the members.
+    """Return the label that the user may have meant, if one of its domains could hold the members.
 
-    Nodes count as if they were empty. The keys of all labels are collected once for a node table.
+    "" without such a label. Nodes count as if they were empty. The keys of all labels are collected
+    once per node table.
     """
 
     def keys() -> list[str]:
@@ -172,8 +175,8 @@ def _fill(
 ) -> ClassMembers | None:
     """Take every place of the area, class by class.
 
-    Return the first class that has too few places left in the part of it that is nearest; None if
-    all have enough.
+    Return the first class that has too few places in `nearest`, the domain with the most room; None
+    if all classes have enough there.
     """
     lacking = None
     for class_members in by_class:
@@ -196,7 +199,7 @@ def _best_first(area: Area, together: IntArray) -> IntArray:
 def _offers(
     by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
 ) -> Offers | None:
-    """Return the offers of domains; None if members need no common domain and have no slices."""
+    """Return how many members the best domains take; None without a required layer or slices."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
     multiples = {
@@ -229,10 +232,10 @@ def place(
 ) -> Placement | Misfit:
     """Take room for as many members as the request allows, if at least `at_least` fit; else none.
 
-    Without a request members may be on any node. Fewer than all members are placed only if not all
-    fit in one domain that they must gather in. `within` is that domain, if it must be one in
-    particular. To say why they do not fit takes longer than to find it out: a misfit whose
-    reason is not told need not be `explained`.
+    Without a request members may be on any node. Fewer than all members are placed only if no
+    domain in which they must gather has room for all. `within` is the index of the only domain that
+    is allowed; None allows all. A misfit need not be `explained` if its reason is not shown: the
+    reason takes longer to find than the misfit.
     """
     scope = unit.scope
     if scope is None:
@@ -245,7 +248,7 @@ def place(
             return _placement(unit.members, seated, scope)
     if gathering.may_be_anywhere:
         return anywhere.place(unit.members, at_least, trial, profile, explained=explained)
-    if not explained:
+    if not explained or (trial.effort.cut_off and not trial.effort.may_work_on()):
         return Misfit(len(trial.nodes), 0, at_least, (), cut_off=trial.effort.cut_off)
     with trial.all_or_nothing():
         return explain_offers(
@@ -294,13 +297,15 @@ class _Gathering:
             return seated
         # If a number of members fits, every smaller number fits.
         too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(in_order[:n]))
-        number = numbers[too_many - 1] if too_many else 0
+        # Without time to find the most that fit, the fewest are tried in any case.
+        is_known = bool(too_many) or self._trial.effort.may_work_on()
+        number = numbers[too_many - 1] if too_many else 0 if is_known else at_least
         # If members differ, other members may fit where the first members in rank do not.
         others = self._any(max(at_least, number + 1))
         return others or (self._seat(in_order[:number]) if number else None)
 
     def by_class(self, parts: Sequence[RankedMembers]) -> list[ClassMembers]:
-        """Return the members of parts by class and by how they are sliced."""
+        """Group the members of parts by class and slice sizes."""
         return seating.by_class(parts, self.area.tree)
 
     def _needed_first(self) -> list[Pod]:
@@ -308,6 +313,9 @@ class _Gathering:
         return sorted(members, key=lambda pod: pod.uid not in self._unit.required)
 
     def _fits(self, members: Sequence[Pod]) -> bool:
+        """Return whether members fit; False once the search has done the work of a cycle."""
+        if not self._trial.effort.may_work_on():
+            return False
         with self._trial.all_or_nothing():
             return self._seat(members) is not None
 
@@ -321,16 +329,19 @@ class _Gathering:
         return self._packing.seat(self.by_class(waiting), area)
 
     def _is_rough(self, part: RankedMembers) -> bool:
-        """Return whether sliced members cannot be seated as one class: they differ or are tied."""
+        """Return whether sliced members cannot be seated as one class.
+
+        Their classes differ, or they depend on each other.
+        """
         pod_classes = {pod.pod_class for pod in part.members}
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
     def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
-        """Seat slices whose members differ one after the other, each like a gang of its own."""
+        """Seat slices one after another, each like a gang of its own: their members differ."""
         if not self._trial.effort.may_begin():
             return None
         unsliced = (1,) * len(area.tree.levels)
-        # What the slices need at least: to be in one domain each is more.
+        # The slices need at least this much: each must also be in one domain, which takes more.
         alone = self.by_class([replace(part, sizes=unsliced) for part in parts])
         self._trial.effort.spend(looks(len(self._trial.nodes), len(alone)))
         for depth, domain in self._packing.domains_at_best(alone, area):
@@ -350,6 +361,8 @@ class _Gathering:
         seated: Seated = {}
         # Slices have the least choice and come first, unless they depend on other members.
         for some, where in (*others, *slices) if self._tied else (*slices, *others):
+            if seated and not self._trial.effort.may_work_on():
+                return None
             found = self._seat_parts(some, where)
             if found is None:
                 return None
@@ -394,7 +407,8 @@ class _Gathering:
         together = np.sum(offers, axis=0)
         best, most = None, at_least - 1
         for domain in np.argsort(-together, kind="stable")[:MOST_PACKED].tolist():
-            if int(together[domain]) <= most or not self._trial.effort.may_go_on():
+            effort = self._trial.effort
+            if int(together[domain]) <= most or not (effort.may_go_on() and effort.may_work_on()):
                 break
             area = self.area.inside(depth, domain)
             for pack in self._ways_to_pack(by_class, most + 1):

@@ -18,7 +18,6 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import interdependent, packing
 from gang_scheduler.scheduler.placement.counting import Floors
-from gang_scheduler.scheduler.placement.tree import capacity
 from gang_scheduler.scheduler.placement.tree.capacity import Capacity
 from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, ClassSeating, Seated
 
@@ -27,7 +26,7 @@ from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, 
 
 
 class Bounds:
-    """Bounds on the members of several classes that each domain of an area holds.
+    """Upper bounds on how many members of several classes each domain of an area holds.
 
     Counting by the floors of the classes gives the bounds. `offered` is the number of members of
     each class that each place in the tree can take, as classes by places.
@@ -44,6 +43,7 @@ class Bounds:
         self._floors = Floors(requests, [len(class_members) for class_members in by_class])
         self._places: IntArray = np.zeros((len(self._floors.needed), len(area.open)), np.int64)
         there = np.flatnonzero(area.open)
+        seating.trial.effort.count(self._floors.looks(len(there)))
         self._places[:, there] = self._floors.places(self._free[there], offered[:, there])
 
     def holding(self, depth: int) -> BoolArray:
@@ -76,7 +76,7 @@ MOST_ORDERS: Final = 6
 MOST_PACKED: Final = 64
 """The most domains of a level where packing is tried: half the tightest, half the roomiest."""
 MOST_NARROWED: Final = 32
-"""Up to this many nodes, the number of nodes is minimized, too, besides the number of domains."""
+"""In an area of at most this many nodes, the number of nodes is minimized like that of domains."""
 MOST_SUBSETS: Final = 256
 """The most sets of domains that are looked at to find a smaller set."""
 
@@ -106,7 +106,7 @@ class Packing:
         return self._seat_together(by_class, area) if self._trial.effort.may_begin() else None
 
     def _seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
-        """Seat members that see each other, in the lowest and tightest domain where that works."""
+        """Seat members that depend on each other in the lowest and tightest domain that works."""
         for depth, place in self.domains_at_best(by_class, area):
             seated = self.seating.seat_one_by_one(by_class, area.inside(depth, place))
             if seated is not None:
@@ -116,18 +116,19 @@ class Packing:
     def domains_at_best(
         self, by_class: Sequence[ClassMembers], area: Area
     ) -> Iterator[tuple[int, int]]:
-        """Yield domains that may hold all members, wherever those go that they depend on.
+        """Yield domains that may hold all members, wherever other members are placed.
 
-        They come as depths and places, from the lowest level up, the tightest of a level first.
+        A domain is given as its depth and its place in that level. The lowest level comes first,
+        and within a level the tightest domain.
         """
         offered = np.array([self.seating.slots_at_best(each, area) for each in by_class])
         bounds = Bounds(by_class, area, offered, self.seating)
-        yield from self._domains(by_class, _rolled(by_class, offered, area), area, bounds)
+        yield from self._domains(by_class, self._rolled(by_class, offered, area), area, bounds)
 
     def _seat_together(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Pack the classes together in the lowest and tightest domain where that works."""
         offered = np.array([self.seating.slots(each, area) for each in by_class])
-        rolled = _rolled(by_class, offered, area)
+        rolled = self._rolled(by_class, offered, area)
         bounds = Bounds(by_class, area, offered, self.seating)
         failed: set[bytes] = set()
         for depth, place in self._domains(by_class, rolled, area, bounds):
@@ -141,6 +142,14 @@ class Packing:
             failed |= {likeness} - {b""}
         return None
 
+    def _rolled(
+        self, by_class: Sequence[ClassMembers], offered: IntArray, area: Area
+    ) -> list[tuple[Capacity, ...]]:
+        return [
+            self.seating.rolled_up(class_members, slots, area)
+            for class_members, slots in zip(by_class, offered, strict=True)
+        ]
+
     def _domains(
         self,
         by_class: Sequence[ClassMembers],
@@ -150,7 +159,7 @@ class Packing:
     ) -> Iterator[tuple[int, int]]:
         """Yield depths and places of domains that may hold all members, from the lowest level up.
 
-        Always yields the first; ends once the looks of the search are used up.
+        Always yields the first; ends once the looks of the search, or its work, are used up.
         """
         effort, number = self._trial.effort, 0
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
@@ -162,7 +171,7 @@ class Packing:
             verdicts += self._holds_requests(by_class, area, depth), bounds.holding(depth)
             domains = np.flatnonzero(np.array(verdicts).all(axis=0))
             for place in _worth_trying(level, area, depth, domains):
-                if number and not effort.may_go_on():
+                if number and not (effort.may_go_on() and effort.may_work_on()):
                     return
                 number += 1
                 yield depth, place
@@ -209,7 +218,10 @@ class Packing:
     def _narrowed(
         self, by_class: Sequence[ClassMembers], area: Area, depth: int, bounds: Bounds
     ) -> Area:
-        """Return the part of the area in the fewest domains of a level that still hold all."""
+        """Return the part of the area in the fewest domains of a level that still hold all members.
+
+        The search is bounded, so there may be a smaller part.
+        """
         offered = np.array(
             [
                 self.seating.rolled(class_members, area)[depth].whole.clip(max=len(class_members))
@@ -287,7 +299,10 @@ class Packing:
     def seat_exactly(
         self, by_class: Sequence[ClassMembers], area: Area, at_least: int
     ) -> Seated | None:
-        """Seat `at_least` members on few nodes, of any of the classes, if there is a way."""
+        """Seat `at_least` members of any of the classes by an exact search, if there are few nodes.
+
+        None if there is no way, or the case is too large to search.
+        """
         if any(class_members.sizes[0] > 1 for class_members in by_class):
             return None
         sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
@@ -304,20 +319,15 @@ class Packing:
         return seated
 
 
-def _rolled(
-    by_class: Sequence[ClassMembers], offered: IntArray, area: Area
-) -> list[tuple[Capacity, ...]]:
-    """Return the capacity of every domain for each class, from what the places offer to it."""
-    return [
-        capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
-        for class_members, slots in zip(by_class, offered, strict=True)
-    ]
-
-
 def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
-    """Return whether only room counts, and not the names or the neighbourhood of nodes."""
+    """Return whether only room counts, and not the names, the neighbourhood or devices of nodes.
+
+    Nodes that take as many members of each class alone may have devices for different mixtures.
+    """
     return all(
-        class_members.sizes[0] == 1 and class_members.pod_class.storage is None
+        class_members.sizes[0] == 1
+        and class_members.pod_class.storage is None
+        and not class_members.pod_class.devices
         for class_members in by_class
     )
 
@@ -325,7 +335,7 @@ def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
 def _worth_trying(
     level: Sequence[Capacity], area: Area, depth: int, domains: IntArray
 ) -> list[int]:
-    """Return the domains, those with least free room first; of many, the first and last few."""
+    """Return the domains, least free room first; if there are many, only the first and last few."""
     left = np.sum([each.whole[domains] for each in level], axis=0, dtype=np.float64)
     ranks = area.tree.levels[depth].ranks[domains]
     ordered: list[int] = domains[np.lexsort((ranks, left))].tolist()

@@ -1,11 +1,12 @@
 """Members of one class that gather: the domain for all members, and their nodes inside it.
 
-Members that ask the same of a node form a class. A class is seated exactly, down to the level
-where it is first split.
+Members that ask the same of a node form a class. A class is placed by an exact search, down to
+the first layer at which it needs more than one domain.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class Descent:
         return self._apart(below, domains, counts, count % size)
 
     def _apart(self, depth: int, domains: IntArray, counts: IntArray, tail: int) -> IntArray:
-        """Seat each domain's members by itself: its slices are whole and cannot be pooled."""
+        """Seat the members of each domain separately: whole slices cannot be shared by domains."""
         if self._next_below(depth) is None and not tail:
             order = np.argsort(domains)
             return np.repeat(domains[order], counts[order])
@@ -70,7 +71,10 @@ class Descent:
         return np.concatenate([*seats, *tails])
 
     def _next_below(self, depth: int) -> int | None:
-        """Return the level to split at: the next preferred one, but none below a sliced one."""
+        """Return the depth to split at: the next preferred level, but none below a sliced level.
+
+        None at the lowest level.
+        """
         last = len(self.sizes) - 1
         if depth == last:
             return None
@@ -92,10 +96,11 @@ class Descent:
 
 
 def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArray]:
-    """Return the fewest domains that hold `count` members in slices of `size`, with their numbers.
+    """Return the fewest domains that hold `count` members in slices of `size`.
 
-    All domains together must hold them. The result is exact: no fewer domains hold them. The last
-    domain is the tightest that takes the rest, and has the tail if there is one; ties go to the
+    Also return the number of members for each of these domains. All domains together must have room
+    for the members. The result is exact: no fewer domains hold them. The last domain is the
+    tightest that takes the rest. If there is a tail, it is in the last domain. Ties go to the
     first.
     """
     order = np.argsort(-capacity.whole, kind="stable")
@@ -121,7 +126,7 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     needed: int,
     tail: int,
 ) -> tuple[IntArray, IntArray]:
-    """Also choose the domain for the tail: beside the tail, a domain may hold less."""
+    """Do the same as `fewest` with a tail: its domain is the last, and may hold fewer slices."""
     loss = Capacity(whole, beside_tail).loss
     beside = np.where(beside_tail >= 0, beside_tail, NEVER)
     # With n domains, the tail is in one of the n largest, or in a smaller one besides the n - 1
@@ -146,6 +151,10 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
         np.append(counts, needed - int(counts.sum()) + tail),
     )
 
+
+LOOKS_A_LEVEL: Final = 0.3
+PLACES_A_LOOK: Final = 10_000
+"""Adding up the slots of a level costs LOOKS_A_LEVEL looks, and one more for this many places."""
 
 Seated = dict[str, int]
 """Members by uid, and the place in the tree where each has room."""
@@ -192,7 +201,7 @@ class Area:
 
 
 def by_class(parts: Iterable[RankedMembers], tree: Topology) -> list[ClassMembers]:
-    """Return the members of parts by class and by how they are sliced."""
+    """Group the members of parts by class and slice sizes."""
     found: dict[tuple[PodClass, int], list[Pod]] = {}
     sizes: list[Sizes] = []
     for number, part in enumerate(parts):
@@ -220,21 +229,27 @@ class ClassSeating:
 
     def rolled(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
         """Return the capacity of every domain for the class, from the cluster down."""
-        return capacity.roll_up(
-            self.slots(class_members, area), len(class_members), class_members.sizes, area.tree
-        )
+        return self.rolled_up(class_members, self.slots(class_members, area), area)
 
     def rolled_at_best(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
-        """Return the most that is `rolled`, wherever members go that the class depends on."""
-        slots = self.slots_at_best(class_members, area)
-        return capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
+        """Return an upper bound on `rolled`, wherever other members are placed."""
+        return self.rolled_up(class_members, self.slots_at_best(class_members, area), area)
+
+    def rolled_up(
+        self, class_members: ClassMembers, slots: IntArray, area: Area
+    ) -> tuple[Capacity, ...]:
+        """Return the capacity of every domain for the class, if places offer it these slots."""
+        tree, number = area.tree, len(class_members)
+        looks_a_level = LOOKS_A_LEVEL + len(slots) / PLACES_A_LOOK
+        self.trial.effort.count(len(tree.levels) * looks_a_level)
+        return capacity.roll_up(slots, number, class_members.sizes, tree)
 
     def slots_at_best(self, class_members: ClassMembers, area: Area) -> IntArray:
-        """Return the most `slots`, wherever members are placed that the class depends on."""
+        """Return an upper bound on `slots`, wherever other members are placed."""
         return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
 
     def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
-        """Take room for all of the class in one domain of `area.must` or below, or for none."""
+        """Take room for all members in one domain of `area.must` or below, or for none."""
         if not area.open.any():
             return None
         rolled = self.rolled(class_members, area)
@@ -281,16 +296,17 @@ class ClassSeating:
         return dict(zip((pod.uid for pod in class_members.members), seats.tolist(), strict=True))
 
     def _in(self, area: Area, slots: IntArray) -> IntArray:
-        """Return slots by place in the tree, given by node row; none outside the area."""
+        """Convert slots by node row to slots by place in the tree; 0 outside the area."""
         offered = slots[area.tree.rows].clip(max=slot_limit(self.trial))
         return np.where(area.open, offered, 0)
 
     def _as_preferred(
         self, class_members: ClassMembers, area: Area, rolled: tuple[Capacity, ...], found: Found
     ) -> tuple[Area, tuple[Capacity, ...], Found]:
-        """Restrict area, capacity and domain to preferred nodes, if a domain as low holds all.
+        """Restrict area, capacity and domain to preferred nodes, if all members fit there.
 
-        If possible, nodes with scarce resources that the class does not need are left out as well.
+        They must fit in a domain on the same or a lower level. If possible, nodes with scarce
+        resources that the class does not need are left out as well.
         """
         pod_class, rows = class_members.pod_class, area.tree.rows
         later = scoring.later(pod_class, np.arange(len(self.trial.nodes)), self.trial)

@@ -1,7 +1,7 @@
 """The cheapest victims with which a gang fits, and not one too many.
 
 1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`). Where
-   there are queues, their rules say which pods may go, and which of them together (`judge`).
+   there are queues, their rules say which pods may be evicted, and which together (`judge`).
 2. Candidates are the domains of the layer in which the gang must gather; without a topology
    request the whole cluster. The least cost of each is counted for all at once and orders them
    (`candidates`).
@@ -11,8 +11,9 @@
    takes the first units that suffice in some order: by turns of the queues, or node by node
    (`greedy`).
 4. Reprieve: victims are put back, the most valuable first, while the gang still fits and no other
-   victim goes by a higher class. Each takes a placement of all members. Where there are too many
-   victims for that, those go back that fit beside the members where these were placed (`sparing`).
+   victim is evicted by a higher class. For each victim, all members are placed again. If there are
+   too many victims for that, the victims that fit beside the placed members are put back
+   (`sparing`).
 5. Of all candidates the cheapest is taken; then the one with the least left over; then the first
    by name.
 
@@ -33,7 +34,7 @@ from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.topology import Domain
-from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
+from gang_scheduler.scheduler.preemption.eviction_units import ANY_PRIORITY, EvictionUnit
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import (
     Needs,
@@ -59,7 +60,7 @@ Traits = tuple[object, ...]
 def key_of_equal_domains(
     candidate: Candidate, preemptor: Preemptor, potential: PotentialVictims
 ) -> Hashable | None:
-    """Return a key that only domains share that are alike, node by node in some order.
+    """Return a key that two domains share only if they are alike, node by node in some order.
 
     None if anything else than resources counts, or gangs are elastic. Domains that are alike may
     still get different keys. For pods with equal traits, the order of names decides which gangs of
@@ -99,7 +100,6 @@ def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:
     return tuple(numbers.setdefault(each, len(numbers)) for each in gangs)
 
 
-ANY_PRIORITY: Final = 2**31
 VICTIMS_A_LOOK: Final = 10
 """Judging this many victims takes as long as one look."""
 DEAR_PLACEMENTS: Final = 16
@@ -125,7 +125,7 @@ class Found:
 
 
 def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
-    """Return the cheapest victims and the preemptor's placement without them; None if none suffice.
+    """Return the cheapest victims, and the placement once they have left; None if none suffice.
 
     The trial stays as it is; its `effort` says whether the search was cut off.
     """
@@ -168,7 +168,7 @@ class _Best:
     victims: Victims
 
     def or_cheaper(self, other: "_Best") -> "_Best":
-        """Return the cheaper one; of equal ones the one in the domain with the least left over."""
+        """Return the cheaper victims; at equal cost, those of the domain with least left over."""
         if self.cost != other.cost:
             return min(self, other, key=lambda each: each.cost)
         return min(self, other, key=lambda each: each.domain.size)
@@ -204,7 +204,7 @@ class _Domain:
         self._here = potential.on_nodes(candidate.rows)
         self._judge = potential.judge
         self._latest: tuple[frozenset[str], Placements] | None = None
-        """The last victims that made room for all members, and the placement without them."""
+        """The last victims that made room for all members, and the placement in that room."""
         self._freed: Victims | None = None
         """The victims whose room is free on the trial now, while some of them are put back."""
 
@@ -239,7 +239,7 @@ class _Domain:
 
     @property
     def size(self) -> tuple[int, int]:
-        """The number of slots without any potential victim; ties are broken by name."""
+        """The number of slots once all potential victims have left; the name breaks ties."""
         left_over = self._slots().without(self._potential.shares(self._here))
         return int(left_over.sum()), self.candidate.rank
 
@@ -257,6 +257,7 @@ class _Domain:
             *(there, needs, self._nodes, self._costs, self._fits_without, bound),
             counts=preemptor.is_plain,
             judge=self._judge,
+            frees=self._devices_of if preemptor.asks_for_devices else None,
         )
         units, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
         if units is None:
@@ -265,6 +266,12 @@ class _Domain:
         # Chosen pods cost nothing, so the search may have added some that are not needed.
         spared = any(not unit.going for unit in units)
         return self._reprieved(victims) if spared else victims, not cut_off
+
+    def _devices_of(self, unit: EvictionUnit) -> Hashable:
+        """Return which devices become free with a unit."""
+        devices = self._preemptor.trial.devices
+        kinds = (kind for each in unit.bound_pods for kind in devices.kinds_of(each.pod.uses))
+        return tuple(sorted(kinds))
 
     def _needs(self, there: Sequence[EvictableUnit]) -> Needs:
         preemptor = self._preemptor
@@ -294,7 +301,7 @@ class _Domain:
         return self.placed(victims) is not None
 
     def placed(self, victims: Victims) -> Placements | None:
-        """Return the placement of all members without these victims; None if they do not fit."""
+        """Return the placement of all members once these victims have left; None without room."""
         uids = frozenset(victims)
         if self._latest is not None and self._latest[0] == uids:
             return self._latest[1]
@@ -308,24 +315,24 @@ class _Domain:
         return found
 
     def _back(self, victims: Victims) -> list[Share]:
-        """Return the room of the pods that are free on the trial, and are no victims here."""
+        """Return the room that is free on the trial now, but belongs to pods that stay here."""
         freed = self._freed or {}
         back = (each for uid, each in freed.items() if uid not in victims)
         return usage_of(back, self._nodes)
 
     def _fits_counted(self, victims: Victims) -> bool:
-        """Return whether all members fit without these victims, and count the test as work."""
+        """Return whether all members fit once these victims have left; count the test as work."""
         self._preemptor.trial.effort.count(1 + len(victims) // VICTIMS_A_LOOK)
         return self._fits(victims)
 
     def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
-        """Return whether all members fit without these units; first their sum must be enough."""
+        """Return whether all members fit once these units have left; their sum is large enough."""
         if self._preemptor.is_plain:
             return True
         return self._fits(victims_of(units))
 
     def _suits(self, victims: Victims) -> bool:
-        """Return whether the preemptor fits without the victims, and queues allow them."""
+        """Return whether the preemptor fits once these victims have left, and queues allow that."""
         if self._judge is None:
             return self._fits(victims)
         self._preemptor.trial.effort.spend(len(victims) // VICTIMS_A_LOOK)
@@ -334,7 +341,7 @@ class _Domain:
         return self._fits(victims)
 
     def _is_raised(self, victims: Victims, fewer: Victims) -> bool:
-        """Return whether some victims go by a higher class because others were put back."""
+        """Return whether victims are evicted by a higher class because others were put back."""
         judge = self._judge
         return judge is not None and judge.highest_class(fewer) > judge.highest_class(victims)
 
@@ -346,7 +353,7 @@ class _Domain:
         return found
 
     def _in_order(self, judge: Judge) -> Victims | None:
-        """Return the first victims in some order that make enough room, and not one too many."""
+        """Return the first victims in an order that make enough room, without unneeded ones."""
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
@@ -456,7 +463,7 @@ class _Domain:
     def _reprieved_in_time(self, victims: Victims) -> Victims:
         """Put victims back, each with a placement, or by counting before the effort runs out.
 
-        With placements fewer go in the end: members may be placed around victims that stay.
+        With placements, fewer victims remain: members may be placed around pods that stay.
         """
         preemptor = self._preemptor
         if preemptor.is_plain:
@@ -472,7 +479,10 @@ class _Domain:
         if placements is None:
             return victims
         in_the_way = {
-            uid for uid, each in victims.items() if preemptor.is_in_the_way(each.pod.pod_class)
+            uid
+            for uid, each in victims.items()
+            if preemptor.is_in_the_way(each.pod.pod_class)
+            or (preemptor.asks_for_devices and each.pod.may_use_devices(extended=True))
         }
         fewer = sparing.beside(
             placements.values(), victims, self._costs, preemptor.trial, leaving=in_the_way
@@ -486,7 +496,10 @@ class _Domain:
         return fewer
 
     def _with_quota(self, judge: Judge, victims: Victims, fewer: Victims) -> Victims:
-        """Return the fewest of the victims that queues allow, but not fewer than make room."""
+        """Add victims to `fewer` until they free enough quota.
+
+        Return all victims if queues do not allow the smaller set.
+        """
         spared = [uid for uid in victims if uid not in fewer]
 
         def with_first(number: int) -> Victims:

@@ -1,18 +1,21 @@
 """Few victims: the cheapest set of all, by branch and bound.
 
-Costs only grow with more victims, but for the class: what goes from the queue of the preemptor may
-let others go by a better right (`_lowering`). So these sets are skipped: a set that costs as much
-as the best one known; a set that would, with the least cost of the victims that it still lacks; a
-set that would not make room even with all undecided victims; and, where there are queues, a set
-that these allow with no undecided victims. Of victims that free the same room the cheaper are
-evicted first.
+Costs only grow with more victims. The class is an exception: further victims close to the queue of
+the preemptor may let the others be evicted by a lower class (`_lowering`). The search skips
+
+- a set that costs as much as the best set known,
+- a set that would cost as much with the least cost of the victims that it still lacks,
+- a set that would not make room even with all undecided victims,
+- with queues, a set that they forbid whichever undecided victims are added.
+
+Among victims that free the same room, the cheaper are evicted first.
 
 A preemptor that fits still fits with more victims gone, except for victims that it may need where
-they are (`tied`): they are decided first, and until then no set is skipped by that rule.
+they are (`tied`): they are decided first, and until then no set is skipped for lack of room.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, Final, NamedTuple
 
@@ -36,19 +39,19 @@ from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, Victim
 
 MOST_LOSSES: Final = 16
 FEW: Final = 5
-"""Up to this many units may be spared together in any number; of more units, only pairs."""
+"""In a set of at most this many units, any number is spared together; in larger sets, `PAIRS`."""
 PAIRS: Final = 2
 LOOKS: Final = 3
 """The cost of looking at one set of victims, without testing whether the preemptor fits."""
 LOOKS_AT_QUOTA: Final = 2
-"""The additional cost of such a set where there are queues: the quota is counted twice."""
+"""The additional cost of looking at a set with queues: quota is computed twice."""
 LOOKS_TO_JUDGE: Final = 2
-"""The cost of finding by which classes the victims of a set go."""
+"""The cost of finding the classes by which the victims of a set are evicted."""
 
 Fits = Callable[[Sequence[EvictionUnit]], bool]
 Key = tuple[Any, ...]
 Places = tuple[int, ...]
-"""Choices as their places in the sequence of all units."""
+"""Units, as their places in the sequence of all evictable units."""
 
 
 class Problem(NamedTuple):
@@ -56,7 +59,7 @@ class Problem(NamedTuple):
 
     Sets that cost more than `bound` are not searched. `counts`: counting alone tells exactly
     whether the preemptor fits; otherwise it only tells that it does not. With a `judge` a set must
-    be allowed, too.
+    be allowed, too. `frees` returns what a unit frees besides room; None if only room counts.
     """
 
     evictable_units: Sequence[EvictableUnit]
@@ -67,6 +70,14 @@ class Problem(NamedTuple):
     bound: Cost | None = None
     counts: bool = False
     judge: Judge | None = None
+    frees: Callable[[EvictionUnit], Hashable] | None = None
+
+    def traits(self, unit: EvictionUnit) -> Hashable:
+        """Return what two units must have in common, besides room, to be compared by cost."""
+        return (
+            self.judge and self.judge.traits(unit),
+            self.frees and self.frees(unit),
+        )
 
 
 class Answer(NamedTuple):
@@ -84,8 +95,8 @@ def cheapest(problem: Problem, effort: Effort) -> Answer:
 class _Branch(NamedTuple):
     """A step of the search: `chosen` units are evicted, `left` units are undecided, others stay.
 
-    `free` is the free room on the rows of the needs without the chosen pods. `at_best` are the
-    places there if all units of `left` were evicted, too; None until they are computed.
+    `free` is the free room on the rows of the needs once the chosen pods have left. `at_best` are
+    the places there if all units of `left` were evicted, too; None until they are computed.
     """
 
     chosen: Places
@@ -106,8 +117,7 @@ class _Search:
         self._needs = problem.needs
         self._fit: dict[frozenset[int], bool] = {}
         self._judge = problem.judge
-        traits = self._judge.traits if self._judge is not None else None
-        self._better = candidates.better(problem.evictable_units, traits)
+        self._better = candidates.better(problem.evictable_units, problem.traits)
         units = [each.unit for each in problem.evictable_units]
         self._used = _used(units, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)
@@ -131,7 +141,7 @@ class _Search:
         return Answer(self.best, self.cut_off)
 
     def _branch(self, at: _Branch) -> None:
-        """Decide on the units that are left, after the chosen ones."""
+        """Decide on the units that are still undecided."""
         self._effort.spend(LOOKS if self._judge is None else LOOKS + LOOKS_AT_QUOTA)
         if self.cut_off or not self._effort.may_go_on():
             self.cut_off = True
@@ -142,13 +152,13 @@ class _Search:
         there = self._needs.places(at.free)
         lacking = self._needs.lacking(there)
         if self._is_enough(at.chosen, lacking) and self._take(at.chosen, tally.cost):
-            # More victims pay only if others can then go by a better right.
+            # More victims pay only if the others can then be evicted by a lower class.
             at = at._replace(left=self._lowering(at), at_best=None)
         for each in self._branches(at, tally, there, lacking):
             self._branch(each)
 
     def _is_enough(self, chosen: Places, lacking: IntArray) -> bool:
-        """Return whether there is enough room and quota without the chosen units."""
+        """Return whether there is enough room and quota once the chosen units have left."""
         if int(lacking.max()) > 0 or self._short(chosen):
             return False
         return self._fits(chosen)
@@ -156,8 +166,8 @@ class _Search:
     def _take(self, chosen: Places, cost: Cost) -> bool:
         """Keep a set if it is the best so far; return whether it is allowed.
 
-        More victims can make a forbidden set allowed: another queue may go once the own queue has
-        yielded.
+        More victims can make a forbidden set allowed: for example, a gang of another queue may be
+        evicted once gangs of the preemptor's own queue are.
         """
         if self._judge is not None:
             self._effort.spend(LOOKS_TO_JUDGE)
@@ -173,7 +183,7 @@ class _Search:
         return True
 
     def _lowering(self, at: _Branch) -> Places:
-        """Return the undecided units that could make an allowed set go by a lower class.
+        """Return the undecided units with which an allowed set could be evicted by a lower class.
 
         A promise or a fair share justifies only evictions from the same subtree.
         """
@@ -198,16 +208,16 @@ class _Search:
         return beside if least < highest else ()
 
     def _needs_all(self, chosen: Places, highest: int) -> bool:
-        """Return whether no unit can be put back, and no few units together.
+        """Return whether no unit can be put back, alone or together with a few others.
 
-        A unit is needed if others would go by a higher class without it.
+        A unit is also needed if others were evicted by a higher class once it is put back.
         """
         at_once = len(chosen) if len(chosen) <= FEW else PAIRS
         spared = (each for n in range(1, at_once + 1) for each in combinations(chosen, n))
         return not any(self._is_allowed(each, highest) for each in self._fewer(chosen, spared))
 
     def _fewer(self, chosen: Places, spared: Iterable[Places]) -> Iterator[Places]:
-        """Yield the set without the spared units; for a broken gang, also with one surplus unit."""
+        """Yield the set without the spared units; for a whole gang, also with some surplus."""
         for some in spared:
             rest = tuple(each for each in chosen if each not in some)
             yield rest
@@ -221,7 +231,7 @@ class _Search:
                     yield (*rest, *singles)
 
     def _surplus_of(self, gang: GangKey) -> Iterator[Places]:
-        """Yield the surplus that a gang can lose: of each portion the first pods, in any number."""
+        """Yield the surplus that a gang can lose: any number of the first pods of each portion."""
         singles: dict[Portion, list[int]] = {}
         for place, each in enumerate(self._evictable_units):
             if each.single and each.gang == gang:
@@ -235,13 +245,13 @@ class _Search:
                 yield tuple(place for places in some for place in places)
 
     def _fewer_steps(self, one: EvictableUnit) -> Iterator[int]:
-        """Yield fewer steps of the same gang than a unit has, as units."""
+        """Yield the units that have fewer steps of the same gang than this unit."""
         for place, each in enumerate(self._evictable_units):
             if each.steps and each.gang == one.gang and len(each.unit) < len(one.unit):
                 yield place
 
     def _is_allowed(self, chosen: Places, highest: int) -> bool:
-        """Return whether these units free enough, and may go by at most this class."""
+        """Return whether these units free enough, and may be evicted by at most this class."""
         free = self._needs.free + self._used[list(chosen)].sum(axis=0)
         lacking = self._needs.lacking(self._needs.places(free))
         if self._judge is None or not self._is_enough(chosen, lacking):
@@ -253,7 +263,7 @@ class _Search:
         return self._judge.highest_class(victims) <= highest
 
     def _is_hopeless(self, chosen: Places, left: Places) -> bool:
-        """Return whether queues forbid each set of these units with any of those that are left."""
+        """Return whether queues forbid these units, whichever of the units left are added."""
         if self._judge is None:
             return False
         self._effort.spend(LOOKS_TO_JUDGE)
@@ -263,7 +273,7 @@ class _Search:
         return victims_of(self._evictable_units[each].unit for each in chosen)
 
     def _short(self, chosen: Places) -> Mapping[FlavorResource, int]:
-        """Return the shortage of quota without the chosen units."""
+        """Return the shortage of quota once the chosen units have left."""
         return {} if self._judge is None else self._judge.lacking(self._victims(chosen))
 
     def _branches(
@@ -271,7 +281,7 @@ class _Search:
     ) -> Iterator[_Branch]:
         """Yield the branches with and without the most promising unit that is left.
 
-        No branch if no set that makes room for less can follow.
+        No branch if no cheaper set that makes room can follow.
         """
         if not at.left:
             return
@@ -345,7 +355,7 @@ class _Search:
         return [float(each.get(most, 0)) for each in freed], left
 
     def _at_least(self, tally: Tally, left: Places, gains: Sequence[float], lacking: int) -> Cost:
-        """Return the least cost of the set once it has grown by the places that are lacking."""
+        """Return the least cost of the set once more units add the places that are lacking."""
         now = tally.cost
         price = lowest_that_suffice([self._priorities[each] for each in left], gains, lacking)
         breaks = cheapest_share([self._breaks[each] for each in left], gains, lacking)
@@ -387,13 +397,13 @@ class _Search:
             )
 
     def _over(self, tally: Tally, left: Places) -> list[int]:
-        """Return for each unit left the additional pods beyond a budget if the unit goes, too."""
+        """Return for each unit left the additional pods beyond a budget if it is evicted, too."""
         before = tally.cost.over_budget
         units = (self._evictable_units[each].unit for each in left)
         return [tally.with_more([each]).over_budget - before for each in units]
 
     def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
-        """Return the units that can go beside `taken`: an elastic gang loses some pods, or all."""
+        """Return the units that can be evicted with `taken`: an elastic gang loses some or all."""
         one = self._evictable_units[taken]
         if not one.of_surplus and not one.whole:
             return others
@@ -433,7 +443,7 @@ class _Search:
 
 
 def _used(units: Sequence[EvictionUnit], needs: Needs, nodes: NodeTable) -> IntArray:
-    """Return the resources each eviction unit frees on the rows: units by rows by resources."""
+    """Return the resources that each eviction unit frees: (units, rows, resources)."""
     used = np.zeros((len(units), *needs.free.shape), dtype=np.int64)
     for place, each in enumerate(units):
         rows, freed = each.usage(nodes)[:2]

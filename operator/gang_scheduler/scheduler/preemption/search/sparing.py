@@ -1,4 +1,4 @@
-"""Victims that can stay beside the members as they are placed without them."""
+"""Victims that need not be evicted: they fit on the nodes together with the placed members."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -7,10 +7,9 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.preemption.eviction_units import usage_of
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 
 NONE: Final[AbstractSet[str]] = frozenset()
 

@@ -9,6 +9,7 @@ from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs import pod_groups, specs
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
+from gang_scheduler.model.device_needs import PodClaim
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
@@ -194,7 +195,7 @@ def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
     body["spec"] = {
         "schedulingPolicy": policy,
         "schedulingConstraints": {"topology": [{"key": "a b"}]},
-        "resourceClaims": [{}],
+        "parentCompositePodGroupName": "all",
     }
 
     problem = pod_groups.native_pod_group(body).problem
@@ -206,7 +207,7 @@ def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
         "spec.schedulingPolicy.gang.minCount",
         "metadata.annotations[py-gang-scheduler.io/min-runtime]",
         "spec.schedulingConstraints.topology[0].key",
-        "spec.resourceClaims",
+        "spec.parentCompositePodGroupName",
     ]
     assert expected == [each.split(" ")[0] for each in problem.cause.message.split("; ")]
 
@@ -214,14 +215,30 @@ def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
 def test_all_fields_of_a_native_pod_group_that_cannot_be_honoured_are_named() -> None:
     body = pod_group_body(api_version="scheduling.k8s.io/v1")
     body["spec"] = {
-        "resourceClaims": [{}],
+        "parentCompositePodGroupName": "all",
         "schedulingConstraints": {"topology": [{"key": "rack", "mode": "x"}]},
     }
 
     problem = pod_groups.native_pod_group(body).problem
 
-    where = ("spec.schedulingConstraints.topology[0].mode", "spec.resourceClaims")
+    where = ("spec.schedulingConstraints.topology[0].mode", "spec.parentCompositePodGroupName")
     assert Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported(where)) == problem
+
+
+def test_claims_of_a_native_pod_group_are_those_that_its_pods_may_name() -> None:
+    body = pod_group_body(api_version="scheduling.k8s.io/v1")
+    body["spec"] = {
+        "schedulingPolicy": {"gang": {"minCount": 2}},
+        "resourceClaims": [
+            {"name": "channel", "resourceClaimTemplateName": "t"},
+            {"name": "data", "resourceClaimName": "d"},
+        ],
+    }
+
+    found = pod_groups.native_pod_group(body)
+
+    assert found.problem is None
+    assert (PodClaim("channel", "", "t"), PodClaim("data", "d")) == found.claims
 
 
 @pytest.mark.parametrize(

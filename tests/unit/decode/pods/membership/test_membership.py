@@ -2,8 +2,8 @@
 
 import pytest
 
+from gang_scheduler.model.api_words import GangKind
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import GangKind
 from gang_scheduler.workloads import table
 from support.builders import pod
 

@@ -7,6 +7,8 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import cluster
 from gang_scheduler.decode.pods.pod import OUR_MARK
+from gang_scheduler.model.device_needs import PodClaim
+from gang_scheduler.model.extended_resources import ContainerRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
 from support import decoded as pod
@@ -155,6 +157,24 @@ def test_host_ports_are_read_once_and_sorted() -> None:
     found = pod.pod(pod_body(containers=[container(ports=ports), container("b", ports=ports[:1])]))
 
     assert (HostPort(80, "UDP", "10.0.0.1"), HostPort(443)) == found.pod_class.host_ports
+
+
+def test_claims_of_devices_are_named_or_were_created_for_the_pod() -> None:
+    entries = [
+        {"name": "own", "resourceClaimName": "shared"},
+        {"name": "made", "resourceClaimTemplateName": "gpus"},
+        {"name": "later", "resourceClaimTemplateName": "gpus"},
+        {"name": "none", "resourceClaimTemplateName": "nothing"},
+    ]
+    made = [{"name": "made", "resourceClaimName": "a-0-made"}, {"name": "none"}]
+    found = pod.pod(pod_body(resourceClaims=entries, status={"resourceClaimStatuses": made}))
+
+    assert (
+        PodClaim("own", "shared"),
+        PodClaim("made", "a-0-made", "gpus"),
+        PodClaim("later", "", "gpus"),
+        PodClaim("none", "", "nothing", unneeded=True),
+    ) == found.claims
 
 
 @pytest.mark.parametrize(
@@ -384,3 +404,23 @@ def test_a_time_that_cannot_be_read_is_named() -> None:
         pod.pod(pod_body(status={"startTime": "yesterday"}))
 
     assert "status.startTime" == caught.value.field
+
+
+def test_requests_for_resources_that_may_stand_for_devices_are_read_by_container() -> None:
+    gpu = "nvidia.com/gpu"
+    init = [
+        {**container(requests={gpu: "1"}), "name": "i"},
+        {**container(requests={gpu: "1"}), "name": "s", "restartPolicy": "Always"},
+    ]
+    main = {**container(requests={"cpu": "1", "memory": "1Gi"}, limits={gpu: "2"}), "name": "m"}
+    found = pod.pod(pod_body(containers=[main], initContainers=init))
+
+    assert found.extended == (
+        ContainerRequest("i", 0, gpu, 0, 1, ends=True),
+        ContainerRequest("s", 1, gpu, 0, 1),
+        ContainerRequest("m", 2, gpu, 2, 2),
+    )
+
+
+def test_most_pods_ask_for_nothing_that_may_stand_for_devices() -> None:
+    assert () == pod.pod(pod_body(containers=[container(requests={"cpu": "1"})])).extended

@@ -7,7 +7,14 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import kueue
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.api_words import (
+    EvictionPolicy,
+    FlavorPreference,
+    Operator,
+    StopPolicy,
+    Strategy,
+)
 from gang_scheduler.model.queues import (
     EvictionRules,
     FlavorResource,
@@ -18,13 +25,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.model.values import (
-    EvictionPolicy,
-    FlavorPreference,
-    Operator,
-    StopPolicy,
-    Strategy,
-)
 
 NEVER = EvictionPolicy.NEVER
 

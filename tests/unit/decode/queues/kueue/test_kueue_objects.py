@@ -7,9 +7,9 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import kueue
-from gang_scheduler.decode.queues.shared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
+from gang_scheduler.decode.queues.declared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.queues import QueueKind, QueueRef
-from gang_scheduler.model.values import StopPolicy
 
 METADATA = {"name": "n", "namespace": "team", "uid": "u"}
 

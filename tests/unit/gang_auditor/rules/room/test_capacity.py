@@ -46,6 +46,24 @@ def test_a_resource_that_the_node_does_not_have_is_over_at_once(stream: Stream) 
     assert [("capacity", "Pod lab/a")] == stream.end()
 
 
+def test_a_resource_for_which_the_pod_has_devices_takes_nothing_of_the_node(
+    stream: Stream,
+) -> None:
+    fpga = {"name": "main", "resources": {"requests": {"example.com/fpga": "1", "cpu": "1"}}}
+    mapping = {"containerName": "main", "requestName": "r", "resourceName": "example.com/fpga"}
+    given = {"resourceClaimName": "a-x", "requestMappings": [mapping]}
+    for name in ("a", "b"):
+        made = pod(name, containers=[fpga])
+        made["status"] = {**made.get("status", {}), "extendedResourceClaimStatus": given}
+        stream.see(bound(made, "n1"))
+    stream.see(node("n2", cpu=4, devices={"example.com/fpga": "1"}))
+    stream.see(bound(pod("of-plugin", containers=[fpga]), "n2"))
+
+    assert [] == stream.end()
+    stream.see(bound(pod("too-many", containers=[fpga]), "n2"))
+    assert [("capacity", "Pod lab/too-many")] == stream.end()
+
+
 def test_pods_that_ended_or_are_gone_have_made_room(stream: Stream) -> None:
     first, second = bound(pod("a", cpu=4), "n1"), bound(pod("b", cpu=4), "n1")
     stream.see(first)

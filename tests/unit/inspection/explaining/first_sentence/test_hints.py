@@ -97,7 +97,7 @@ def test_a_gang_that_lost_a_member_says_that_none_comes(tmp_path: Path) -> None:
     bodies = gang("asks", 3, gpus=1, nodes=["n-0", "n-0", "n-1"])
 
     assert (
-        "It runs with 2 of 3 members, on 1 node; no pod waits in place of the others. "
+        "It runs with 2 of 3 members, on 1 node; no pod waits to replace the missing ones. "
         "Missing: asks-2." == summary(tmp_path, bodies[:-1])
     )
 

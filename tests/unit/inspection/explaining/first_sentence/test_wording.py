@@ -23,14 +23,6 @@ def test_durations_have_one_unit(seconds: int, text: str) -> None:
     assert text == first_sentence.duration(seconds)
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")],
-)
-def test_places(number: int, text: str) -> None:
-    assert text == first_sentence.ordinal(number)
-
-
 def test_names_of_other_namespaces_may_be_hidden() -> None:
     names = Names("a", hides=True)
 

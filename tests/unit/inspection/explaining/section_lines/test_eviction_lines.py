@@ -38,8 +38,8 @@ def explained(directory: Path, bodies: list[Body]) -> tuple[str, tuple[Variant, 
         (
             [*QUEUES, *gang("r", 5, queue="red", nodes=on(0, 5)), *gang("asks", 4, queue="blue")],
             (
-                "none: no pod of blue runs; 5 pods of queues that use more than their own stay: "
-                "with this gang blue would use more than its own, too"
+                "none: no pod of blue runs; 5 pods of queues that use more than their own quota "
+                "stay: with this gang blue would use more than its own quota, too"
             ),
         ),
         (
@@ -48,8 +48,8 @@ def explained(directory: Path, bodies: list[Body]) -> tuple[str, tuple[Variant, 
                 *(*gang("r", 3, queue="red", nodes=on(3, 3)), *gang("asks", 1, queue="blue")),
             ],
             (
-                "none: by priority none of the 3 pods of blue may go; "
-                "no pod runs in a queue that uses more than its own"
+                "none: by priority none of the 3 pods of blue may be evicted; "
+                "no pod runs in a queue that uses more than its own quota"
             ),
         ),
         (

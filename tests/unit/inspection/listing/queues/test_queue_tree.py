@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import queues
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures
 from gang_scheduler.model.reasons import Problem, Reason

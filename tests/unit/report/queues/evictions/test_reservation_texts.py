@@ -10,7 +10,7 @@ from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import Promised
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.queues.reservations import News
+from gang_scheduler.state.queues.reservations_in_force import News
 from support.builders import gang, gang_key, gang_spec, pod
 from support.queue_builders import queue_ref
 

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from gang_scheduler.decode.queues import kueue, ours
-from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.queues.notes import QueueNotes

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.conditions import Finding
+from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.queues import FieldRefused, Inactivity, QueueInactive
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, RecentUsage
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.report.queues import status as queue_status
 from gang_scheduler.report.queues.status import View, status_of
 from gang_scheduler.report.words.text import text_of

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.model.plan import (
+    DevicesMissing,
     EmptyFlavor,
     IfEmpty,
     Misfit,
@@ -20,7 +21,13 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.words import room
-from gang_scheduler.scheduler.filters import node_affinity, resources, taints, unschedulable
+from gang_scheduler.scheduler.filters import (
+    devices,
+    node_affinity,
+    resources,
+    taints,
+    unschedulable,
+)
 from gang_scheduler.scheduler.policies import NodeFilter, RoomFilter
 from gang_scheduler.scheduler.profile import COUPLED_FILTERS, NODE_FILTERS, ROOM_FILTERS
 from support.builders import GPU, gang
@@ -257,3 +264,34 @@ def test_nodes_that_may_come_back_are_counted(out: int, words: str) -> None:
     found = ever(IfEmpty.TOO_LARGE, Shortage(resources.obstacle, 10, out=out))
 
     assert f"empty cluster while {words} cordoned or not ready: ask for less" in found
+
+
+@pytest.mark.parametrize(
+    ("missing", "fits", "needs", "words"),
+    [
+        (
+            DevicesMissing("gpu.nvidia.com", "with memory >= 80Gi", 8, there=6, free=6),
+            *(0, 1),
+            "Needs 8 gpu.nvidia.com with memory >= 80Gi on one node; the best node has 6.",
+        ),
+        (
+            DevicesMissing("gpu", "", 8, there=8, free=0),
+            *(2, 3),
+            (
+                "2 of 3 members fit now; then the next one needs 8 gpu on one node; the best node "
+                "has none of 8 free."
+            ),
+        ),
+        (
+            DevicesMissing("gpu", "", 1, there=0, free=0),
+            *(0, 2),
+            "0 of 2 members fit now; a member needs 1 gpu on one node, and no node has one.",
+        ),
+    ],
+)
+def test_missing_devices_are_told_with_the_nearest_node(
+    missing: DevicesMissing, fits: int, needs: int, words: str
+) -> None:
+    shortage = Shortage(devices.obstacle, 4, devices=missing)
+
+    assert words == short(Misfit(4, fits, needs, (), shortage=shortage), pods=needs)

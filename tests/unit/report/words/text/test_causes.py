@@ -2,11 +2,23 @@
 
 import importlib
 import pkgutil
+from dataclasses import is_dataclass
 
 import pytest
 
 from gang_scheduler.api.annotations import ROLE
 from gang_scheduler.model import causes
+from gang_scheduler.model.causes.devices import (
+    ClaimBeingDeleted,
+    ClaimBeingWithdrawn,
+    ClaimInvalid,
+    ClaimNotCreated,
+    ClaimObjectMissing,
+    ClaimOfAnother,
+    ComputeDomainApart,
+    DeviceNotAttached,
+    DevicesAwaited,
+)
 from gang_scheduler.model.causes.gangs import (
     ApiAnswer,
     AutoscalerTargets,
@@ -18,6 +30,7 @@ from gang_scheduler.model.causes.gangs import (
     ClaimsUnbound,
     CoolingDown,
     DecisionTooLong,
+    DeviceClaimFailed,
     DomainsTooSmall,
     HeldForPodGone,
     HeldNodeGone,
@@ -34,7 +47,7 @@ from gang_scheduler.model.causes.gangs import (
     NominationUnused,
     NotLeading,
     NotTriedYet,
-    OthersAwaitVolumes,
+    OthersAwaitClaims,
     PodsClaimFailed,
     PreemptionGivenUp,
     ReplicasContested,
@@ -94,13 +107,13 @@ from gang_scheduler.model.causes.specs import (
     InvalidInput,
     InvalidSlice,
     LayersApart,
-    MateCannotStart,
     MinMemberAboveJobs,
     MultipleDoesNotDivide,
     MultipleNeedsMore,
     ObjectMissing,
     ObjectTwice,
     OneSided,
+    OtherGangCannotStart,
     PodRequestBesideGang,
     PodsetsDiffer,
     PreemptionPolicyDiffers,
@@ -174,7 +187,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         ),
     ),
     (
-        MateCannotStart(A, MembersMissing(1, 2)),
+        OtherGangCannotStart(A, MembersMissing(1, 2)),
         "gang default/a of the same group cannot start: 1 of minMember 2 members exist",
     ),
     (MembersMissing(3, 4), "3 of minMember 4 members exist"),
@@ -215,11 +228,11 @@ SAMPLES: list[tuple[Cause, str]] = [
     (NotTriedYet(A), "gang default/a was not tried yet: others come before it"),
     (
         SurplusNotTried(A, 1),
-        "gang default/a has a place; 1 more member has none yet, and will be tried again.",
+        "gang default/a has a place; 1 more member has no place yet, and will be tried again.",
     ),
     (
         SurplusNotTried(A, 2),
-        "gang default/a has a place; 2 more members have none yet, and will be tried again.",
+        "gang default/a has a place; 2 more members have no place yet, and will be tried again.",
     ),
     (BeyondMaxWorkers(A, 8), "gang default/a has all 8 workers that it asks for (maxWorkers)"),
     (
@@ -250,7 +263,7 @@ SAMPLES: list[tuple[Cause, str]] = [
             "scheduler to list Job"
         ),
     ),
-    (OthersAwaitVolumes(A), "gang default/a waits for the claims of other members"),
+    (OthersAwaitClaims(A), "gang default/a waits for the claims of other members"),
     (
         Requested("spec.x", MembersMissing(1, 2)),
         "spec.x: 1 of minMember 2 members exist",
@@ -275,6 +288,10 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (MultipleDoesNotDivide(4, 6), "podCountMultiple 4 does not divide the 6 members"),
     (MultipleNeedsMore(6, 8), "6 members exist, and podCountMultiple needs 8 at once"),
+    (
+        ComputeDomainApart("example.com/clique"),
+        "its ComputeDomain works within one example.com/clique: ask for MustGather at that layer",
+    ),
     (
         Scattered(4, SPINES, SPINES[0]),
         "members are bound in 4 domains, Spine/s1, Spine/s2: the others join those in Spine/s1",
@@ -353,6 +370,10 @@ SAMPLES: list[tuple[Cause, str]] = [
         "volume pv for claim default/data cannot be written: 403: no",
     ),
     (
+        DeviceClaimFailed("default/gpu", "422: no"),
+        "claim default/gpu cannot get its devices: 422: no",
+    ),
+    (
         HeldForPodGone("default/a-0"),
         "pod default/a-0 is gone, for which room was held",
     ),
@@ -401,7 +422,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (
         NominationExpired("n1", 60),
-        "what it waits for did not come in 60 s, with room on n1",
+        "members or gangs that it needs did not come in 60 s, with room on n1",
     ),
     (
         NominationTaken("n1", "other/b"),
@@ -642,6 +663,66 @@ SAMPLES: list[tuple[Cause, str]] = [
             "again at 2023-11-14T22:13:20Z, after all others"
         ),
     ),
+    (
+        ClaimNotCreated("gpu", "default/a-0"),
+        "claim gpu of pod default/a-0 is not created yet",
+    ),
+    (
+        ClaimBeingDeleted("default/a-0-gpu", "default/a-0"),
+        "ResourceClaim default/a-0-gpu of pod default/a-0 is being deleted",
+    ),
+    (
+        ClaimBeingWithdrawn("default/a-0-gpu", "default/a-0"),
+        (
+            "ResourceClaim default/a-0-gpu of pod default/a-0 is giving back the devices of an "
+            "attempt that failed"
+        ),
+    ),
+    (
+        ClaimObjectMissing("ResourceClaimTemplate", "one-gpu", "gpu", "default/a-0"),
+        (
+            'ResourceClaimTemplate "one-gpu", which spec.resourceClaims[name=gpu] of pod '
+            "default/a-0 names, does not exist"
+        ),
+    ),
+    (
+        ClaimOfAnother("default/a-0-gpu", "default/a-0"),
+        "ResourceClaim default/a-0-gpu was not created for pod default/a-0",
+    ),
+    (
+        ClaimInvalid("default/a-0-gpu", "gpu", "device class gpus does not exist"),
+        "claim default/a-0-gpu, request gpu: device class gpus does not exist",
+    ),
+    (
+        DeviceClaimFailed("default/a-0-gpu", "409: in use"),
+        "claim default/a-0-gpu cannot get its devices: 409: in use",
+    ),
+    (
+        DevicesAwaited(1, 1, "default/a-0-gpu", "d/p/gpu-0", "Attached"),
+        "a device is not attached yet: d/p/gpu-0 of claim default/a-0-gpu lacks condition Attached",
+    ),
+    (
+        DevicesAwaited(2, 3, "default/a-0-gpu", "d/p/gpu-0", "Attached"),
+        (
+            "2 of 3 devices are not attached yet: d/p/gpu-0 of claim default/a-0-gpu lacks "
+            "condition Attached"
+        ),
+    ),
+    (
+        DeviceNotAttached("default/a-0-gpu", "d/p/gpu-0", "Failed"),
+        ("device d/p/gpu-0 of claim default/a-0-gpu cannot be attached: condition Failed is True"),
+    ),
+    (
+        DeviceNotAttached("default/a-0-gpu", "d/p/gpu-0", "Attached", 600.0),
+        (
+            "given up after 600 s: device d/p/gpu-0 of claim default/a-0-gpu still lacks "
+            "condition Attached"
+        ),
+    ),
+    (
+        ClaimInvalid("default/a-0-gpu", "", "it asks for 33 devices"),
+        "claim default/a-0-gpu: it asks for 33 devices",
+    ),
 ]
 
 
@@ -677,3 +758,10 @@ def test_what_users_wrote_moves_no_cursor() -> None:
 
 def test_causes_are_values() -> None:
     assert len(SAMPLES) == len({cause for cause, _ in SAMPLES})
+
+
+def test_causes_cost_next_to_nothing_at_import() -> None:
+    """Python compiles five functions for a dataclass, and each command imports all causes."""
+    assert kinds()
+    assert [] == [each.__name__ for each in kinds() if is_dataclass(each)]
+    assert [] == [each.__name__ for each in kinds() if not each.__struct_config__.frozen]

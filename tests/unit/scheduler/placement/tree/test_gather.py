@@ -1,24 +1,29 @@
 """Gangs that ask something of the network, decided by whole cycles."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.plan import IfEmpty, Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.topology_request import LayerRef, PodSet, TopologyRequest
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.report.words.text import text_of
-from gang_scheduler.scheduler import effort
+from gang_scheduler.scheduler import effort, empty_cluster
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.placement import counting
+from gang_scheduler.scheduler.placement.tree import seating
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import gang, group, node, pod, snapshot
 from support.call_counts import calls_of
 from support.plan_reading import nodes_of, reasons
+from support.selector_builders import apart_from, asking, enriched
 from support.topology_builders import (
     BLOCK,
     EIGHT,
@@ -240,6 +245,59 @@ def test_a_search_for_slices_whose_members_differ_ends_with_its_looks() -> None:
 
     assert "search" in message(plan)
     assert 40 == len(nodes_of(slices_that_differ(20, cpu=6)))
+
+
+def elastic_and_tied(size: int, fitting: int) -> Plan:
+    """Return the plan for members that all differ, each in a zone of its own; three must start.
+
+    So many of them fit in the zones of their spine, of two nodes each.
+    """
+    nodes = [
+        replace(each, labels={**each.labels, "zone": f"z{number // 2}"})
+        for number, each in enumerate(topology_builders.nodes({"s/b": range(2 * fitting)}, cpu=10))
+    ]
+    unlike = [
+        asking(pod(f"a-{i:02}", cpu=f"{9000 + i}m"), apart_from("a", "zone")) for i in range(size)
+    ]
+    one = gang("a", members=enriched(unlike), min_member=3)
+    asked = group(one, topology_request=must(SPINE))
+    return schedule(snapshot(nodes, [asked], tree_specs=[TREE_SPEC]), BINPACK)
+
+
+def test_how_many_of_an_elastic_gang_fit_is_looked_for_only_for_the_work_of_a_cycle() -> None:
+    sought = "mixed_classes.Packing._seat_one_by_one"
+    assert 20 == len(nodes_of(elastic_and_tied(40, fitting=20)))
+    before = calls_of(lambda: elastic_and_tied(40, fitting=20))[sought]
+
+    with patch.object(effort, "MOST_OF_CYCLE", 300):
+        after = calls_of(lambda: elastic_and_tied(40, fitting=20))[sought]
+        plan = elastic_and_tied(40, fitting=20)
+
+    assert after < before
+    # The members that it needs are placed in any case.
+    assert 3 <= len(nodes_of(plan)) < 20
+    assert "search" in message(plan)
+
+
+@pytest.mark.parametrize(
+    ("module", "looks"), [(seating, "LOOKS_A_LEVEL"), (counting, "LOOKS_A_FLOOR")]
+)
+def test_adding_up_the_room_of_many_classes_is_work_of_the_cycle(
+    module: ModuleType, looks: str
+) -> None:
+    with patch.object(module, looks, effort.MOST_OF_CYCLE):
+        plan = elastic_and_tied(40, fitting=20)
+
+    assert 3 <= len(nodes_of(plan)) < 20
+
+
+def test_whether_it_would_fit_without_pods_is_looked_for_only_for_some_work() -> None:
+    assert IfEmpty.TOO_LARGE == elastic_and_tied(40, fitting=2).refused[0].if_empty
+
+    with patch.object(empty_cluster, "WORK", 0):
+        plan = elastic_and_tied(40, fitting=2)
+
+    assert IfEmpty.NOT_SEARCHED == plan.refused[0].if_empty
 
 
 def test_a_replacement_goes_where_its_neighbours_in_rank_are() -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.queues import EvictionRules, Queue
-from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
 from gang_scheduler.scheduler.preemption.search import greedy
 from gang_scheduler.scheduler.preemption.search.greedy import Fits

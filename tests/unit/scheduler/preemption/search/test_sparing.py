@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.scheduler.placement.anywhere import Placement, place
+from gang_scheduler.scheduler.placement.anywhere import place
 from gang_scheduler.scheduler.preemption.preemptor import usage_of
 from gang_scheduler.scheduler.preemption.search import sparing
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Placement, Trial
 from support import builders
 
 HIGH = 9

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy, Fairness, FairStrategy
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import NONE, EvictionRules, Product, Queue, QueueRef
 from gang_scheduler.model.rules import QueueRules, Rules
-from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
     NO_PERMITS,
     EvictionLimits,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue, QueueRef
-from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
+from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Backfilled, RunningGang
-from gang_scheduler.model.queues import EvictionRules
-from gang_scheduler.model.values import EvictionPolicy
+from gang_scheduler.model.queues import Charge, EvictionRules
+from gang_scheduler.scheduler.reclaim import reclaim_requests as module
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.builders import gang_key
@@ -55,13 +58,56 @@ def test_the_charges_are_copied_once_until_anything_changes() -> None:
 
 def test_any_queue_that_could_be_looked_into_is_told_whatever_lacks() -> None:
     nodes = Nodes()
-    nodes.run(B, "v", 1, priority=3)
+    nodes.run(B, "v", 11, priority=3)
     rules = EvictionRules(NEVER, LOWER, NEVER)
     reclaim_requests = nodes.reclaim_requests(
         [QUEUES[0], cluster_queue("a", "all", 10, evictions=rules), QUEUES[2]]
     )
 
     assert [False, True] == [reclaim_requests.reaches_any(request(A, priority=n)) for n in (3, 4)]
+
+
+def test_without_a_right_in_any_final_state_no_queue_is_reached_until_quota_is_free() -> None:
+    nodes = Nodes()
+    (own,) = nodes.run(A, "own", 8)
+    nodes.run(B, "v", 15)
+    reclaim_requests = nodes.reclaim_requests(QUEUES)
+
+    assert [True, False] == [reclaim_requests.reaches_any(request(A, n)) for n in (2, 3)]
+    reclaim_requests.leave([own])
+    assert reclaim_requests.reaches_any(request(A, 3))
+
+
+def test_requests_of_which_none_covers_another_are_compared_with_few_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = Nodes()
+    nodes.run(B, "v", 15)
+    reclaim_requests = nodes.reclaim_requests(QUEUES)
+    compared: list[Charge] = []
+    covers = module._covers
+
+    def counted(large: Charge, small: Charge) -> bool:
+        compared.append(small)
+        return covers(large, small)
+
+    monkeypatch.setattr(module, "_covers", counted)
+    memory = CPU._replace(resource="memory")
+    for each in range(1, 201):
+        charge = {CPU: 1000 * each, memory: 1000 * (300 - each)}
+        reclaim_requests.reaches_any(replace(request(A, 1), charge=charge))
+
+    assert 0 < len(compared) <= 200 * module.MOST_ANSWERS
+
+
+def test_a_gang_that_others_overran_reaches_them_whatever_the_quota() -> None:
+    nodes = Nodes()
+    known = RunningGang(backfilled=Backfilled(NOW, gang_key("p")))
+    nodes.run(A, "own", 10, known=known)
+    reclaim_requests = nodes.reclaim_requests(QUEUES)
+
+    assert reclaim_requests.reaches_any(request(A, 3))
+    assert not reclaim_requests.reaches_any(request(A, 3, name="q"))
 
 
 def test_what_may_help_an_older_claim_alike_is_not_ruled_out_for_a_newer_one() -> None:

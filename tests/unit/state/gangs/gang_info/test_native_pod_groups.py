@@ -150,7 +150,6 @@ def test_of_several_versions_the_best_counts_until_a_source_starts_over() -> Non
             {"schedulingConstraints": {"topology": [{"key": "rack"}, {"key": "row", "skew": 1}]}},
             "spec.schedulingConstraints.topology[1].skew",
         ),
-        ({"resourceClaims": [{"name": "gpus"}]}, "spec.resourceClaims"),
         ({"parentCompositePodGroupName": "all"}, "spec.parentCompositePodGroupName"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL
-from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.decode.gangs.specs import MisplacedRequest
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason

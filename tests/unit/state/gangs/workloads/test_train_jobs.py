@@ -6,11 +6,11 @@ import pytest
 
 from gang_scheduler.api.annotations import JOB_GANG_LABEL, JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.api.kinds import JOB_SETS
+from gang_scheduler.model.api_words import GangKind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import GangRules, Rules
-from gang_scheduler.model.values import GangKind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.workloads import TrainJobs

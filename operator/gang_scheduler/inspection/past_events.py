@@ -1,0 +1,89 @@
+"""Events of gangs and pods. The API server keeps them for about an hour."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from gang_scheduler.api.kinds import EVENTS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.report.events import CONTROLLER
+from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.watch import live
+
+
+class Event(NamedTuple):
+    """An Event: its object, and when it was first and last seen, in seconds since the epoch."""
+
+    kind: str
+    name: str
+    reason: str
+    note: str
+    first: int
+    last: int
+    times: int = 1
+    warning: bool = False
+    reporter: str = ""
+
+
+async def events_of(server: Server, namespace: str, names: Collection[str]) -> tuple[Event, ...]:
+    """Return the Events about objects of these names, the oldest first. Raises ApiError."""
+    found = await live.bodies(
+        server.connection, EVENTS, namespace, page_seconds=server.request_seconds
+    )
+    about = (event(each) for each in found if _named(each) in names)
+    return tuple(sorted(about, key=lambda each: (each.first, each.last, each.name, each.reason)))
+
+
+async def of_scheduler(server: Server) -> list[Told] | None:
+    """Return all Events of the scheduler, the oldest first; None if they may not be listed."""
+    try:
+        found = await live.bodies(
+            *(server.connection, EVENTS),
+            selector=f"reportingController={CONTROLLER}",
+            page_seconds=server.request_seconds,
+        )
+    except ApiError:
+        return None
+    told = [_told(each) for each in found if each.get("reportingController") == CONTROLLER]
+    return sorted(told, key=lambda each: (each.first, each.last, each.namespace, each.name))
+
+
+def _told(body: dict[str, Any]) -> Told:
+    seen = event(body)
+    return Told(
+        namespace=str(body["metadata"].get("namespace", "")),
+        name=seen.name,
+        reason=seen.reason,
+        note=seen.note,
+        first=seen.first,
+        last=seen.last,
+        times=seen.times,
+    )
+
+
+def event(body: dict[str, Any]) -> Event:
+    """Return the Event of a body of events.k8s.io/v1; the core API may have written it, too."""
+    regarding, series = body.get("regarding") or {}, body.get("series") or {}
+    made = body.get("eventTime") or body.get("deprecatedFirstTimestamp")
+    first = _seconds(made or body["metadata"].get("creationTimestamp"))
+    last = _seconds(series.get("lastObservedTime") or body.get("deprecatedLastTimestamp"))
+    return Event(
+        kind=str(regarding.get("kind", "")),
+        name=_named(body),
+        reason=str(body.get("reason", "")),
+        note=str(body.get("note", "")),
+        first=first,
+        last=max(first, last),
+        times=int(series.get("count") or body.get("deprecatedCount") or 1),
+        warning=body.get("type") == "Warning",
+        reporter=str(body.get("reportingController", "")),
+    )
+
+
+def _named(body: dict[str, Any]) -> str:
+    return str((body.get("regarding") or {}).get("name", ""))
+
+
+def _seconds(text: object) -> int:
+    return int(datetime.fromisoformat(str(text)).timestamp()) if text else 0

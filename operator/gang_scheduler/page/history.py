@@ -1,0 +1,238 @@
+"""What the page remembers of the last 24 hours, in memory and on request in a file.
+
+It remembers decisions that the API server no longer has, states in which gangs were seen, and GPUs.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from gang_scheduler.inspection.explaining.timeline import Current
+from gang_scheduler.inspection.listing.gangs import Row
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.page.history_file import (
+    ChangeLine,
+    DecisionLine,
+    HistoryFile,
+    Line,
+    ReadingLine,
+)
+from gang_scheduler.page.timeline import DAY, HOUR, MINUTE
+from gang_scheduler.page.usage import Usage, Use
+from gang_scheduler.simulation.snapshot_files import Told
+
+KEPT_SECONDS: Final = DAY
+MOST_DECISIONS: Final = 10_000
+MOST_CHANGES: Final = 50_000
+EVENTS_SECONDS: Final = HOUR
+"""The API server keeps Events for about this long, so a shorter pause loses none."""
+_Subject = tuple[str, str, str, str]
+
+
+class Known(NamedTuple):
+    """What is remembered at a reading.
+
+    `told` are all decisions, and `older` those that the reading does not have. Everything is known
+    `since` a time, in seconds since the epoch, except in the `gaps`. `problem` says why the file
+    could not be written; "" if it could.
+    """
+
+    told: tuple[Told, ...] = ()
+    older: tuple[Told, ...] = ()
+    uses: tuple[Use, ...] = ()
+    seen: Mapping[GangKey, Sequence[ChangeLine]] = {}
+    since: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()
+    in_file: bool = False
+    problem: str = ""
+
+    def states_of(self, gang: GangKey) -> list[Current]:
+        """Return the states in which a gang was seen, the oldest first."""
+        return [
+            Current(each.at, each.state, ": ".join(filter(None, (each.reason, each.words))))
+            for each in self.seen.get(gang, ())
+        ]
+
+
+NOTHING: Final = Known()
+
+
+class Past:
+    """Remembers readings. For one thread."""
+
+    def __init__(self, file: HistoryFile | None = None) -> None:
+        self._file = file
+        self._told: dict[_Subject, list[DecisionLine]] = {}
+        self._seen: dict[GangKey, list[ChangeLine]] = {}
+        self._usage = Usage()
+        self._read: deque[int] = deque()
+        self._must_rewrite = file is not None
+        for line in file.lines if file is not None else ():
+            self._take(line)
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the history survives the process."""
+        return self._file is not None
+
+    def noted(self, at: int, told: Sequence[Told], rows: Sequence[Row], use: Use | None) -> Known:
+        """Remember a reading, and return all that is known. Linear in decisions and rows."""
+        lines: list[Line] = []
+        current = set()
+        for each in told:
+            subject, number, is_new = self._decided(each)
+            current.add((subject, number))
+            if is_new:
+                lines.append(self._told[subject][number])
+        for change in self._changes(at, rows):
+            self._take(change)
+            lines.append(change)
+        if begins := not self._read or at // MINUTE != self._read[-1] // MINUTE:
+            lines.append(ReadingLine(at, (use.all, use.used, use.asked) if use else None))
+            self._read.append(at)
+        if use is not None:
+            self._usage.add(use)
+        known = self._known(current)
+        if begins:
+            self._forget(at, {row.key for row in rows})
+        return known._replace(problem=self._written(lines))
+
+    def close(self) -> None:
+        """Let another page have the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _take(self, line: Line) -> None:
+        if isinstance(line, DecisionLine):
+            self._decided(line)
+        elif isinstance(line, ChangeLine):
+            key = GangKey(line.source, line.namespace, line.name)
+            self._seen.setdefault(key, []).append(line)
+        else:
+            self._read.append(line.at)
+            if line.gpus is not None:
+                self._usage.add(Use(line.at, *line.gpus))
+
+    def _decided(self, each: Told) -> tuple[_Subject, int, bool]:
+        """Keep a decision; return where it is kept, and whether it says anything new.
+
+        The members of a gang whose Events count as one are not always all there, so its times grow.
+        """
+        subject = (each.namespace, each.name, each.reason, each.note)
+        some = self._told.setdefault(subject, [])
+        last = max(each.first, each.last)
+        for number, known in enumerate(some):
+            covers = known.first <= each.first and last <= known.last
+            if covers and each.times <= known.times:
+                return subject, number, False
+            if known.first <= last and each.first <= known.last:
+                grown = _line(
+                    each,
+                    first=min(known.first, each.first),
+                    last=max(known.last, last),
+                    times=max(known.times, each.times),
+                )
+                some[number] = grown
+                return subject, number, True
+        some.append(_line(each, each.first, last, each.times))
+        return subject, len(some) - 1, True
+
+    def _changes(self, at: int, rows: Sequence[Row]) -> Iterator[ChangeLine]:
+        """Yield the gangs that are in another state than before, or wait for another reason."""
+        for row in rows:
+            known = self._seen.get(row.key)
+            now = (row.state, row.wait.reason)
+            if not known or (known[-1].state, known[-1].reason) != now:
+                key = (row.key.source, row.key.namespace, row.key.name)
+                yield ChangeLine(at, *key, row.state, row.wait.reason, row.wait.brief)
+
+    def _known(self, current: set[tuple[_Subject, int]]) -> Known:
+        told: list[Told] = []
+        older: list[Told] = []
+        for subject, some in self._told.items():
+            for number, each in enumerate(some):
+                told.append(each)
+                if (subject, number) not in current:
+                    older.append(each)
+        told.sort(key=lambda each: (-max(each.first, each.last), each.name))
+        # What repeats has a time that may be long before the first reading.
+        firsts = (each.first for each in told)
+        since = max(min((self._read[0], *firsts)), self._read[0] - EVENTS_SECONDS)
+        return Known(
+            tuple(told),
+            tuple(older),
+            self._usage.points,
+            self._seen,
+            max(since, self._read[-1] - KEPT_SECONDS),
+            tuple(
+                (before, after - EVENTS_SECONDS)
+                for before, after in pairwise(self._read)
+                if after - before > EVENTS_SECONDS
+            ),
+            self.in_file,
+        )
+
+    # What is forgotten, and the file.
+
+    def _forget(self, at: int, living: set[GangKey]) -> None:
+        """Forget records that are older than 24 hours or too many, but no gang's last state."""
+        oldest = at - KEPT_SECONDS
+        while self._read[0] < oldest:
+            self._read.popleft()
+        times = sorted(
+            (max(each.first, each.last) for some in self._told.values() for each in some),
+            reverse=True,
+        )
+        oldest_told = max(oldest, *times[MOST_DECISIONS - 1 : MOST_DECISIONS], oldest)
+        for subject, told in [*self._told.items()]:
+            told[:] = [each for each in told if max(each.first, each.last) >= oldest_told]
+            if not told:
+                del self._told[subject]
+        too_many = sum(map(len, self._seen.values())) > MOST_CHANGES
+        for key, seen in [*self._seen.items()]:
+            if key in living or seen[-1].at >= oldest:
+                earlier = [] if too_many else [each for each in seen[:-1] if each.at >= oldest]
+                seen[:] = [*earlier, seen[-1]]
+            else:
+                del self._seen[key]
+
+    def _lines(self) -> list[Line]:
+        uses = {each.at // MINUTE: each for each in self._usage.points}
+        found: list[Line] = []
+        for at in self._read:
+            use = uses.get(at // MINUTE)
+            found.append(ReadingLine(at, (use.all, use.used, use.asked) if use else None))
+        found += (each for some in self._told.values() for each in some)
+        found += (each for some in self._seen.values() for each in some)
+        return found
+
+    def _written(self, lines: Sequence[Line]) -> str:
+        """Write lines to the file; return why that failed, "" if it did not."""
+        if self._file is None:
+            return ""
+        try:
+            if not self._must_rewrite:
+                self._file.append(lines)
+            number = len(self._read) + sum(map(len, self._told.values()))
+            number += sum(map(len, self._seen.values()))
+            if self._must_rewrite or self._file.is_mostly_old(number):
+                self._file.rewrite(self._lines())
+            self._must_rewrite = False
+        except OSError as error:
+            # Half a line may be there, so the next one writes all again.
+            self._must_rewrite = True
+            return f"the history cannot be written: {error.strerror}"
+        return ""
+
+
+def _line(each: Told, first: int, last: int, times: int) -> DecisionLine:
+    return DecisionLine(
+        namespace=each.namespace,
+        name=each.name,
+        reason=each.reason,
+        note=each.note,
+        first=first,
+        last=last,
+        times=times,
+    )

@@ -1,0 +1,319 @@
+"""The devices of one node, and what each request can see of them before any is allocated."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from gang_scheduler.model.device_quantities import Quantity
+from gang_scheduler.model.devices import (
+    KEEPING_OUT,
+    MOST_RESULTS,
+    Attribute,
+    Device,
+    DeviceId,
+    Mode,
+    Problem,
+)
+from gang_scheduler.scheduler.devices import capacity
+from gang_scheduler.scheduler.devices.asking import Asked, Choice, ClaimError, Wish
+from gang_scheduler.scheduler.devices.capacity import CapacityError
+from gang_scheduler.scheduler.devices.cards import Cards
+from gang_scheduler.scheduler.devices.outcomes import Funnel, Lack, NoFit
+from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool
+from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
+from gang_scheduler.scheduler.devices.taken import Taken
+
+NOT_OF_CLASS, NOT_MATCHING, MATCHING = range(3)
+"""How far a device comes through the selectors of a wish."""
+_NO_CAPACITY: Final[Mapping[str, int]] = {}
+
+Faulty = str
+"""Why it cannot be said whether a device suits a wish."""
+
+
+class View:
+    """A device as one wish sees it."""
+
+    __slots__ = ("consumed", "fault", "is_enough", "selected", "taints")
+
+    def __init__(self, wish: Wish, offered: OfferedDevice) -> None:
+        self.fault: Faulty = ""
+        self.selected = MATCHING
+        self.consumed: Mapping[str, Quantity] | None = {}
+        self.is_enough = True
+        device = offered.device
+        self.taints = tuple(
+            str(taint)
+            for taint in device.taints
+            if taint.effect in KEEPING_OUT
+            and not any(each.tolerates(taint) for each in wish.tolerations)
+        )
+        try:
+            self.selected = _selected(wish, offered)
+            if self.selected == MATCHING and (device.capacity or wish.capacity):
+                self.consumed = capacity.consumed(device, dict(wish.capacity))
+                self.is_enough = self.consumed is not None and capacity.is_enough(
+                    device, self.consumed, _NO_CAPACITY
+                )
+        except (SelectorError, CapacityError) as error:
+            self.fault = str(error)
+
+    @property
+    def is_selectable(self) -> bool:
+        """Whether the selectors match, and a device not in use would have the capacity."""
+        return self.selected == MATCHING and self.is_enough
+
+
+_VIEWS: Final[WeakKeyDictionary[Pool, dict[Wish, tuple[View, ...]]]] = WeakKeyDictionary()
+MOST_WISHES: Final = 64
+"""The most wishes whose views are kept for one pool."""
+
+
+def views(wish: Wish, pool: Pool) -> tuple[View, ...]:
+    """Return the devices of a pool as a wish sees them: kept for as long as the pool."""
+    known = _VIEWS.setdefault(pool, {})
+    found = known.get(wish)
+    if found is None:
+        if len(known) >= MOST_WISHES:
+            known.clear()
+        found = known[wish] = tuple(View(wish, each) for each in pool.devices)
+    return found
+
+
+def _selected(wish: Wish, offered: OfferedDevice) -> int:
+    driver = offered.id.driver
+    where = f"DeviceClass {wish.device_class}, selector"
+    if not _all_match(wish.of_class, offered, driver, where):
+        return NOT_OF_CLASS
+    if not _all_match(wish.selectors, offered, driver, "selector"):
+        return NOT_MATCHING
+    return MATCHING if offered.here else NOT_OF_CLASS
+
+
+def _all_match(texts: Iterable[str], offered: OfferedDevice, driver: str, where: str) -> bool:
+    for i, text in enumerate(texts):
+        try:
+            if not Selector.compile(text).matches(offered.device, driver):
+                return False
+        except SelectorError as error:
+            raise SelectorError(f"{where} {i} on device {offered.id}: {error}") from None
+    return True
+
+
+class Candidates:
+    """The devices of the pools of a node, in the order in which they are tried."""
+
+    def __init__(self, asked: Asked, pools: Sequence[Pool], taken: Taken) -> None:
+        self._asked = asked
+        self._pools = pools
+        self.taken = taken
+        usable = [each for each in pools if each.is_usable]
+        self.pools = [pool for pool in usable for _ in pool.devices]
+        self.devices = [device for pool in usable for device in pool.devices]
+        self.is_taken = [taken.has(each.id) for each in self.devices]
+        self._wishes = list(asked.wishes)
+        self._views = [
+            [view for pool in usable for view in views(wish, pool)] for wish in self._wishes
+        ]
+        self.has_errors = any(view.fault for seen in self._views for view in seen)
+        self.unsupported: tuple[Problem, ...] = tuple(
+            problem for each in pools for problem in each.unsupported
+        )
+        self._all = [
+            [i for i, view in enumerate(seen) if view.is_selectable]
+            if wish.mode is Mode.ALL
+            else []
+            for wish, seen in zip(self._wishes, self._views, strict=True)
+        ]
+        self.values = [
+            tuple(attribute_of(each, name) for name in asked.attributes()) for each in self.devices
+        ]
+        bare_kinds = [self._bare_kind(i) for i in range(len(self.devices))]
+        self.kinds = self._kinds(bare_kinds)
+        self.counters = {pool.id: counters_left(pool, taken) for pool in usable if pool.counters}
+        self.cards = Cards(self.devices, self.pools, self.kinds, bare_kinds, self.counters)
+        self.kind_count = max(self.kinds, default=-1) + 1
+        self._left = [self._suffix_counts(i) for i in range(len(self._wishes))]
+
+    def __len__(self) -> int:
+        return len(self.devices)
+
+    # What a choice asks for.
+
+    def count(self, choice: Choice) -> int:
+        """Return how many devices a choice needs on this node."""
+        return len(self._all[choice.wish]) if choice.mode is Mode.ALL else choice.asked.count
+
+    def all_of(self, choice: Choice) -> Sequence[int]:
+        """Return the places of all devices that a choice asks for."""
+        return self._all[choice.wish]
+
+    def view(self, choice: Choice, place: int) -> View:
+        """Return a device as a choice sees it. Raises ClaimError if that is an error."""
+        view = self._views[choice.wish][place]
+        if view.fault:
+            raise ClaimError(choice.claim, choice.name, view.fault)
+        return view
+
+    def suits(self, choice: Choice, place: int) -> bool:
+        """Return whether a device suits a choice, whatever is in use. Raises ClaimError."""
+        view = self.view(choice, place)
+        return view.is_selectable and not view.taints
+
+    def eligible(self, choice: Choice, place: int) -> bool:
+        """Return whether a device suits a choice, and is not taken by claims."""
+        return self._is_eligible(choice.wish, place)
+
+    def eligible_from(self, choice: Choice, place: int) -> int:
+        """Return how many eligible devices there are from a place on."""
+        return self._left[choice.wish][place]
+
+    def _is_eligible(self, wish: int, place: int) -> bool:
+        view = self._views[wish][place]
+        if view.fault or view.taints or not view.is_selectable:
+            return False
+        return self._wishes[wish].admin or not self.is_taken[place]
+
+    def _suffix_counts(self, wish: int) -> list[int]:
+        counts = [0] * (len(self.devices) + 1)
+        for place in reversed(range(len(self.devices))):
+            counts[place] = counts[place + 1] + self._is_eligible(wish, place)
+        return counts
+
+    def _kinds(self, bare: Sequence[object]) -> list[int]:
+        """Return a number for each device: the claims cannot tell devices of one number apart."""
+        known: dict[object, int] = {}
+        found = []
+        for place, offered in enumerate(self.devices):
+            uses = tuple(
+                (each.counter_set, frozenset((name, q.nanos) for name, q in each.counters.items()))
+                for each in offered.device.consumes
+            )
+            kind = (bare[place], (self.pools[place].id, uses) if uses else None)
+            found.append(known.setdefault(kind, len(known)))
+        return found
+
+    def _bare_kind(self, place: int) -> object:
+        """Return the properties of a device that the claims can tell apart, except its counters."""
+        offered = self.devices[place]
+        if self._asked.has_admin or offered.device.allow_multiple:
+            # In use by one claim and not by another, or in part: each is its own kind.
+            return place
+        answers = tuple(self._answer(views[place]) for views in self._views)
+        return (self.is_taken[place], answers, self.values[place])
+
+    @staticmethod
+    def _answer(view: View) -> object:
+        return view.fault or (view.is_selectable, bool(view.taints))
+
+    def looks(self, place: int) -> tuple[object, ...]:
+        """Return each wish's view of a device, and the free capacity if the device is shared."""
+        offered = self.devices[place]
+        answers = tuple(self._answer(views[place]) for views in self._views)
+        if not offered.device.allow_multiple:
+            return (self.is_taken[place], answers)
+        in_use = self.taken.capacity(offered.id)
+        left = tuple(
+            (name, each.value.nanos - in_use.get(name, 0))
+            for name, each in sorted(offered.device.capacity.items())
+        )
+        consumed = tuple(
+            tuple(sorted((name, q.nanos) for name, q in (views[place].consumed or {}).items()))
+            for views in self._views
+        )
+        is_shared = self.taken.shares(offered.id) > 0
+        return (self.is_taken[place], answers, is_shared, left, consumed)
+
+    def matters(self, place: int) -> bool:
+        """Return whether a device can make a difference: some wish could take it or needs it."""
+        return any(
+            bool(views[place].fault)
+            or (wish.mode is Mode.ALL and views[place].is_selectable)
+            or self._is_eligible(i, place)
+            for i, (wish, views) in enumerate(zip(self._wishes, self._views, strict=True))
+        )
+
+    # What is lacking.
+
+    def lack_of_all(self) -> NoFit | None:
+        """Return why all devices cannot be asked for here, or a claim that needs too many."""
+        for request in self._asked.requests:
+            for choice in request.choices:
+                if choice.mode is not Mode.ALL:
+                    continue
+                for place in range(len(self.devices)):
+                    self.view(choice, place)
+                for pool in self._pools:
+                    if not pool.is_usable:
+                        lack = Lack.INCOMPLETE_POOL if pool.is_incomplete else Lack.INVALID_POOL
+                        return NoFit(
+                            lack, self.funnel(choice), str(pool.id), unsupported=self.unsupported
+                        )
+        return self._too_many()
+
+    def _too_many(self) -> NoFit | None:
+        needed: dict[int, int] = {}
+        for request in self._asked.requests:
+            least = min(self.count(choice) for choice in request.choices)
+            needed[request.claim] = needed.get(request.claim, 0) + least
+            if needed[request.claim] > MOST_RESULTS:
+                return NoFit(Lack.TOO_MANY, self.funnel(request.choices[0]))
+        return None
+
+    def funnel(self, choice: Choice) -> Funnel:
+        """Return how many devices are left after each condition of a choice."""
+        views = self._views[choice.wish]
+        of_class = [view for view in views if view.fault or view.selected != NOT_OF_CLASS]
+        matching = [view for view in of_class if view.fault or view.selected == MATCHING]
+        tolerated = [view for view in matching if not view.taints]
+        taints: dict[str, int] = {}
+        for view in matching:
+            for taint in view.taints:
+                taints[taint] = taints.get(taint, 0) + 1
+        return Funnel(
+            claim=choice.claim,
+            request=choice.name,
+            wanted=self.count(choice),
+            device_class=choice.asked.device_class,
+            selectors=choice.asked.selectors,
+            reaching=sum(each.here for each in self.devices),
+            of_class=len(of_class),
+            matching=len(matching),
+            tolerated=len(tolerated),
+            sufficient=sum(view.is_enough for view in tolerated),
+            free=self._left[choice.wish][0],
+            taints=tuple(sorted(taints.items(), key=lambda item: (-item[1], item[0]))),
+        )
+
+
+def counters_left(pool: Pool, taken: Taken) -> dict[tuple[str, str], int]:
+    """Return the amounts that claims leave of a pool's counters, in billionths; may be negative."""
+    left = {
+        (counter_set, name): amount
+        for counter_set, counters in pool.counters.items()
+        for name, amount in counters.items()
+    }
+    here = ((each.id, each.device) for each in pool.devices)
+    elsewhere = ((DeviceId(*pool.id, each.name), each) for each in pool.elsewhere)
+    for identity, device in (*here, *elsewhere):
+        if device.consumes and taken.is_used(identity):
+            charge(left, device, -1)
+    return left
+
+
+def charge(counters: dict[tuple[str, str], int], device: Device, sign: int) -> None:
+    """Add the amounts that a device consumes, or with the sign -1 subtract them."""
+    for use in device.consumes:
+        for name, amount in use.counters.items():
+            counters[use.counter_set, name] += sign * amount.nanos
+
+
+def attribute_of(offered: OfferedDevice, name: str) -> Attribute | None:
+    """Return an attribute by its full name: one of the driver's may lack the domain."""
+    found = offered.device.attributes.get(name)
+    if found is not None:
+        return found
+    domain, slash, identifier = name.partition("/")
+    if not slash or domain != offered.id.driver:
+        return None
+    return offered.device.attributes.get(identifier)

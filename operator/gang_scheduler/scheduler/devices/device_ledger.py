@@ -1,0 +1,600 @@
+"""The devices in use in a trial: the needs of the members that are assumed on each node.
+
+Members of one gang on a node are given their devices in one search, so a member that could take
+any device leaves the one that another must have. What earlier gangs took in the same cycle stays
+theirs: a later gang gets what is left.
+
+Only needs are kept here. The devices are named when the plan is made. Devices that several nodes
+reach are the exception: they are chosen, member by member, when a member is assumed.
+
+Pods that leave free the devices of their claims, with the last user of each. Members with reserved
+room may have the devices of pods that are still leaving; others may not.
+"""
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.device_needs import ClaimAllocation, DeviceNeeds, Devices, Uses
+from gang_scheduler.model.devices import Allocation, Claim, DeviceId, DeviceResult
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.scheduler.devices.allocating import given_to
+from gang_scheduler.scheduler.devices.answers import UNKNOWN, Answers
+from gang_scheduler.scheduler.devices.extended import at_node, name_of, own_claim
+from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed, FreedClaims
+from gang_scheduler.scheduler.devices.members import (
+    Gangs,
+    Members,
+    Rows,
+    changed,
+    joins,
+    less_one,
+    moved,
+)
+from gang_scheduler.scheduler.devices.outcomes import Cut, Found, Funnel, NoFit, Outcome, Refused
+from gang_scheduler.scheduler.devices.stock import Chosen, Stock, claims_of
+
+MOST_PODS: Final = 256
+"""A node is never asked for more members than this."""
+InTime = Callable[[Sequence[int]], Iterator[int]]
+"""Yields those of some rows for which there is time, in any order."""
+
+
+class _Before(NamedTuple):
+    """A change, and the members that it replaced."""
+
+    change: tuple[DeviceNeeds, bytes, bytes, bool]
+    gangs: dict[int, Gangs]
+    users: dict[str, Rows]
+
+
+@dataclass(slots=True, eq=False)
+class _Room:
+    """The slots of each node for members with the same needs, and the rows to look at again.
+
+    `kept` has the slots of nodes that nothing in this cycle concerns, if these can be known. The
+    next gang looks again at the rows in `short`: this one had too few steps left for them.
+    """
+
+    slots: IntArray
+    stale: set[int]
+    kept: Answers | None
+    short: set[int] = field(default_factory=set)
+
+
+class DeviceLedger:
+    """The devices of a snapshot, changed by the members that are assumed to use them."""
+
+    def __init__(self, devices: Devices, nodes: NodeTable) -> None:
+        self.stock = Stock(devices, nodes)
+        self._devices = devices
+        self.nodes = nodes
+        self._gangs: dict[int, Gangs] = {}
+        self._users: dict[str, Rows] = {}
+        self._rooms: dict[DeviceNeeds, _Room] = {}
+        self._lacks: dict[tuple[int, DeviceNeeds], tuple[tuple[int, Gangs], Outcome | None]] = {}
+        self._history: list[_Before] = []
+        self._gang = 0
+        self._freed = FreedClaims(devices, self.stock.rows_of)
+        self._expected = FreedClaims(devices, self.stock.rows_of)
+
+    def copy(self) -> "DeviceLedger":
+        """Return an independent copy of the ledger."""
+        other = object.__new__(DeviceLedger)
+        other.stock, other._gang = self.stock, self._gang
+        other._devices, other.nodes = self._devices, self.nodes
+        other._gangs, other._users = dict(self._gangs), dict(self._users)
+        other._rooms = {
+            needs: _Room(room.slots, {*room.stale}, room.kept, {*room.short})
+            for needs, room in self._rooms.items()
+        }
+        other._history, other._lacks = list(self._history), {}
+        other._freed, other._expected = self._freed.copy(), self._expected.copy()
+        return other
+
+    def next_gang(self) -> None:
+        """Note that another gang is decided from now on: earlier ones keep their devices."""
+        self._gang += 1
+        self.stock.renew()
+        for room in self._rooms.values():
+            room.stale, room.short = room.stale | room.short, set()
+
+    @property
+    def ending(self) -> Uses:
+        """The claims whose users have all ended, as uses of them by no pod."""
+        return tuple((claim, "") for claim in self._devices.ending)
+
+    def use(self, uses: Uses, sign: int) -> None:
+        """Let pods that use claims leave (-1) or come back (1)."""
+        self._look_again(self._freed.change(uses, sign))
+
+    def expect(self, uses: Uses) -> None:
+        """Note that pods leave in any case: members with reserved room wait for their devices."""
+        self._look_again(self._expected.change(uses, -1))
+
+    def freed_by(self, uses: Uses) -> list[DeviceId]:
+        """Return the devices that pods free which leave in any case, of these uses."""
+        keys = [claim for claim, _ in uses if self._expected.has(claim)]
+        allocations = (self._devices.claims[key].allocation for key in dict.fromkeys(keys))
+        return [each.id for found in allocations if found is not None for each in found.results]
+
+    def kinds_of(self, uses: Uses) -> Iterator[str]:
+        """Yield what becomes free with each claim of a pod: equal for pods that free the same.
+
+        A claim with other users stands for itself.
+        """
+        for claim, uid in uses:
+            known, holders = self._devices.claims.get(claim), self._devices.holders.get(claim)
+            if known is None or known.allocation is None or holders is None:
+                continue
+            if holders.others or holders.pods != {uid}:
+                yield claim
+            else:
+                yield from sorted(map(self.stock.kind_of, known.allocation.results))
+
+    def _look_again(self, rows: set[int]) -> None:
+        if rows:
+            self._lacks.clear()
+        everywhere = ANYWHERE in rows or (bool(rows) and self.stock.is_networked)
+        for room in self._rooms.values() if rows else ():
+            room.stale.update(range(len(self.nodes)) if everywhere else rows)
+
+    def room(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
+        """Return for how many more members with these needs each of these nodes has devices.
+
+        Other nodes are not searched, and have room for none; and so do nodes for which there is no
+        time. `in_time` says for which there is.
+        """
+        room = self._room(needs)
+        stale = sorted(row for row in room.stale if within[row])
+        if stale:
+            room.slots = room.slots.copy()
+            for row in in_time(stale):
+                short = self.stock.short
+                room.slots[row] = self._slots(row, needs, room.kept)
+                if short < self.stock.short:
+                    room.short.add(row)
+                room.stale.discard(row)
+            room.slots[[row for row in stale if row in room.stale]] = 0
+        return np.where(within, room.slots, 0)
+
+    def _room(self, needs: DeviceNeeds) -> _Room:
+        room = self._rooms.get(needs)
+        if room is None:
+            kept = self.stock.answers(needs)
+            if kept is None:
+                slots, stale = np.zeros(len(self.nodes), dtype=np.int64), {*range(len(self.nodes))}
+            else:
+                slots = np.maximum(kept.slots, 0)
+                stale = {*np.flatnonzero(kept.slots == UNKNOWN).tolist(), *self._gangs}
+                freed = {*self._freed.rows(), *self._expected.rows()}
+                stale |= {*range(len(self.nodes))} if ANYWHERE in freed else freed
+            room = self._rooms[needs] = _Room(slots, stale, kept)
+        return room
+
+    def prospects(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
+        """Return the room if members on other nodes took nothing: there will not be more."""
+        room = self.room(needs, within, in_time)
+        if not self.is_coupled(needs):
+            return room
+        # All users of a shared claim need its devices only once.
+        all_shared = all(each.shared for each in needs.claims) and not needs.extended
+        most = UNLIMITED if all_shared else MOST_PODS
+        return np.where(room > 0, most, 0)
+
+    def lacks(self, needs: DeviceNeeds, rows: Iterable[int]) -> Iterator[Outcome | None]:
+        """Yield why nodes have no devices for one more member; None for one that has some.
+
+        A member that joins others is searched for together with them. If that fails, the answer
+        counts what these others get as taken. Remembered until the members of the node change.
+        """
+        kept = self._room(needs).kept
+        for row in rows:
+            is_untouched = not (
+                self._freed.on(row) or self._expected.on(row) or self._has_members(row)
+            )
+            known = kept if is_untouched else None
+            if known is not None and row in known.lacks:
+                yield known.lacks[row]
+                continue
+            found = self.lack(needs, row)
+            if known is not None and not isinstance(found, Cut | Refused):
+                known.lacks[row] = found
+            yield found
+
+    def lack(self, needs: DeviceNeeds, row: int) -> Outcome | None:
+        """Return why a node has no devices for one more member; None if it has some."""
+        needs = at_node(self.nodes, row, needs)
+        if self.is_coupled(needs):
+            return self._lack(row, needs) if self._reaches_shared(row, needs) else None
+        key, gangs = (row, needs), (self._gang, self._gangs.get(row, ()))
+        known = self._lacks.get(key)
+        if known is None or known[0] != gangs:
+            known = self._lacks[key] = gangs, self._lack(row, needs)
+        return known[1]
+
+    def _lack(self, row: int, needs: DeviceNeeds) -> Outcome | None:
+        gangs = self._gangs.get(row, ())
+        with_one = changed(gangs, self._gang, needs, 1)
+        outcomes = (outcome for _, outcome in self._outcomes(row, with_one))
+        failed = next((each for each in outcomes if not isinstance(each, Found)), None)
+        if isinstance(failed, NoFit) and gangs:
+            failed = self._lack_beside_others(row, needs) or failed
+        return self.stock.with_avoided(row, failed, needs.avoided) if failed is not None else None
+
+    def funnels(self, needs: DeviceNeeds, row: int) -> list[Funnel]:
+        """Return how many devices are left for each request of one more member, on a node.
+
+        What the other members of the node get counts as taken, if it is known.
+        """
+        needs = at_node(self.nodes, row, needs)
+        claims, before = self._beside_others(row, needs) or (claims_of(needs), _avoided(needs))
+        return self.stock.funnels(row, claims, before, self._free(row, needs.used))
+
+    def _lack_beside_others(self, row: int, needs: DeviceNeeds) -> NoFit | None:
+        """Return what a member lacks once all others of a node have their devices."""
+        asked = self._beside_others(row, needs)
+        free = self._free(row, needs.used)
+        alone = self.stock.search(row, *asked, free) if asked is not None else None
+        return alone if isinstance(alone, NoFit) else None
+
+    def _beside_others(
+        self, row: int, needs: DeviceNeeds
+    ) -> tuple[Sequence[Claim], Sequence[Allocation]] | None:
+        """Return the claims of one more member, and the devices that all others of a node get.
+
+        None if the others get none.
+        """
+        gangs = self._gangs.get(row, ())
+        before = self._elsewhere(row)
+        before += [each for members in gangs for each in members.allocations]
+        for _, found in self._outcomes(row, gangs):
+            if not isinstance(found, Found):
+                return None
+            before += found.allocations
+        asked = (each for members in gangs for each, _ in members.numbers())
+        seen = {need.shared for each in asked for need in each.claims}
+        before += _avoided(needs)
+        return [claim for _, claim in self._asked(row, needs, claims_of(needs), seen)], before
+
+    def is_coupled(self, needs: DeviceNeeds) -> bool:
+        """Return whether a member on one node takes what members on other nodes may need."""
+        return self.stock.is_networked or any(each.shared for each in needs.claims)
+
+    def is_undecided(self, needs: DeviceNeeds) -> bool:
+        """Return whether these needs have a shared claim that no assumed member uses yet."""
+        return any(each.shared and not self._users.get(each.shared) for each in needs.claims)
+
+    def apply(
+        self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
+    ) -> None:
+        """Assume so many members on the nodes of these rows; negative counts release them."""
+        needs = pod_class.devices
+        if needs is None or not needs.are_open:
+            return
+        undone = needs, rows.tobytes(), (-counts).tobytes(), nominated
+        if self._history and self._history[-1].change == undone:
+            before = self._history.pop()
+            self._gangs |= before.gangs
+            self._users |= before.users
+        else:
+            shared = [each.shared for each in needs.claims if each.shared]
+            before = _Before(
+                (needs, rows.tobytes(), counts.tobytes(), nominated),
+                {row: self._gangs.get(row, ()) for row in rows.tolist()},
+                {claim: self._users.get(claim, ()) for claim in shared},
+            )
+            for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+                self._change(row, needs, count, nominated=nominated)
+            self._history.append(before)
+        concerned = range(len(self.nodes)) if self.is_coupled(needs) else rows.tolist()
+        for room in self._rooms.values():
+            room.stale.update(concerned)
+
+    def named(self, binds: Iterable[Bind], *, nominated: bool = False) -> Iterator[Bind]:
+        """Yield the binds of a whole plan, each with the allocations of its claims.
+
+        `nominated`: these are its nominations, with the devices that are kept for them.
+        """
+        all_binds = list(binds)
+        by_row: dict[int, list[Pod]] = {}
+        self.stock.renew()
+        for bind in all_binds:
+            if bind.pod.pod_class.devices is not None:
+                by_row.setdefault(self.nodes.rows[bind.node], []).append(bind.pod)
+        allocated: dict[str, Allocation] = {}
+        for row, pods in by_row.items():
+            allocated |= dict(self._allocations(row, pods, nominated=nominated))
+        joined = set[str]()
+        for bind in all_binds:
+            has_claims = bind.pod.pod_class.devices is not None
+            row = self.nodes.rows[bind.node]
+            claims = tuple(self._of_pod(bind.pod, row, allocated, joined)) if has_claims else ()
+            yield replace(bind, claims=claims) if claims else bind
+
+    # The room of a node.
+
+    def _has_members(self, row: int) -> bool:
+        return any(members.numbers() for members in self._gangs.get(row, ()))
+
+    def _slots(self, row: int, of_pods: DeviceNeeds, kept: Answers | None) -> int:
+        freed: tuple[str, ...] = ()
+        kept = None if kept is None or self._has_members(row) else kept
+        if kept is not None:
+            freed = tuple(claim for claim, _ in self._free(row, of_pods.used))
+            slots = kept.slots_of(row, freed)
+            if slots != UNKNOWN:
+                return slots
+        needs = at_node(self.nodes, row, of_pods)
+        if not needs.claims:
+            return UNLIMITED
+        unsure = self.stock.unsure
+        slots = self._slots_for_claims(row, needs)
+        if needs is not of_pods and needs in self.stock.failed:
+            self.stock.failed[of_pods] = self.stock.failed[needs]
+        is_sure = unsure == self.stock.unsure and needs not in self.stock.failed
+        if kept is not None and is_sure:
+            kept.note(row, freed, slots)
+        return slots
+
+    def _slots_for_claims(self, row: int, needs: DeviceNeeds) -> int:
+        gangs = self._gangs.get(row, ())
+        comes_to_others = bool(gangs) and joins(gangs[-1], self._gang, nominated=False)
+        compute: Callable[[], int] = functools.partial(self._most, row, gangs, needs)
+        if self.is_coupled(needs):
+            if not self._reaches_shared(row, needs):
+                return 0
+            compute = functools.partial(self._suffice, row, gangs, needs, 1)
+        if self.stock.is_networked:
+            return compute()
+        members = tuple((each.nominated, numbers) for each in gangs if (numbers := each.numbers()))
+        if needs.avoided or any(other != needs for _, each in members for other, _ in each):
+            return compute()
+        signature = self.stock.signature(row, needs, self._free(row, needs.used))
+        if any(nominated for nominated, _ in members):
+            expected = self._free(row, needs.used, nominated=True)
+            signature = signature, self.stock.signature(row, needs, expected)
+        key = needs, signature, members, comes_to_others
+        return self.stock.remember(key, compute)
+
+    def _free_for(self, row: int, members: Members) -> Freed:
+        """Return the claims that are free on a node for members."""
+        used = [claim for needs, _ in members.needs for claim in needs.used]
+        return self._free(row, used, nominated=members.nominated)
+
+    def _free(self, row: int, used: Sequence[str], *, nominated: bool = False) -> Freed:
+        """Return the claims that are free on a node for members that do not use them."""
+        found = self._freed.on(row)
+        if nominated:
+            found = tuple(dict([*found, *self._expected.on(row)]).items())
+        return tuple(each for each in found if each[0] not in used) if used else found
+
+    def _most(self, row: int, gangs: Gangs, needs: DeviceNeeds) -> int:
+        """Return the most members that may come: what fits once, fits with fewer members, too."""
+        most = self._at_most(row, gangs, needs, nominated=False)
+        if any(members.nominated for members in gangs) and most is not None:
+            # Those with reserved room may have what leaving pods use, too.
+            of_all = self._at_most(row, gangs, needs, nominated=True)
+            most = most if of_all is None else min(most, of_all)
+        high = MOST_PODS if most is None else min(most, MOST_PODS)
+        low, is_counted = 0, most is not None
+        while low < high:
+            # First all that may fit by number: mostly they do. Then one.
+            middle = high if is_counted else 1 if not low else (low + high + 1) // 2
+            is_counted = False
+            if self._suffice(row, gangs, needs, middle):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _at_most(
+        self, row: int, gangs: Gangs, needs: DeviceNeeds, *, nominated: bool
+    ) -> int | None:
+        """Return how many more members there can be by number; None if that cannot be said.
+
+        Members of the node use devices; those with reserved room only if they are asked for.
+        """
+        in_use = sum(
+            number * sum(each.spec.least for each in other.claims if not each.shared)
+            for members in gangs
+            if nominated or not members.nominated
+            for other, number in members.needs
+        )
+        free = self._free(row, needs.used, nominated=nominated)
+        return self.stock.most(row, needs, in_use, free)
+
+    def _suffice(self, row: int, gangs: Gangs, needs: DeviceNeeds, number: int) -> bool:
+        for members, found in self._outcomes(row, changed(gangs, self._gang, needs, number)):
+            if isinstance(found, Refused) and not members.nominated:
+                self.stock.failed[needs] = found
+            if not isinstance(found, Found):
+                return False
+        return True
+
+    def _outcomes(self, row: int, gangs: Gangs) -> Iterator[tuple[Members, Outcome]]:
+        """Yield the devices found for the members of each gang on a node, until a search fails."""
+        before = self._elsewhere(row)
+        seen = set[str]()
+        for members in gangs:
+            if members.chosen is not None:
+                before += members.allocations
+                seen.update(shared for shared, _ in members.chosen)
+                continue
+            claims = [
+                claim
+                for needs in members.each()
+                for _, claim in self._asked(row, needs, claims_of(needs), seen)
+            ]
+            taken = [*before, *_avoided_by(members)]
+            found = self.stock.search(row, claims, taken, self._free_for(row, members))
+            yield members, found
+            if not isinstance(found, Found):
+                return
+            before += found.allocations
+
+    def _asked(
+        self, row: int, needs: DeviceNeeds, claims: Sequence[Claim], seen: set[str]
+    ) -> Iterator[tuple[str, Claim]]:
+        """Yield the claims of a member that take devices on a node: each shared one only once.
+
+        Each comes with its name, if it is shared.
+        """
+        for need, claim in zip(needs.claims, claims, strict=True):
+            users = self._users.get(need.shared, ())
+            if need.shared and (need.shared in seen or (users and users[0] != row)):
+                continue
+            seen.add(need.shared)
+            yield need.shared, claim
+
+    def _reaches_shared(self, row: int, needs: DeviceNeeds) -> bool:
+        """Return whether a node reaches the devices of shared claims that were chosen elsewhere."""
+        for claim in (need.shared for need in needs.claims if need.shared):
+            users = self._users.get(claim, ())
+            if not users or users[0] == row:
+                continue
+            chosen = self._chosen_at(users[0], claim)
+            if chosen is None or not self.stock.reaches(row, chosen):
+                return False
+        return True
+
+    def _chosen_at(self, row: int, claim: str) -> Allocation | None:
+        """Return the devices of a shared claim that were chosen when its first user came."""
+        chosen = (each for members in self._gangs.get(row, ()) for each in members.chosen or ())
+        return next((allocation for shared, allocation in chosen if shared == claim), None)
+
+    def _elsewhere(self, row: int) -> list[Allocation]:
+        """Return which devices that several nodes reach are taken by members on other nodes."""
+        if not self.stock.is_networked:
+            return []
+        others = (gangs for other, gangs in self._gangs.items() if other != row)
+        return [each for gangs in others for members in gangs for each in members.allocations]
+
+    # The members of a node.
+
+    def _change(self, row: int, of_pods: DeviceNeeds, count: int, *, nominated: bool) -> None:
+        needs, gangs = at_node(self.nodes, row, of_pods), self._gangs.get(row, ())
+        if not needs.claims:
+            return
+        if self.stock.is_networked:
+            for _ in range(abs(count)):
+                if count > 0:
+                    gangs = self._with_one(row, gangs, needs, nominated=nominated)
+                else:
+                    gangs = less_one(gangs, needs, nominated=nominated)
+        else:
+            gangs = changed(gangs, self._gang, needs, count, nominated=nominated)
+        self._gangs[row] = gangs
+        for claim in (need.shared for need in needs.claims if need.shared):
+            self._users[claim] = moved(self._users.get(claim, ()), row, count)
+
+    def _with_one(self, row: int, gangs: Gangs, needs: DeviceNeeds, *, nominated: bool) -> Gangs:
+        """Return the members of a node after one more has come, with its devices."""
+        before = self._elsewhere(row)
+        before += [each for members in gangs for each in members.allocations]
+        seen = {shared for members in gangs for shared, _ in members.chosen or ()}
+        asking = list(self._asked(row, needs, claims_of(needs), seen))
+        before += _avoided(needs)
+        free = self._free(row, needs.used, nominated=nominated)
+        found = self.stock.search(row, [claim for _, claim in asking], before, free)
+        chosen = found.allocations if isinstance(found, Found) else ()
+        names = (shared for shared, _ in asking)
+        given = tuple(zip(names, chosen, strict=False))
+        return (*gangs, Members(self._gang, ((needs, 1),), given, nominated))
+
+    # The devices of a plan.
+
+    def _allocations(
+        self, row: int, pods: Sequence[Pod], *, nominated: bool
+    ) -> Iterator[tuple[str, Allocation]]:
+        """Yield the claims of the pods that a plan binds to a node, with their allocations."""
+        by_needs: dict[DeviceNeeds, deque[Pod]] = {}
+        for each in pods:
+            if each.pod_class.devices is not None:
+                needs = at_node(self.nodes, row, each.pod_class.devices)
+                by_needs.setdefault(needs, deque()).append(each)
+        rank = {each.uid: place for place, each in enumerate(pods)}
+        before = self._elsewhere(row)
+        seen = set[str]()
+        for members in self._gangs.get(row, ()):
+            asking: list[tuple[int, Claim]] = []
+            for needs in members.each():
+                waiting = by_needs.get(needs) if members.nominated == nominated else None
+                pod: Pod | None = waiting.popleft() if waiting else None
+                # Members with reserved room are bound later, but count.
+                claims = claims_of(needs) if pod is None else self._claims_of(pod, needs)
+                place = len(pods) if pod is None else rank[pod.uid]
+                asking += ((place, each) for _, each in self._asked(row, needs, claims, seen))
+            chosen = members.allocations
+            if members.chosen is None:
+                # The order of members decides which devices each gets, not whether all get some.
+                in_rank = sorted(asking, key=itemgetter(0))
+                orders = (in_rank, asking)
+                asking, chosen = self._search(row, orders, before, members)
+            before += chosen
+            for (_, claim), allocation in zip(asking, chosen, strict=False):
+                if claim.name:
+                    yield claim.key, given_to(claim, allocation, self._devices.classes)
+
+    def _search(
+        self,
+        row: int,
+        orders: Iterable[list[tuple[int, Claim]]],
+        before: Sequence[Allocation],
+        members: Members,
+    ) -> tuple[list[tuple[int, Claim]], Chosen]:
+        """Return the first of these orders in which the claims find devices, and the devices."""
+        free, taken = self._free_for(row, members), [*before, *_avoided_by(members)]
+        for asking in orders:
+            found = self.stock.search(row, [claim for _, claim in asking], taken, free)
+            if isinstance(found, Found):
+                return asking, found.allocations
+        if members.nominated:
+            return [], ()  # The devices that are kept for them may be lost, with their slice.
+            # In the last order the devices were found before: it may take as long again.
+            self.stock.renew()
+        node = self.nodes.nodes[row].name
+        raise RuntimeError(f"devices of node {node} that were free are not found again")
+
+    def _claims_of(self, pod: Pod, needs: DeviceNeeds) -> tuple[Claim, ...]:
+        """Return the claims of a pod that are still to be allocated, in the order of its needs."""
+        keys = dict.fromkeys(f"{pod.namespace}/{each.claim}" for each in pod.claims if each.claim)
+        waiting = self._devices.waiting
+        claims = [waiting[key] for key in keys if key in waiting]
+        if len(needs.claims) > len(claims):
+            # The claim for its extended resources is the last one.
+            requests = needs.claims[-1].spec.requests
+            claims.append(Claim(pod.namespace, name_of(pod), pod.uid, requests=requests))
+        return tuple(claims)
+
+    def _of_pod(
+        self, pod: Pod, row: int, allocated: Mapping[str, Allocation], joined: set[str]
+    ) -> Iterator[ClaimAllocation]:
+        """Yield the allocations of a pod's claims; only the first user of a claim has a new one."""
+        for entry in pod.claims:
+            key = f"{pod.namespace}/{entry.claim}"
+            known = self._devices.claims.get(key)
+            if known is not None and known.allocation is not None:
+                yield ClaimAllocation(entry.entry, key, known.allocation, is_new=False)
+            elif key in allocated:
+                yield ClaimAllocation(entry.entry, key, allocated[key], is_new=key not in joined)
+                joined.add(key)
+        yield from own_claim(pod, self.nodes, row, self._devices.claims, allocated)
+
+
+def _avoided(needs: DeviceNeeds) -> list[Allocation]:
+    """Return the devices that a member must not get, as if they were allocated."""
+    results = tuple(DeviceResult("", *each) for each in needs.avoided)
+    return [Allocation(results)] if results else []
+
+
+def _avoided_by(members: Members) -> list[Allocation]:
+    """Return the devices that no member of a gang must get."""
+    return [each for needs, _ in members.needs for each in _avoided(needs)]

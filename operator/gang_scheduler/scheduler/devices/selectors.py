@@ -1,0 +1,244 @@
+"""Selectors of devices: CEL expressions, compiled once and evaluated once for equal devices."""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from gang_scheduler.model.devices import Attribute, AttributeKind, Device
+from gang_scheduler.scheduler.devices import cel_functions
+from gang_scheduler.scheduler.devices.cel_functions import FUNCTIONS, OF_LISTS
+
+LONGEST: Final = 10 * 1024
+"""An expression has at most this many characters, as the API server has it."""
+REMEMBERED: Final = 4096
+"""The most expressions that are kept, and the most results of one of them."""
+HINT: Final = "guard it with has() or use .?orValue()"
+_SHOWN: Final = 200
+
+
+class SelectorError(Exception):
+    """An expression that does not compile, or that has no answer for a device."""
+
+
+class Selector:
+    """A compiled expression. Made by `compile`."""
+
+    def __init__(self, text: str, expression: Any) -> None:  # noqa: ANN401 - of the CEL package
+        self.text = text
+        self._expression = expression
+        self._domains = tuple(dict.fromkeys(_SUBSCRIPT.findall(text)))
+        self._seen = _seen(text)
+        self._results: dict[object, bool | SelectorError] = {}
+
+    @staticmethod
+    def compile(text: str) -> "Selector":
+        """Return the selector of an expression. Raises SelectorError; both are remembered."""
+        found = _compiled(text)
+        if isinstance(found, SelectorError):
+            raise found
+        return found
+
+    def matches(self, device: Device, driver: str) -> bool:
+        """Return whether a device is selected. Raises SelectorError if that cannot be said.
+
+        Evaluated once for each combination of the values that the expression sees.
+        """
+        key = self._key(device, driver)
+        result = self._results.get(key)
+        if result is None:
+            if len(self._results) >= REMEMBERED:
+                self._results.clear()
+            result = self._results[key] = self._evaluated(device, driver)
+        if isinstance(result, SelectorError):
+            raise result
+        return result
+
+    def _key(self, device: Device, driver: str) -> object:
+        if self._seen is None:
+            return (
+                driver,
+                device.allow_multiple,
+                frozenset(device.attributes.items()),
+                frozenset((name, each.value.nanos) for name, each in device.capacity.items()),
+            )
+        return (driver, device.allow_multiple, *(look(device, driver) for look in self._seen))
+
+    def _evaluated(self, device: Device, driver: str) -> bool | SelectorError:
+        try:
+            value = self._value(_data(device, driver), driver)
+        except (ValueError, RuntimeError) as error:
+            # A version that is none, or an evaluation that goes on for too long.
+            return SelectorError(str(error)[:_SHOWN])
+        kind = value.type().name()
+        if kind == "BOOL":
+            return bool(value.value())
+        if kind == "ERROR":
+            return SelectorError(f"{str(value.value())[:_SHOWN]}; {HINT}")
+        return SelectorError(f"a result of type {kind.lower()} is neither true nor false")
+
+    def _value(self, data: dict[str, Any], driver: str) -> Any:  # noqa: ANN401 - as above
+        value = self._expression.eval(data={"device": data})
+        if value.type().name() == "ERROR":
+            # In Kubernetes an unknown domain is an empty map, and is still not `in` the map.
+            for domain in (driver, *self._domains):
+                data["attributes"].setdefault(domain, {})
+                data["capacity"].setdefault(domain, {})
+            value = self._expression.eval(data={"device": data})
+        return value
+
+
+@functools.lru_cache(REMEMBERED)
+def _compiled(text: str) -> Selector | SelectorError:
+    if len(text) > LONGEST:
+        return SelectorError(f"an expression has at most {LONGEST} characters")
+    expression = _checked(text, with_strings=True)
+    if isinstance(expression, SelectorError) and "ndexOf(" in text:
+        # CEL declares a name once: `indexOf` is of strings, or else of lists.
+        of_lists = _checked(text, with_strings=False)
+        expression = expression if isinstance(of_lists, SelectorError) else of_lists
+    if isinstance(expression, SelectorError):
+        return expression
+    kind = expression.return_type().name()
+    if kind not in ("BOOL", "DYN"):
+        return SelectorError(f"must give true or false, not {kind.lower()}")
+    return Selector(text, expression)
+
+
+def _checked(text: str, *, with_strings: bool) -> Any:  # noqa: ANN401 - of the CEL package
+    try:
+        environment = _environment(with_strings=with_strings)
+    except ImportError:
+        return SelectorError("needs the package cel-expr-python, which is not installed")
+    try:
+        return environment.compile(text)
+    except RuntimeError as error:
+        return SelectorError(f"does not compile: {str(error)[:_SHOWN]}")
+
+
+@functools.cache
+def _environment(*, with_strings: bool) -> Any:  # noqa: ANN401 - of the CEL package
+    """Return CEL as Kubernetes has it. Imported here: clusters without claims never load it."""
+    from cel_expr_python import cel  # type: ignore[import-untyped]  # noqa: PLC0415
+    from cel_expr_python.ext import (  # type: ignore[import-untyped]  # noqa: PLC0415
+        ext_bindings,
+        ext_optional,
+        ext_strings,
+    )
+
+    kinds = {
+        cel_functions.MAP: cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+        cel_functions.STRING: cel.Type.STRING,
+        cel_functions.BOOL: cel.Type.BOOL,
+        cel_functions.INT: cel.Type.INT,
+        cel_functions.DOUBLE: cel.Type.DOUBLE,
+        cel_functions.LIST: cel.Type.LIST,
+        cel_functions.DYN: cel.Type.DYN,
+    }
+    overloads: dict[str, list[Any]] = {}
+    for each in FUNCTIONS if with_strings else (*FUNCTIONS, *OF_LISTS):
+        overload = cel.Overload(
+            "_".join((each.name, *each.takes)),
+            return_type=kinds[each.gives],
+            parameters=[kinds[kind] for kind in each.takes],
+            is_member=each.is_member,
+            impl=each.of,
+        )
+        overloads.setdefault(each.name, []).append(overload)
+    extensions = [ext_bindings.ExtBindings(), ext_optional.ExtOptional()]
+    return cel.NewEnv(
+        variables={"device": cel.Type.DYN},
+        extensions=[*extensions, *([ext_strings.ExtStrings()] if with_strings else [])],
+        functions=[cel.FunctionDecl(name, each) for name, each in overloads.items()],
+    )
+
+
+# A device as expressions see it.
+
+
+def _data(device: Device, driver: str) -> dict[str, Any]:
+    attributes: dict[str, dict[str, Any]] = {}
+    for name, attribute in device.attributes.items():
+        domain, identifier = _qualified(name, driver)
+        attributes.setdefault(domain, {})[identifier] = _in_cel(attribute)
+    capacity: dict[str, dict[str, Any]] = {}
+    for name, each in device.capacity.items():
+        domain, identifier = _qualified(name, driver)
+        capacity.setdefault(domain, {})[identifier] = cel_functions.quantity(each.value.nanos)
+    return {
+        "driver": driver,
+        "allowMultipleAllocations": device.allow_multiple,
+        "attributes": attributes,
+        "capacity": capacity,
+    }
+
+
+def _qualified(name: str, driver: str) -> tuple[str, str]:
+    domain, found, identifier = name.partition("/")
+    return (domain, identifier) if found else (driver, name)
+
+
+def _in_cel(attribute: Attribute) -> Any:  # noqa: ANN401 - of the attribute's type
+    if isinstance(attribute.value, tuple):
+        return [_in_cel(each) for each in attribute.value]
+    if attribute.kind is AttributeKind.VERSION:
+        return cel_functions.version(str(attribute.value))
+    return attribute.value
+
+
+# Which values an expression sees, if its text says so plainly: `device.attributes["D"].ID` and the
+# like. If `device` or one of its maps stands alone, the expression may see everything.
+
+_SUBSCRIPT: Final = re.compile(r"\[\s*\??\s*['\"]([^'\"]+)['\"]\s*\]")
+_LITERAL: Final = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+_PLAIN: Final = re.compile(
+    r"\bdevice\s*\.\s*(?:(?P<whole>driver|allowMultipleAllocations)\b"
+    r"|(?P<part>attributes|capacity)\s*\[\s*(?P<domain>\d+)\s*\]"
+    r"\s*(?:\.\s*(?P<name>[A-Za-z_]\w*)\b(?!\s*\()|\[\s*(?P<quoted>\d+)\s*\]))"
+)
+_SPECIAL: Final = re.compile(r"""["']{3}|\b[rRbB]+["']|//|\\""")
+_Look = Callable[[Device, str], object]
+
+
+def _seen(text: str) -> tuple[_Look, ...] | None:
+    """Return readers of the values that an expression uses; None if it may use all of them."""
+    if _SPECIAL.search(text):
+        return None
+    literals: list[str] = []
+
+    def numbered(match: re.Match[str]) -> str:
+        literals.append(match[0][1:-1])
+        return str(len(literals) - 1)
+
+    # The numbers of literals stand for them: a number of the expression itself is no index of a
+    # map whose keys are texts.
+    bare = _LITERAL.sub(numbered, text.replace("?", " "))
+    looks = []
+    for match in _PLAIN.finditer(bare):
+        if match["whole"]:
+            continue
+        if int(match["domain"]) >= len(literals):
+            return None
+        quoted = match["quoted"]
+        if quoted and int(quoted) >= len(literals):
+            return None
+        identifier = literals[int(quoted)] if quoted else match["name"]
+        looks.append(_look(match["part"], literals[int(match["domain"])], identifier))
+    rest = _PLAIN.sub(" ", bare)
+    return None if re.search(r"\bdevice\b", rest) else tuple(looks)
+
+
+def _look(part: str, domain: str, identifier: str) -> _Look:
+    name = f"{domain}/{identifier}"
+
+    def attribute(device: Device, driver: str) -> object:
+        found = device.attributes.get(name)
+        return device.attributes.get(identifier) if found is None and domain == driver else found
+
+    def capacity(device: Device, driver: str) -> object:
+        found = device.capacity.get(name)
+        if found is None and domain == driver:
+            found = device.capacity.get(identifier)
+        return found and found.value.nanos
+
+    return attribute if part == "attributes" else capacity

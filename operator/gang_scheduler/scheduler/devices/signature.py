@@ -1,0 +1,190 @@
+"""The signature of a node for claims: nodes with equal signatures have equal answers.
+
+Names play no part, and neither do devices that are taken or that no request could use. The others
+are listed in their order, so that equal nodes give devices at the same places.
+"""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from gang_scheduler.model.devices import Claim, DeviceClass, NodeView
+from gang_scheduler.scheduler.devices.asking import Asked, ClaimError, asked_of
+from gang_scheduler.scheduler.devices.candidates import Candidates, attribute_of, views
+from gang_scheduler.scheduler.devices.cards import NO_CARD
+from gang_scheduler.scheduler.devices.pools import Pool, PoolId, Pools
+from gang_scheduler.scheduler.devices.taken import Taken
+
+NOT_PLAIN: Final = -1
+MOST_REMEMBERED: Final = 4096
+"""Devices are taken and offered without end: what is remembered of them is dropped at times."""
+
+
+class Signatures:
+    """The signatures of nodes for the same claims, pools and classes.
+
+    A node is looked at again when other pools reach it, or when other devices of it are taken.
+    `looks` are those of the same claims and classes, if there are any yet.
+    """
+
+    def __init__(
+        self,
+        claims: Sequence[Claim],
+        pools: Pools,
+        classes: Mapping[str, DeviceClass],
+        looks: "Looks | None" = None,
+    ) -> None:
+        self._pools = pools
+        self.looks = looks or Looks()
+        self._known: dict[str, tuple[tuple[Pool, ...], Hashable, Hashable]] = {}
+        self._asked: Asked | None = None
+        self._refused: Hashable = None
+        self._of_looks: dict[Hashable, Hashable] = {}
+        self.made = 0
+        """How many signatures were made, and not only looked up."""
+        try:
+            self._asked = asked_of(claims, classes)
+        except ClaimError as error:
+            self._refused = (error.claim, error.why)
+
+    def follow(self, pools: Pools) -> None:
+        """Take in changed pools: nodes that reach none of these are not looked at again."""
+        self._pools = pools
+
+    def forget_all_but(self, nodes: Collection[str]) -> None:
+        """Drop the signatures of nodes that are gone, once they are more than half of all."""
+        if len(self._known) > 2 * len(nodes):
+            self._known = {name: each for name, each in self._known.items() if name in nodes}
+
+    def of(self, node: NodeView, taken: Taken) -> Hashable:
+        """Return the signature of a node."""
+        if self._asked is None:
+            return self._refused
+        offered = self._pools.on(node)
+        used = _used(offered, taken)
+        known = self._known.get(node.name)
+        if known is not None and known[0] == offered and known[1] == used:
+            return known[2]
+        found = self._of_pools(self._asked, offered, taken)
+        self._known[node.name] = (offered, used, found)
+        return found
+
+    def _of_pools(self, asked: Asked, offered: tuple[Pool, ...], taken: Taken) -> Hashable:
+        looks = [self.looks.of(asked, pool) for pool in offered]
+        if NOT_PLAIN in looks:
+            self.made += 1
+            return _signature(asked, offered, taken)
+        places = (_places(pool, taken) for pool in offered)
+        key = tuple(zip(looks, places, strict=True))
+        if key not in self._of_looks:
+            self.made += 1
+            if len(self._of_looks) >= MOST_REMEMBERED:
+                self._of_looks.clear()
+            self._of_looks[key] = _signature(asked, offered, taken)
+        return self._of_looks[key]
+
+
+class Looks:
+    """Numbers that are equal for plain pools whose devices the same claims see alike.
+
+    The devices of a plain pool are for one node, each for one claim, and share no counters. So
+    nothing but the devices that are taken makes a difference to what these pools offer.
+    """
+
+    def __init__(self) -> None:
+        self._of_pool: WeakKeyDictionary[Pool, int] = WeakKeyDictionary()
+        self._numbers: dict[Hashable, int] = {}
+        self._last = NOT_PLAIN
+        self.read = 0
+        """How many devices were looked at."""
+
+    def of(self, asked: Asked, pool: Pool) -> int:
+        """Return the number of a pool, or NOT_PLAIN: kept for as long as the pool."""
+        found = self._of_pool.get(pool)
+        if found is None:
+            found = self._number(asked, pool) if _is_plain(pool) else NOT_PLAIN
+            self._of_pool[pool] = found
+        return found
+
+    def _number(self, asked: Asked, pool: Pool) -> int:
+        self.read += len(pool.devices)
+        seen = [views(wish, pool) for wish in asked.wishes]
+        devices = tuple(
+            (
+                *((view.fault, view.is_selectable, bool(view.taints)) for view in of_wishes),
+                *(attribute_of(device, name) for name in asked.attributes()),
+            )
+            for device, *of_wishes in zip(pool.devices, *seen, strict=True)
+        )
+        key = _state(pool), devices
+        if key not in self._numbers:
+            if len(self._numbers) >= MOST_REMEMBERED:
+                self._numbers.clear()  # No number is given again: pools and signatures have them.
+            self._last += 1
+            self._numbers[key] = self._last
+        return self._numbers[key]
+
+
+def _is_plain(pool: Pool) -> bool:
+    multiple = any(each.device.allow_multiple for each in pool.devices)
+    return pool.is_local and not pool.counters and not multiple
+
+
+def _places(pool: Pool, taken: Taken) -> tuple[int, ...]:
+    """Return the places of the devices that are taken."""
+    return tuple(i for i, each in enumerate(pool.ids) if taken.has(each))
+
+
+def _used(offered: Sequence[Pool], taken: Taken) -> Hashable:
+    """Return the devices taken from pools, and the capacity that shares leave of the others."""
+    return tuple(
+        (each, taken.has(each), taken.shares(each), tuple(taken.capacity(each).items()))
+        for pool in offered
+        for each in pool.ids
+        if taken.is_used(each)
+    )
+
+
+def _signature(asked: Asked, offered: Sequence[Pool], taken: Taken) -> Hashable:
+    """Return a key of everything that decides about the answer.
+
+    A pool that reaches several nodes is in it by name, since it is one stock for all of them.
+    """
+    candidates = Candidates(asked, offered, taken)
+    values: dict[object, int] = {}
+    sets: dict[tuple[PoolId, str], int] = {}
+    told: list[Hashable] = []
+    for place, device in enumerate(candidates.devices):
+        if not candidates.matters(place):
+            continue
+        attributes = tuple(
+            value if value is None else values.setdefault((i, value), len(values))
+            for i, value in enumerate(candidates.values[place])
+        )
+        pool = candidates.pools[place]
+        uses: tuple[Hashable, ...] = ()
+        if candidates.cards.of[place] != NO_CARD:
+            uses = tuple(
+                (
+                    sets.setdefault((pool.id, use.counter_set), len(sets)),
+                    tuple(sorted((name, each.nanos) for name, each in use.counters.items())),
+                )
+                for use in device.device.consumes
+            )
+        told.append((candidates.looks(place), attributes, uses))
+    return (tuple(told), _left(sets, candidates), tuple(map(_state, offered)))
+
+
+def _left(sets: Mapping[tuple[PoolId, str], int], candidates: Candidates) -> Hashable:
+    """Return the amounts left of counter sets, and whether a counter of the pool is overdrawn."""
+    found = []
+    for (pool, name), number in sets.items():
+        counters = candidates.counters[pool]
+        left = sorted((counter, n) for (of_set, counter), n in counters.items() if of_set == name)
+        found.append((number, tuple(left), min(counters.values(), default=0) < 0))
+    return tuple(found)
+
+
+def _state(pool: Pool) -> Hashable:
+    shared = None if pool.is_local else pool.id
+    return (pool.is_incomplete, bool(pool.invalid), shared)

@@ -1,0 +1,238 @@
+"""Releases: the room and quota that running and placed gangs will give back, and their sum.
+
+Gangs release in the order of their expected ends. Gangs with unknown ends come last, the one with
+the oldest start first.
+"""
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.quota.charges import add_up
+from gang_scheduler.scheduler.trial import Share
+
+Seat = tuple[PodClass, int]
+"""A pod by its class, and the row of its node."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The room and quota that become free once a gang has ended.
+
+    Times are in seconds. `ends_at` is None if the end is not known. `nominated`: the pods are not
+    on their nodes yet. Without a `gang`, the pods are leaving already, and the release comes first.
+    The rows of `seats` are rows of `nodes`.
+    """
+
+    nodes: NodeTable
+    gang: GangKey | None
+    ends_at: int | None
+    started_at: int
+    seats: tuple[Seat, ...]
+    charges: tuple[tuple[QueueRef, Charge], ...] = ()
+    nominated: bool = False
+
+    @functools.cached_property
+    def key(self) -> tuple[bool, bool, int, str]:
+        """The sort key, computed once; the last part only makes the order unique."""
+        known = self.ends_at is not None
+        when = self.started_at if self.ends_at is None else self.ends_at
+        return self.gang is not None, not known, when, str(self.gang or "")
+
+    @functools.cached_property
+    def others(self) -> tuple[Seat, ...]:
+        """The pods that take more on a node than resources."""
+        return tuple(each for each in self.seats if not _is_plain(each[0]))
+
+    @functools.cached_property
+    def room(self) -> tuple[IntArray, IntArray]:
+        """The node rows of all other pods, and their requests: (pods, resources)."""
+        nodes = self.nodes
+        plain = [each for each in self.seats if _is_plain(each[0])]
+        rows = np.array([row for _, row in plain], dtype=np.int64)
+        vectors = {each: nodes.vector(each.requests) for each, _ in plain}
+        requests = np.array([vectors[each] for each, _ in plain], dtype=np.int64)
+        return rows, requests.reshape(len(rows), len(nodes.resources))
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time, and how far ahead expected ends are trusted; in seconds."""
+
+    now: int
+    window: int
+
+    def believed(self, ends_at: int | None) -> int | None:
+        """Return an end if it is near enough to be trusted, but never a time in the past."""
+        if ends_at is None or ends_at > self.now + self.window:
+            return None
+        return max(ends_at, self.now)
+
+    def end_of(self, group: GangGroup) -> int | None:
+        """Return when a group that starts now will end; None if that is unknown."""
+        durations = [gang.duration for gang in group.waiting]
+        known = [each for each in durations if each is not None]
+        if len(known) < len(durations):
+            return None
+        return self.believed(self.now + max(known))
+
+
+class Running:
+    """The gangs on nodes. The release of each is computed once, and again when it loses pods."""
+
+    def __init__(self, bound_pods: BoundPods, nodes: NodeTable, clock: Clock) -> None:
+        self._bound_pods = bound_pods
+        self._nodes = nodes
+        self._clock = clock
+        self._victims: set[str] = set()
+        self._leaving = [*bound_pods.leaving]
+        self._by_gang: dict[GangKey | None, Release] = {}
+        # This runs for each gang on nodes in every cycle.
+        for key, gang in bound_pods.gangs.items():
+            release = self._held_by(gang)
+            if release is not None:
+                self._by_gang[key] = release
+        self._sum_up()
+
+    def releases(self, victims: Sequence[BoundPod]) -> Iterable[Release]:
+        """Return the releases of all gangs, and one release for all pods that are leaving already.
+
+        Pinned pods never end. `victims` are leaving, too; each call must repeat the victims of the
+        last one and may add more.
+        """
+        new = victims[len(self._victims) :]
+        if new:
+            self._victims.update(each.pod.uid for each in new)
+            self._leaving += new
+            for key in dict.fromkeys(each.gang for each in new):
+                self._work_out(key)
+            self._sum_up()
+        return self._by_gang.values()
+
+    def _work_out(self, key: GangKey) -> None:
+        """Note what a gang on nodes holds now that some of its pods are victims."""
+        self._by_gang.pop(key, None)
+        gang = self._bound_pods.gangs.get(key)
+        if gang is None:
+            return
+        release = self._release(gang, self._clock.believed(gang.known.ends_at))
+        if release is not None:
+            self._by_gang[key] = release
+
+    def _held_by(self, gang: BoundGang) -> Release | None:
+        """Return the room and quota that a gang holds; None if none of its pods ever ends.
+
+        There may be very many gangs, and hardly any of them changes from cycle to cycle.
+        """
+        ends_at = self._clock.believed(gang.known.ends_at)
+        basis = (self._nodes, ends_at)
+        return gang.derive("release", basis, lambda gang: self._release(gang, ends_at))
+
+    def _release(self, gang: BoundGang, ends_at: int | None) -> Release | None:
+        """Return the release of the pods of a gang that are not victims."""
+        pods = gang.pods
+        some = [each for each in pods if not (each.pod.pinned or each.pod.uid in self._victims)]
+        if not some:
+            return None
+        began = gang.known.started_at or _start(some)
+        seats, charges = _seats(some, self._nodes.rows), _charges(some, self._bound_pods)
+        return Release(self._nodes, some[0].gang, ends_at, began, seats, charges)
+
+    def _sum_up(self) -> None:
+        """Note the room and quota of the pods that are leaving already."""
+        if self._leaving:
+            now = self._clock.now
+            self._by_gang[None] = release_of_victims(
+                self._leaving, self._bound_pods, self._nodes, now
+            )
+
+
+def release_of_victims(
+    victims: Iterable[BoundPod], bound_pods: BoundPods, nodes: NodeTable, now: int
+) -> Release:
+    """Return the room and quota that victims release."""
+    some = [*victims]
+    return Release(nodes, None, now, now, _seats(some, nodes.rows), _charges(some, bound_pods))
+
+
+def _seats(pods: Iterable[BoundPod], rows: Mapping[str, int]) -> tuple[Seat, ...]:
+    return tuple(
+        [(each.pod.pod_class, rows[each.pod.node]) for each in pods if each.pod.node in rows]
+    )
+
+
+def _charges(
+    pods: Iterable[BoundPod], bound_pods: BoundPods
+) -> tuple[tuple[QueueRef, Charge], ...]:
+    """Return the charges of pods by queue."""
+    charged, sums = bound_pods.charged, dict[QueueRef, dict[FlavorResource, int]]()
+    for each in pods:
+        if each.pod.uid in charged:
+            ref, charge = charged[each.pod.uid]
+            add_up(sums, ref, charge)
+    return tuple(sums.items())
+
+
+def _start(pods: Iterable[BoundPod]) -> int:
+    times = (each.pod.ran_since for each in pods)
+    return int(min(times))
+
+
+class Sum:
+    """The room and quota of some gangs together. Changing to other gangs costs the difference."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self.room: IntArray = np.zeros((len(nodes), len(nodes.resources)), dtype=np.int64)
+        """The resources of pods that take nothing else: (nodes, resources)."""
+        self.charges: dict[QueueRef, dict[FlavorResource, int]] = {}
+        self._others: dict[tuple[PodClass, bool], Counter[int]] = {}
+        self._of: dict[int, Release] = {}
+
+    def become(self, releases: Sequence[Release]) -> None:
+        """Become the sum of these gangs."""
+        wanted = {id(each): each for each in releases}
+        self._add([each for key, each in self._of.items() if key not in wanted], -1)
+        self._add([each for key, each in wanted.items() if key not in self._of], 1)
+        self._of = wanted
+
+    def shares(self) -> list[Share]:
+        """Return the room of pods that take more than resources, for each class."""
+        return [
+            Share(pod_class, np.array([*rows]), np.array([*rows.values()]), nominated)
+            for (pod_class, nominated), rows in self._others.items()
+            if rows
+        ]
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def _add(self, releases: Iterable[Release], sign: int) -> None:
+        plain = []
+        for each in releases:
+            plain.append(each.room)
+            for ref, charge in each.charges:
+                add_up(self.charges, ref, charge, sign)
+            for pod_class, row in each.others:
+                others = self._others.setdefault((pod_class, each.nominated), Counter())
+                others[row] += sign
+                if not others[row]:
+                    del others[row]
+        if plain:
+            rows, requests = (np.concatenate(each) for each in zip(*plain, strict=True))
+            np.add.at(self.room, rows, sign * requests)
+
+
+def _is_plain(pod_class: PodClass) -> bool:
+    """Return whether pods of a class take nothing but resources on a node."""
+    return not (pod_class.host_ports or pod_class.selected_by) and (
+        pod_class.pod_affinity is None and pod_class.storage is None
+    )

@@ -1,0 +1,122 @@
+"""What queues count for the claims of a pod: devices by DeviceClass, and capacity of devices.
+
+A claim that pods share is charged once: to the pod that came first, and to the next when it ends.
+Until a claim has its devices, it is charged what it asks for. `deviceclass/NAME` is a number of
+devices, and `CAPACITY.deviceclass/NAME` a sum of capacity, as in Volcano.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from gang_scheduler.model.device_quantities import Quantity
+from gang_scheduler.model.devices import Allocation, ClaimSpec, Mode, Request, SubRequest
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import natural_key
+from gang_scheduler.model.resources import DEVICE_CLASS, ENORMOUS, Requests
+from gang_scheduler.state.devices.needs import Known
+
+NANOS = 10**9
+
+
+class FirstUsers:
+    """The pod that came first of those that use a claim: it alone is charged for the claim.
+
+    `users` returns the uids of the pods that use a claim. A change takes no time that grows with
+    their number, but for the logarithm.
+    """
+
+    def __init__(self, users: Callable[[str], Collection[str]]) -> None:
+        self._users = users
+        self._ordered: dict[str, list[tuple[Any, ...]]] = {}
+        self._first: dict[str, str] = {}
+
+    def of(self, claim: str) -> str:
+        """Return the uid of the first user of a claim; empty without any."""
+        return self._first.get(claim, "")
+
+    def add(self, claim: str, pod: Pod) -> Collection[str]:
+        """Note a new user of a claim; return the uids of pods whose charges that changes."""
+        entry = (pod.created_at, natural_key(pod.name), pod.uid)
+        ordered = self._ordered.setdefault(claim, [])
+        heapq.heappush(ordered, entry)
+        users = self._users(claim)
+        if len(ordered) > 2 * len(users) + 8:
+            # Too many have ended that did not come first.
+            ordered[:] = sorted({each for each in ordered if each[-1] in users})
+        return self.look_again(claim)
+
+    def look_again(self, claim: str) -> Collection[str]:
+        """Find the first user anew; return the uids of pods whose charges that changes."""
+        before, ordered = self.of(claim), self._ordered.get(claim, [])
+        users = self._users(claim)
+        while ordered and ordered[0][-1] not in users:
+            heapq.heappop(ordered)
+        if not ordered:
+            self._ordered.pop(claim, None)
+            self._first.pop(claim, None)
+            return {before} - {""}
+        first = self._first[claim] = ordered[0][-1]
+        return {before, first} - {""} if first != before else ()
+
+
+def charged_for(pod: Pod, known: Known) -> Requests:
+    """Return the amounts that queues charge for the claims of a pod, sorted by name."""
+    sums = Counter[str]()
+    for spec, allocation in _claims(pod, known):
+        if allocation is None:
+            for request in spec.requests:
+                sums.update(_most_of(request))
+        else:
+            sums.update(_taken(spec, allocation))
+    return tuple(sorted((name, min(n, ENORMOUS)) for name, n in sums.items() if n))
+
+
+def _claims(pod: Pod, known: Known) -> Iterator[tuple[ClaimSpec, Allocation | None]]:
+    """Yield what a pod is charged for: claims with their allocation, or templates before that."""
+    seen = set[str]()
+    for entry in pod.claims:
+        claim = known.claim(f"{pod.namespace}/{entry.claim}") if entry.claim else None
+        if claim is not None and not pod.virtual:
+            if claim.key not in seen and known.first(claim.key) in {"", pod.uid}:
+                seen.add(claim.key)
+                yield claim.spec, known.allocation(claim)
+        elif entry.template and not entry.unneeded:
+            template = known.template(f"{pod.namespace}/{entry.template}")
+            if template is not None:
+                yield template.spec, None
+
+
+def _most_of(request: Request) -> Mapping[str, int]:
+    """Return the most that any alternative of a request asks for, resource by resource."""
+    most = Counter[str]()
+    for each in request.alternatives:
+        if not each.admin_access:
+            # The number of all devices is known once they are allocated.
+            most |= Counter(_amounts(each, each.count if each.mode is Mode.EXACT_COUNT else 1))
+    return most
+
+
+def _taken(spec: ClaimSpec, allocation: Allocation) -> Mapping[str, int]:
+    """Return the amounts to charge for the devices of a claim, by resource."""
+    asked = {
+        request.name_of(each): each for request in spec.requests for each in request.alternatives
+    }
+    taken = Counter[str]()
+    for result in allocation.results:
+        alternative = asked.get(result.request)
+        if alternative is not None and not result.admin:
+            taken.update(_amounts(alternative, 1, result.consumed or alternative.capacity))
+    return taken
+
+
+def _amounts(
+    asked: SubRequest, number: int, capacity: Mapping[str, Quantity] | None = None
+) -> dict[str, int]:
+    """Return the amounts to charge for this many devices, each with this capacity."""
+    device_class = f"{DEVICE_CLASS}{asked.device_class}"
+    found = {device_class: number}
+    for name, amount in (asked.capacity if capacity is None else capacity).items():
+        found[f"{name}.{device_class}"] = number * -(-amount.nanos // NANOS)
+    return found
