@@ -25,7 +25,7 @@ pytestmark = pytest.mark.looptime
 STEPS_OF_BINDING = [
     (GangInfo, "as_gang"),
     (GangInfo, "settle"),
-    (Grouping, "listen"),
+    (Grouping, "regroup"),
     (Grouping, "_as_group"),
     (eligibility, "check"),
     (Decisions, "placed"),

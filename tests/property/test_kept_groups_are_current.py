@@ -139,7 +139,7 @@ def of_the_cluster(draw: st.DrawFn) -> Event:
     found: list[Event] = [
         lambda queue, _: queue.upsert_job(job, pods),
         lambda queue, _: queue.topologies_changed(),
-        lambda queue, _: queue.matches_came(known(queue)),
+        lambda queue, _: queue.matching_pods_placed(known(queue)),
         lambda queue, _: queue.undecided(known(queue)),
         lambda queue, _: queue.nominations_lost(known(queue)),
     ]
@@ -193,7 +193,7 @@ def decide(queue: GangQueue, gang: Gang, end: str, now: int) -> None:
             return
         for each in gang.pending:
             queue.upsert_member(gang.key, replace(each, node="n1", assumed=True))
-        Decisions(queue).joined(gang, gang.pending)
+        Decisions(queue).surplus_bound(gang, gang.pending)
 
 
 events = st.one_of(of_members(), of_members(), of_specs(), of_the_cluster(), of_writes(), cycles())

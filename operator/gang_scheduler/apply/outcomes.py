@@ -230,6 +230,6 @@ def count_binding(cache: Cache, binding: GangBinding, now_seconds: int) -> None:
     if binding.failed:
         cache.decisions.bind_failed(binding.refusal(), now_seconds)
     elif binding.joins:
-        cache.decisions.joined(binding.gang, binding.pods)
+        cache.decisions.surplus_bound(binding.gang, binding.pods)
     else:
         cache.decisions.bound(binding.gang.key)

@@ -351,7 +351,7 @@ class Cache:
         """
         are_new = self.gang_queue.queues_are_new
         self._take_in_objects(now)
-        yield from self.gang_queue.hear()
+        yield from self.gang_queue.regroup_in_steps()
         self.gang_queue.take_in()
         keys = self.gang_queue.to_make(every=are_new)
         if keys:
@@ -376,7 +376,7 @@ class Cache:
         self._note(self.node_store.settle_refusals(now))
         self._note(self.pod_store.enrich_stale())
         self.checkpoints.take_in(now)
-        self.gang_queue.matches_came(self.selector_matches.take_helped())
+        self.gang_queue.matching_pods_placed(self.selector_matches.take_gangs_to_retry())
 
     def room(self, now: int) -> Snapshot:
         """Return the nodes with their free and reserved room, and no gang to try."""

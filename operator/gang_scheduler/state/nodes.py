@@ -113,7 +113,7 @@ class NodeUsage:
         """Note which selectors select a pod now; its requests have not changed."""
         before = self._pods[node][pod.uid]
         after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)
-        self._counts.meant_anew(node, before.pod_class, after.pod_class)
+        self._counts.reselected(node, before.pod_class, after.pod_class)
         self._number(before, -1)
         self._number(after, 1)
         if pod.uid in self._pinned:

@@ -47,7 +47,7 @@ class SelectorCounts:
             if not terms:
                 del self._avoiding[term.selector]
 
-    def meant_anew(self, node: str, before: PodClass, after: PodClass) -> None:
+    def reselected(self, node: str, before: PodClass, after: PodClass) -> None:
         """Count a pod that other selectors select than before; its own terms have not changed."""
         for selector in after.selected_by - before.selected_by:
             _add(self._present, selector, node, 1)
@@ -57,13 +57,15 @@ class SelectorCounts:
     def of(self, pod_classes: Iterable[PodClass], rows: Mapping[str, int]) -> AffinityCounts:
         """Return the counts that matter to pods of these classes; `rows` are the rows of nodes."""
         asked: set[PodSelector] = set()
-        meant: set[PodSelector] = set()
+        matched: set[PodSelector] = set()
         for pod_class in pod_classes:
-            meant |= pod_class.selected_by
+            matched |= pod_class.selected_by
             if pod_class.pod_affinity is not None:
                 asked |= pod_class.pod_affinity.selectors
         terms = (
-            item for each in meant & self._avoiding.keys() for item in self._avoiding[each].items()
+            item
+            for each in matched & self._avoiding.keys()
+            for item in self._avoiding[each].items()
         )
         return AffinityCounts(
             present={s: _column(self._present[s], rows) for s in asked & self._present.keys()},
@@ -256,10 +258,10 @@ class SelectorMatches:
         self._carried: dict[str, _Carried] = {}
         self._carriers: Counter[PodSelector] = Counter()
         self._left_behind: set[PodSelector] = set()
-        self._meant_by: dict[str, Selectors] = {}
+        self._matching: dict[str, Selectors] = {}
         self._stale: set[str] = set()
-        self._came: set[PodSelector] = set()
-        self._hopeful: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
+        self._placed: set[PodSelector] = set()
+        self._waiting: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
 
     def __len__(self) -> int:
         """How many selectors are carried."""
@@ -273,7 +275,7 @@ class SelectorMatches:
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         pod_affinity = pod.pod_class.pod_affinity
-        if pod_affinity is None and not self._index and not self._meant_by:
+        if pod_affinity is None and not self._index and not self._matching:
             return
         if before is None or _is_other(before, pod):
             self._index.pod_moved(before, pod)
@@ -288,7 +290,7 @@ class SelectorMatches:
         if before is not None:
             self._index.pod_moved(before, None)
             self._carry(uid, None)
-            self._mean(uid, NO_SELECTORS)
+            self._set_matching(uid, NO_SELECTORS)
             self._stale.discard(uid)
 
     def upsert_namespace(self, declared: DeclaredNamespace) -> bool:
@@ -299,25 +301,25 @@ class SelectorMatches:
         """Forget a namespace; return whether that may matter to selectors."""
         return self._relabelled({self.namespaces.delete(uid)})
 
-    def meaning(self, uid: str) -> Selectors:
+    def selectors_matching(self, uid: str) -> Selectors:
         """Return the selectors that select a pod."""
-        return self._meant_by.get(uid, NO_SELECTORS)
+        return self._matching.get(uid, NO_SELECTORS)
 
     def take_stale(self) -> set[str]:
         """Return the uids of the pods that other selectors match than at the last call."""
         stale, self._stale = self._stale, set()
         return stale
 
-    def came(self, selectors: Selectors) -> bool:
+    def pod_placed(self, selectors: Selectors) -> bool:
         """Note that a pod that `selectors` match got a node; return whether it may help a gang."""
-        helpful = [each for each in selectors if each in self._hopeful]
-        self._came.update(helpful)
+        helpful = [each for each in selectors if each in self._waiting]
+        self._placed.update(helpful)
         return bool(helpful)
 
-    def take_helped(self) -> set[GangKey]:
+    def take_gangs_to_retry(self) -> set[GangKey]:
         """Return the waiting gangs that pods which got a node since the last call may help."""
-        came, self._came = self._came, set()
-        return {gang for each in came for gang in self._hopeful.get(each, ())}
+        placed, self._placed = self._placed, set()
+        return {gang for each in placed for gang in self._waiting.get(each, ())}
 
     def _carry(self, uid: str, after: _Carried | None) -> None:
         before = self._carried.get(uid)
@@ -332,7 +334,7 @@ class SelectorMatches:
             self._put_down(before)
 
     def _take_up(self, carried: _Carried) -> None:
-        self._hope(carried, 1)
+        self._count_waiting(carried, 1)
         for each in carried.pod_affinity.selectors:
             self._carriers[each] += 1
             if each not in self._index:
@@ -341,7 +343,7 @@ class SelectorMatches:
                 self._look_for(each)
 
     def _put_down(self, carried: _Carried) -> None:
-        self._hope(carried, -1)
+        self._count_waiting(carried, -1)
         for each in carried.pod_affinity.selectors:
             self._carriers[each] -= 1
             if not self._carriers[each]:
@@ -351,45 +353,45 @@ class SelectorMatches:
         if len(self._left_behind) > max(MOST_LEFT_BEHIND, len(self._index)):
             self._clear_away()
 
-    def _hope(self, carried: _Carried, sign: int) -> None:
+    def _count_waiting(self, carried: _Carried, sign: int) -> None:
         if carried.gang is None:
             return
-        for each in _hopes(carried.pod_affinity):
-            gangs = self._hopeful[each]
+        for each in _selectors_waited_for(carried.pod_affinity):
+            gangs = self._waiting[each]
             gangs[carried.gang] += sign
             if not gangs[carried.gang]:
                 del gangs[carried.gang]
             if not gangs:
-                del self._hopeful[each]
-                self._came.discard(each)
+                del self._waiting[each]
+                self._placed.discard(each)
 
     def _look_at(self, pod: Pod) -> None:
         """Find the selectors that select a pod."""
         found = self._index.selectors_for(pod)
-        self._mean(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
+        self._set_matching(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
 
     def _look_for(self, selector: PodSelector) -> None:
         """Find the pods that a new selector selects."""
         for pod in self._index.pods_for(selector):
-            meant_by = self.meaning(pod.uid)
-            if selector not in meant_by and self._selects(selector, pod):
-                self._mean(pod.uid, meant_by | {selector})
+            matching = self.selectors_matching(pod.uid)
+            if selector not in matching and self._selects(selector, pod):
+                self._set_matching(pod.uid, matching | {selector})
 
     def _selects(self, selector: PodSelector, pod: Pod) -> bool:
         where, around = pod.namespace, self.namespaces.labels_of(pod.namespace)
         return selector.selects(where, pod.labels, around, deleting=pod.deleting)
 
-    def _mean(self, uid: str, selectors: Selectors) -> None:
-        if selectors == self.meaning(uid):
+    def _set_matching(self, uid: str, selectors: Selectors) -> None:
+        if selectors == self.selectors_matching(uid):
             return
         self._stale.add(uid)
         if selectors:
-            self._meant_by[uid] = selectors
+            self._matching[uid] = selectors
         else:
-            del self._meant_by[uid]
+            del self._matching[uid]
 
     def _relabelled(self, namespaces: Collection[str]) -> bool:
-        if not self._index and not self._meant_by:
+        if not self._index and not self._matching:
             return False
         for pod in self._pods.values():
             if pod.namespace in namespaces:
@@ -398,9 +400,9 @@ class SelectorMatches:
 
     def _clear_away(self) -> None:
         """Remove selectors that no pod carries any more from the pods that they selected."""
-        for uid, selectors in list(self._meant_by.items()):
+        for uid, selectors in list(self._matching.items()):
             if not selectors.isdisjoint(self._left_behind):
-                self._mean(uid, selectors - self._left_behind)
+                self._set_matching(uid, selectors - self._left_behind)
         self._left_behind.clear()
 
 
@@ -409,7 +411,7 @@ def _is_other(before: Pod, after: Pod) -> bool:
     return before.labels != after.labels or before.deleting != after.deleting
 
 
-def _hopes(pod_affinity: PodAffinity) -> Iterator[PodSelector]:
+def _selectors_waited_for(pod_affinity: PodAffinity) -> Iterator[PodSelector]:
     """Yield the selectors of pods whose arrival can make nodes feasible for this pod."""
     if pod_affinity.affinity is not None:
         yield pod_affinity.affinity.selector

@@ -225,7 +225,7 @@ class PodStore:
             pod = self._enriched(entry.pod)
             if pod is not entry.pod:
                 self._entries[uid] = after = replace(entry, pod=pod)
-                freed |= self._house(uid, after)
+                freed |= self._update_kept_room(uid, after)
                 if after.node:
                     self._node_usage.reclassify(pod, after.node)
                 if after.gang and _problem_of(pod) != _problem_of(entry.pod):
@@ -261,14 +261,14 @@ class PodStore:
             if pod.virtual:
                 self._virtual.add(uid)
         after = self._entries.get(uid)
-        freed = self._house(uid, after)
+        freed = self._update_kept_room(uid, after)
         touched = False
         if pod is None or before is None or before.pod != pod:
             self._queue_usage.touch(uid)
             freed |= self._count(uid, before, after)
             if after and after.pod.refused and not (before and before.pod.refused):
                 self._refused_shapes.note(after.pod, after.pod.node, after.gang)
-            touched = self._helps(before, after)
+            touched = self._may_help_waiting(before, after)
             touched |= self._join(uid, before, after)
         elif before.pod.gone_by != pod.gone_by:
             self._queue_usage.touch(uid)
@@ -281,13 +281,13 @@ class PodStore:
         storage = self._volumes.storage_of(pod) if pod.volumes else None
         devices = self._devices.needs_of(pod) if pod.claims or pod.extended else None
         pod_class = pod_affinity.enrich(
-            *(pod.pod_class, self._selector_matches.meaning(pod.uid), storage, devices),
+            *(pod.pod_class, self._selector_matches.selectors_matching(pod.uid), storage, devices),
             claimed=self._devices.charged_for(pod) if pod.claims else (),
             refuses_claims=bool(pod.claims) and not self._devices.are_known,
         )
         return pod if pod_class is pod.pod_class else revised(pod, pod_class=pod_class)
 
-    def _house(self, uid: str, after: _Entry | None) -> bool:
+    def _update_kept_room(self, uid: str, after: _Entry | None) -> bool:
         """Update pods on nodes and kept room; return whether any room becomes free."""
         if after is not None and after.node:
             self._evictable_pods.upsert(after.pod, after.gang)
@@ -312,12 +312,12 @@ class PodStore:
         # From its deletion on, a gang may wait for its room.
         return freed or (self._evictable_pods.rules.preemption and _begins_to_leave(before, after))
 
-    def _helps(self, before: _Entry | None, after: _Entry | None) -> bool:
+    def _may_help_waiting(self, before: _Entry | None, after: _Entry | None) -> bool:
         """Return whether a pod has got a node, and gangs wait for that: they are tried again."""
         if not after or not after.node or (before is not None and before.node == after.node):
             return False
         selected_by = after.pod.pod_class.selected_by
-        return bool(selected_by) and self._selector_matches.came(selected_by)
+        return bool(selected_by) and self._selector_matches.pod_placed(selected_by)
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> bool:
         """Move the pod between gangs; return whether it has or had one."""

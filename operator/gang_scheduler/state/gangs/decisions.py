@@ -179,7 +179,7 @@ class Decisions:
             self._queue.changed.add(key)
             self._became_whole(info)
 
-    def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
+    def surplus_bound(self, gang: Gang, pods: Collection[Pod]) -> None:
         """Note that members were bound whose gang does not wait for them."""
         info = self._infos.get(gang.key)
         if info is None:
@@ -275,6 +275,6 @@ class Decisions:
         if info.attempt.become_whole():
             # The gang holds back no other gang of its group any more. The cycle would not notice
             # this.
-            mates = self._queue.grouping.bound_members(info.key)
+            mates = self._queue.grouping.gangs_of_group(info.key)
             waiting = (key for key in mates if not self._infos[key].attempt.was_whole)
             self._queue.to_try.update(waiting)

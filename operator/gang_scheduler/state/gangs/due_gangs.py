@@ -99,7 +99,7 @@ class DueGangs:
         # Most gangs have no waiting member, and need no group.
         waiting = {key for key in keys if self._infos[key].has_pending(self._schedulers)}
         changed = self._grouping.not_kept(waiting)
-        return set_aside.left_out(waiting, changed, self._infos, self._grouping.bound_members)
+        return set_aside.left_out(waiting, changed, self._infos, self._grouping.gangs_of_group)
 
     def _round_of(self, groups: Sequence[GangGroup], now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now; a group that was set aside comes after all others."""

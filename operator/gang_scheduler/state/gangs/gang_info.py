@@ -429,9 +429,9 @@ class GangInfo:
             return transition._replace(is_news=True)
         return transition
 
-    def relinked(self) -> None:
+    def related_object_changed(self) -> None:
         """Note that another object has changed what it says about this gang or its group."""
-        self.version.seen_otherwise()
+        self.version.content_changed()
 
     def has_pending(self, schedulers: frozenset[str]) -> bool:
         """Return whether a member waits for one of these schedulers."""

@@ -62,7 +62,7 @@ class GangQueue:
         """Gangs whose status has changed only in its numbers."""
         self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
-        self._unheard: set[GangKey] = set()
+        self._to_regroup: set[GangKey] = set()
         self._regrouped: set[GangKey] = set()
         """Gangs whose group may have changed, in its members or in its requests."""
         self._apart: set[GangKey] = set()
@@ -173,7 +173,7 @@ class GangQueue:
         info.rests_until = rests_until
         if info.suspended != suspended:
             info.suspended = suspended
-            info.relinked()
+            info.related_object_changed()
         if not is_news:
             return
         info.observed.set_virtual(pods)
@@ -193,7 +193,7 @@ class GangQueue:
         info.awaits_pods = awaits
         if not awaits:
             info.suspended = None
-        info.relinked()
+        info.related_object_changed()
         self._touched(key)
 
     def gangs_of_job(self, uid: str) -> Collection[GangKey]:
@@ -214,7 +214,7 @@ class GangQueue:
         declared = tuple(declared)
         known = self._objects.setdefault(kind, {})
         for key in set(known.get(uid, ())) - {each.key for each in declared}:
-            self._unsaid(key, uid)
+            self._withdraw_spec(key, uid)
         known[uid] = tuple(each.key for each in declared)
         for each in declared:
             self._spec(each)
@@ -222,7 +222,7 @@ class GangQueue:
     def delete_gang_specs(self, kind: str, uid: str) -> None:
         """Forget an object that described gangs."""
         for key in self._objects.get(kind, {}).pop(uid, ()):
-            self._unsaid(key, uid)
+            self._withdraw_spec(key, uid)
 
     def objects(self, kind: str) -> Mapping[str, tuple[GangKey, ...]]:
         """Return the objects of a kind that describe gangs, by uid."""
@@ -237,20 +237,20 @@ class GangQueue:
         """Note the number of pods that a Job can have; None forgets it."""
         for key in self._job_sizes.upsert(uid, pods) & self.infos.keys():
             info = self.infos[key]
-            info.relinked()
+            info.related_object_changed()
             info.attempt.spare(self._job_sizes.spared(info))
             self.to_try.add(key)
 
     def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> None:
         """Note how many pods the replicatedJobs of a JobSet can have; none forgets them."""
         for key in self._job_sizes.upsert_parts(uid, parts) & self.infos.keys():
-            self.infos[key].relinked()
+            self.infos[key].related_object_changed()
             self.to_try.add(key)
 
     def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
         """Record a workload's request in the wrong place; None if it has none, or is gone."""
         for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():
-            self.infos[key].relinked()
+            self.infos[key].related_object_changed()
             self.to_try.add(key)
 
     def upsert_workload(self, uid: str, workload: str, request: QueueRequest | None) -> None:
@@ -301,7 +301,7 @@ class GangQueue:
         self.to_try.update(self.infos.keys() & set(keys))
         self.queueing_hints.provisioning_changed()
 
-    def matches_came(self, keys: Collection[GangKey]) -> None:
+    def matching_pods_placed(self, keys: Collection[GangKey]) -> None:
         """Try gangs again whose members have affinity to a pod that has just found a node."""
         self.to_try.update(keys & self.infos.keys())
 
@@ -337,7 +337,7 @@ class GangQueue:
 
     def group_of(self, key: GangKey) -> GangKey:
         """Return the gang that stands for its group: the same one for every gang of the group."""
-        return self.grouping.bound_members(key)[0]
+        return self.grouping.gangs_of_group(key)[0]
 
     def ranked(self) -> dict[GangKey, int]:
         """Return the priorities of gangs whose members have different priorities."""
@@ -354,34 +354,34 @@ class GangQueue:
         looked up.
         """
         self._take_in_queues()
-        for key in [*self._unheard]:
-            self._hear(key)
+        for key in [*self._to_regroup]:
+            self._regroup(key)
         # A running gang is tried without its group, so the group is not found through it.
         regrouped, self._regrouped = self._regrouped, set()
         self.to_try |= self.grouping.mates(regrouped)
 
-    def hear(self) -> Iterator[None]:
+    def regroup_in_steps(self) -> Iterator[None]:
         """Do most of `take_in` in small steps for very many gangs, which may change in between."""
         self._take_in_queues()
-        if len(self._unheard) >= due_gangs.MANY:
-            for key in [*self._unheard]:
-                if key in self._unheard:
-                    self._hear(key)
+        if len(self._to_regroup) >= due_gangs.MANY:
+            for key in [*self._to_regroup]:
+                if key in self._to_regroup:
+                    self._regroup(key)
                     yield
 
     def _take_in_queues(self) -> None:
         if self._round != self.queues.round:
             self._round = self.queues.round
             for info in self.infos.values():
-                info.relinked()
+                info.related_object_changed()
 
-    def _hear(self, key: GangKey) -> None:
+    def _regroup(self, key: GangKey) -> None:
         """Update the group of a gang; after an error the next `take_in` tries again."""
-        self._unheard.discard(key)
+        self._to_regroup.discard(key)
         with confined("assemble", key) as step:
-            self._regrouped |= self.grouping.listen(key)
+            self._regrouped |= self.grouping.regroup(key)
         if step.failed:
-            self._unheard.add(key)
+            self._to_regroup.add(key)
 
     @property
     def queues_are_new(self) -> bool:
@@ -457,7 +457,7 @@ class GangQueue:
             self._touched(gang_spec.key)
             self._give_roles(gang_spec.key)
 
-    def _unsaid(self, key: GangKey, uid: str) -> None:
+    def _withdraw_spec(self, key: GangKey, uid: str) -> None:
         info = self.infos.get(key)
         self.checkpoints.forget_source(uid)
         if info is not None and info.observed.delete_spec(uid):
@@ -492,19 +492,19 @@ class GangQueue:
         self.retries.start_over(key)
         self.queues.regrouped |= self.grouping.touched(key)
         if self.set_aside:
-            self.set_aside.touched(self.grouping.bound_members(key))
+            self.set_aside.touched(self.grouping.gangs_of_group(key))
         self.queues.touch(key)
         self.changed.add(key)
         self.to_try.add(key)
-        self._unheard.add(key)
+        self._to_regroup.add(key)
 
     def _requeue(self, keys: AbstractSet[GangKey]) -> None:
         """Note that gangs may be in another queue, because of another object such as their Job."""
         for key in keys & self.infos.keys():
-            self.infos[key].relinked()
+            self.infos[key].related_object_changed()
             self.queues.touch(key)
             self.to_try.add(key)
-            self._unheard.add(key)
+            self._to_regroup.add(key)
 
     def _forget(self, key: GangKey) -> None:
         self.queues.regrouped |= self.grouping.is_named(key)
@@ -521,7 +521,7 @@ class GangQueue:
         for keys in (
             self.changed,
             self.reworded,
-            self._unheard,
+            self._to_regroup,
             self._regrouped,
             self._apart,
         ):

@@ -31,7 +31,7 @@ class GroupGraph:
         self._found: dict[GangKey, _Found] = {}
         """The groups found since the last change: each is searched for once, not for each gang."""
 
-    def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
+    def set_names(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
         """Replace the names that a gang mentions; return the names that were added or dropped."""
         self._found.clear()
         before = self._names.pop(key, ())

@@ -96,10 +96,10 @@ class PreemptionEligibility:
         """
         if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
-        if info.observed.summary.peaceful:
+        if info.observed.summary.never_preempts:
             members = one_of_each(info.observed.living)
-            peaceful = min((pod for pod in members if not pod.preempts), key=rank_key)
-            return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
+            never_preempting = min((pod for pod in members if not pod.preempts), key=rank_key)
+            return PreemptionBlock(BlockCause.POLICY_NEVER, pod=never_preempting.key)
         recent = sum(1 for at in info.preemptor.rounds if now - at < ROUNDS_SECONDS)
         spent = MOST_ROUNDS if recent >= MOST_ROUNDS else 0
         if self._is_under_way(gang, info, now):
@@ -213,11 +213,11 @@ class Grouping:
         self._woken: dict[GangKey, tuple[GangKey, ...]] = {}
         """The groups that were woken since `groups` was called, by their first gang."""
 
-    def listen(self, key: GangKey) -> set[GangKey]:
+    def regroup(self, key: GangKey) -> set[GangKey]:
         """Update the group of a gang by the gangs it names; return gangs whose group changes."""
         observed = self._infos[key].observed
         spec = observed.spec
-        concerned = self._say(key, spec.options.groups if spec else ())
+        concerned = self._set_names(key, spec.options.groups if spec else ())
         asked = self._asks_of_group(key, observed.topology_request)
         if self._asked.get(key, ASKS_NOTHING) != asked:
             # A request holds for the whole group, even after its own gang has started.
@@ -234,7 +234,7 @@ class Grouping:
         return self._graph.is_named(key)
 
     def touched(self, key: GangKey) -> bool:
-        """Note that a gang has changed, before `listen`; return whether another one names it."""
+        """Note that a gang has changed, before `regroup`; return whether another one names it."""
         return self._graph.changed(key)
 
     def forget(self, key: GangKey) -> set[GangKey]:
@@ -242,7 +242,7 @@ class Grouping:
         self._asked.pop(key, None)
         self._expecting_layers.discard(key)
         self._memo.release([key])
-        return self._say(key, ())
+        return self._set_names(key, ())
 
     def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
         """Return the gangs that have changed or have no kept group."""
@@ -274,7 +274,7 @@ class Grouping:
             if group is not None:
                 group.forget_members()
 
-    def bound_members(self, key: GangKey) -> tuple[GangKey, ...]:
+    def gangs_of_group(self, key: GangKey) -> tuple[GangKey, ...]:
         """Return the gangs of the gang's own group, this gang included."""
         return self._graph.group_of(key)[0]
 
@@ -283,7 +283,7 @@ class Grouping:
         found: set[GangKey] = set()
         for key in keys:
             if key not in found:
-                found.update(self.bound_members(key))
+                found.update(self.gangs_of_group(key))
         return found
 
     def groups(self, keys: Iterable[GangKey], now: int) -> Iterator[GangGroup]:
@@ -372,7 +372,7 @@ class Grouping:
 
     def _wake_mates(self, key: GangKey, now: int) -> None:
         """Let the gangs of a group be due now, once for all its gangs that become whole."""
-        mates = self.bound_members(key)
+        mates = self.gangs_of_group(key)
         if self._woken.get(mates[0]) is mates:
             return
         self._woken[mates[0]] = mates
@@ -437,7 +437,7 @@ class Grouping:
         prefer = request.prefer
         return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
-    def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
+    def _set_names(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
         """Note the names that a gang mentions; return the gangs whose group this changes.
 
         The gangs that name this gang are always among them. If the names have changed, this gang
@@ -445,14 +445,14 @@ class Grouping:
         """
         if not names and self._graph.is_alone(key):
             return set()
-        others = self._graph.say(key, names)
+        others = self._graph.set_names(key, names)
         # A gang can hold back the gangs that it names.
         concerned = self._graph.concerned(key.called) | self._all_called(others)
         if others:
             concerned.add(key)
         self._queues.regrouped |= bool(concerned or names)
         for mate in concerned | self._all_called(names):
-            self._infos[mate].relinked()
+            self._infos[mate].related_object_changed()
         return concerned
 
     def _all_called(self, names: Iterable[GangName]) -> set[GangKey]:

@@ -19,8 +19,8 @@ class Summary(NamedTuple):
 
     `bound` members have a node; `oldest` is the first by creation and uid, None without members.
     `earliest` is the first creation in seconds since the epoch, 0 for a member that tells none.
-    `lowest` and `highest` are their priorities. The flags say whether any member has a property
-    (`peaceful`: it may not evict): only then the members are walked again. `queue_requests` are
+    `lowest` and `highest` are their priorities. The flags say whether any member has a property:
+    only then the members are walked again. `never_preempts`: it may not evict. `queue_requests` are
     their distinct requests.
     """
 
@@ -31,7 +31,7 @@ class Summary(NamedTuple):
     highest: int = 0
     of_gang: bool = False
     nominated: bool = False
-    peaceful: bool = False
+    never_preempts: bool = False
     of_jobs: bool = False
     with_problem: bool = False
     with_role: bool = False
@@ -40,13 +40,13 @@ class Summary(NamedTuple):
     queue_requests: tuple[QueueRequest, ...] = ()
 
 
-NOBODY: Final = Summary()
+NO_MEMBERS: Final = Summary()
 
 
 def summary_of(members: Sequence[Pod]) -> Summary:
     """Return the summary of members. Linear in members."""
     if not members:
-        return NOBODY
+        return NO_MEMBERS
     bound, oldest = 0, members[0]
     earliest, lowest, highest = oldest.created_at, oldest.priority, oldest.priority
     for pod in members:
@@ -70,7 +70,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
     return found._replace(
         of_gang=any(pod.said_of_gang is not None for pod in special),
         nominated=any(pod.nominated for pod in special),
-        peaceful=not all(pod.preempts for pod in special),
+        never_preempts=not all(pod.preempts for pod in special),
         of_jobs=any(pod.job_uid for pod in special),
         with_problem=any(pod.problem is not None for pod in special),
         with_role=any(pod.role for pod in special),
@@ -114,7 +114,7 @@ class Version:
         """Count a change of a record of the gang."""
         self.number += 1
 
-    def seen_otherwise(self) -> None:
+    def content_changed(self) -> None:
         """Count a change of the members, of objects that describe them, or of related objects."""
         self.number += 1
         self.seen += 1
@@ -188,7 +188,7 @@ class Observed:
         self.specs[gang_spec.uid] = gang_spec
         self._spec_is_known, self._ranks_apart = False, None
         if before != gang_spec:
-            self._version.seen_otherwise()
+            self._version.content_changed()
         return before
 
     def delete_spec(self, uid: str) -> bool:
@@ -196,7 +196,7 @@ class Observed:
         described = self.specs.pop(uid, None) is not None
         if described:
             self._spec_is_known, self._ranks_apart = False, None
-            self._version.seen_otherwise()
+            self._version.content_changed()
         return described
 
     def made_for(self, workload: GangSpec | None) -> bool:
@@ -205,7 +205,7 @@ class Observed:
             return False
         self._workload = workload
         self._spec_is_known, self._ranks_apart = False, None
-        self._version.seen_otherwise()
+        self._version.content_changed()
         return True
 
     @property
@@ -377,7 +377,7 @@ class Observed:
 
     def _members_changed(self) -> None:
         """Drop everything that is derived from the members."""
-        self._version.seen_otherwise()
+        self._version.content_changed()
         self._living = self._summary = self._ranks_apart = None
         # A spec that comes from an object does not depend on the members.
         self._spec_is_known &= self.key.source not in table.BY_MEMBERS

@@ -172,7 +172,7 @@ def part_of(pod: Pod) -> str:
 
 KUEUE_POD_GROUP: Final = kueue_pod_groups.SOURCE.name
 NO_JOBS: Final = frozenset[str]()
-NOBODY: Final[Mapping[str, int]] = {}
+NONE_SPARED: Final[Mapping[str, int]] = {}
 OWNERS = frozenset({refs.JOB.name, refs.JOB_SET.name})
 
 
@@ -270,7 +270,7 @@ class JobSizes:
         """
         observed = info.observed
         if observed.all_live and not (self._pods and observed.summary.of_jobs):
-            return NOBODY
+            return NONE_SPARED
         living, members = one_of_each(observed.living), observed.members.values()
         runs = {pod.run for pod in living if pod.run}
         done = [

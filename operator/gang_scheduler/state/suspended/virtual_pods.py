@@ -88,11 +88,11 @@ class VirtualPodStore:
 
     def _complete(self, pod: Pod) -> Pod:
         """Return a prototype with the selectors that match it, and the devices it needs."""
-        meaning = self._selector_matches.meaning(pod.uid)
+        selectors = self._selector_matches.selectors_matching(pod.uid)
         devices = self._devices.needs_of(pod) if pod.claims or pod.extended else None
         refuses_claims = bool(pod.claims) and not self._devices.are_known
         pod_class = pod_affinity.enrich(
-            *(pod.pod_class, meaning, None, devices),
+            *(pod.pod_class, selectors, None, devices),
             claimed=self._devices.charged_for(pod) if pod.claims else (),
             refuses_claims=refuses_claims,
         )

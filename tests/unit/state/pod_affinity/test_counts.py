@@ -22,7 +22,7 @@ def room() -> NodeUsage:
     return made
 
 
-def meant(name: str, *by: str, avoids: str = "") -> Pod:
+def selected(name: str, *by: str, avoids: str = "") -> Pod:
     asked = pod_class(cpu=1)
     selected_by = frozenset(app(each) for each in by)
     pod_affinity = apart_from(avoids) if avoids else None
@@ -49,8 +49,8 @@ A_MEANS_IT = replace(pod_class(), selected_by=frozenset({app("a")}))
 
 def test_only_what_is_asked_for_is_in_columns() -> None:
     made = room()
-    made.add(meant("p", "a", "c"), "n2")
-    made.add(meant("q", "a"), "n2")
+    made.add(selected("p", "a", "c"), "n2")
+    made.add(selected("q", "a"), "n2")
 
     assert ({app("a"): [0, 2, 0]}, {}) == (present(made, WANTS_A), present(made, WANTS_B))
     assert ({}, {}) == (present(made, A_MEANS_IT), avoiding(made, WANTS_A))
@@ -58,8 +58,8 @@ def test_only_what_is_asked_for_is_in_columns() -> None:
 
 def test_only_pods_that_avoid_such_a_pod_are_in_columns() -> None:
     made = room()
-    made.add(meant("p", avoids="a"), "n1")
-    made.add(meant("q", avoids="b"), "n1")
+    made.add(selected("p", avoids="a"), "n1")
+    made.add(selected("q", avoids="b"), "n1")
 
     (term,) = apart_from("a").anti
     assert {term: [1, 0, 0]} == avoiding(made, A_MEANS_IT)
@@ -67,7 +67,7 @@ def test_only_pods_that_avoid_such_a_pod_are_in_columns() -> None:
 
 def test_no_pod_is_counted_after_it_left() -> None:
     made = room()
-    made.add(meant("p", "a", avoids="a"), "n1")
+    made.add(selected("p", "a", avoids="a"), "n1")
     made.remove("uid-p", "n1")
 
     assert ({}, {}) == (present(made, WANTS_A), avoiding(made, A_MEANS_IT))
@@ -75,8 +75,8 @@ def test_no_pod_is_counted_after_it_left() -> None:
 
 def test_a_node_that_is_not_there_has_no_row() -> None:
     made = room()
-    made.add(meant("p", "a"), "n1")
-    made.add(meant("q", "a"), "gone")
+    made.add(selected("p", "a"), "n1")
+    made.add(selected("q", "a"), "gone")
     made.delete_node("n2")
 
     assert {app("a"): [1, 0]} == present(made, WANTS_A)
@@ -84,10 +84,10 @@ def test_a_node_that_is_not_there_has_no_row() -> None:
 
 def test_a_pod_that_is_enriched_anew_uses_what_it_did() -> None:
     made = room()
-    made.add(meant("p", "a"), "n1")
+    made.add(selected("p", "a"), "n1")
     before = made.free().tolist()
 
-    made.reclassify(meant("p", "b"), "n1")
+    made.reclassify(selected("p", "b"), "n1")
 
     assert (before, {}) == (made.free().tolist(), present(made, WANTS_A))
     assert {app("b"): [1, 0, 0]} == present(made, WANTS_B)
@@ -113,7 +113,7 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
             made.reclassify(other, known[1])
             there[other.uid] = (other, known[1])
         else:
-            added = meant(name, *by, avoids=dice.choice(["", "a", "b"]))
+            added = selected(name, *by, avoids=dice.choice(["", "a", "b"]))
             made.add(added, where)
             there[added.uid] = (added, where)
 

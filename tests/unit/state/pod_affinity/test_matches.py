@@ -29,22 +29,22 @@ def book(*pods: Pod) -> SelectorMatches:
     return made
 
 
-def meaning(made: SelectorMatches, name: str) -> set[PodSelector]:
-    return set(made.meaning(f"uid-{name}"))
+def selectors_of(made: SelectorMatches, name: str) -> set[PodSelector]:
+    return set(made.selectors_matching(f"uid-{name}"))
 
 
 def carrier(pod_affinity: PodAffinity, name: str = "carrier") -> Pod:
     return asking(pod(name), pod_affinity, name)
 
 
-def test_a_pod_is_meant_by_selectors_that_others_carry() -> None:
+def test_a_pod_is_selected_by_selectors_that_others_carry() -> None:
     made = book(carrier(apart_from("a")), asking(pod("p"), None), asking(pod("q"), None, "b"))
 
-    assert [{app("a")}, set()] == [meaning(made, name) for name in "pq"]
+    assert [{app("a")}, set()] == [selectors_of(made, name) for name in "pq"]
 
 
-def test_a_pod_may_mean_itself() -> None:
-    assert {app("a")} == meaning(book(asking(pod("p"), apart_from("a"))), "p")
+def test_a_pod_may_select_itself() -> None:
+    assert {app("a")} == selectors_of(book(asking(pod("p"), apart_from("a"))), "p")
 
 
 def test_pods_that_were_there_before_are_to_be_enriched_anew() -> None:
@@ -64,20 +64,20 @@ def test_a_selector_that_is_carried_twice_is_no_news() -> None:
     made.delete("uid-c")
     made.upsert(asking(pod("late"), None), None)
 
-    assert ({"uid-late"}, {app("a")}) == (made.take_stale(), meaning(made, "late"))
+    assert ({"uid-late"}, {app("a")}) == (made.take_stale(), selectors_of(made, "late"))
 
 
-def test_a_selector_without_carriers_means_no_newcomer() -> None:
+def test_a_selector_without_carriers_selects_no_new_pod() -> None:
     made = book(carrier(apart_from("a"), "c"))
 
     made.delete("uid-c")
     made.upsert(asking(pod("p"), None), None)
 
-    assert (0, set()) == (len(made), meaning(made, "p"))
+    assert (0, set()) == (len(made), selectors_of(made, "p"))
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_a_pod_that_has_ended_carries_nothing_and_is_meant_by_no_selector(phase: str) -> None:
+def test_a_pod_that_has_ended_carries_nothing_and_is_selected_by_no_selector(phase: str) -> None:
     c, p = carrier(apart_from("a"), "c"), asking(pod("p"), None)
     made = book(c, p, carrier(spread_over(), "d"))
     ended = [replace(each, phase=pod("x", phase=phase).phase) for each in (c, p)]
@@ -85,26 +85,26 @@ def test_a_pod_that_has_ended_carries_nothing_and_is_meant_by_no_selector(phase:
     for each in ended:
         made.upsert(each, None)
 
-    assert (1, set()) == (len(made), meaning(made, "p"))
+    assert (1, set()) == (len(made), selectors_of(made, "p"))
 
 
-def test_a_pod_that_is_being_deleted_is_meant_by_those_that_do_not_mind() -> None:
+def test_a_pod_that_is_being_deleted_is_selected_by_selectors_that_accept_it() -> None:
     p = asking(pod("p"), None)
     made = book(p, carrier(spread_over(), "c"), carrier(apart_from("a"), "d"))
-    before = meaning(made, "p")
+    before = selectors_of(made, "p")
 
     made.upsert(replace(p, deleting=True), None)
 
-    assert ({app("a"), STAYING}, {app("a")}) == (before, meaning(made, "p"))
+    assert ({app("a"), STAYING}, {app("a")}) == (before, selectors_of(made, "p"))
 
 
-def test_other_labels_mean_other_selectors() -> None:
+def test_other_labels_match_other_selectors() -> None:
     p = asking(pod("p"), None)
     made = book(p, carrier(apart_from("a"), "c"), carrier(apart_from("b"), "d"))
 
     made.upsert(asking(p, None, "b"), None)
 
-    assert {app("b")} == meaning(made, "p")
+    assert {app("b")} == selectors_of(made, "p")
 
 
 def test_labels_that_changed_while_no_gang_asked_are_looked_at() -> None:
@@ -115,7 +115,7 @@ def test_labels_that_changed_while_no_gang_asked_are_looked_at() -> None:
 
     made.upsert(carrier(apart_from("a"), "c"), None)
 
-    assert set() == meaning(made, "p")
+    assert set() == selectors_of(made, "p")
 
 
 def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
@@ -125,13 +125,13 @@ def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
         carrier(PodAffinity(anti=(AffinityTerm(asked, "zone"),))), pod("p", namespace="team")
     )
     made.take_stale()
-    known = [meaning(made, "p")]
+    known = [selectors_of(made, "p")]
 
     told = [made.upsert_namespace(DeclaredNamespace("u", "team", {"tier": "1"}))]
-    known.append(meaning(made, "p"))
+    known.append(selectors_of(made, "p"))
     stale = [made.take_stale()]
     told.append(made.delete_namespace("u"))
-    known.append(meaning(made, "p"))
+    known.append(selectors_of(made, "p"))
 
     assert ([True, True], [set(), {asked}, set()]) == (told, known)
     assert ([{"uid-p"}], {"uid-p"}) == (stale, made.take_stale())
@@ -152,13 +152,13 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
         )
         made.upsert(carrier(PodAffinity(anti=(AffinityTerm(wanted, "zone"),)), "c"), None)
         made.delete("uid-c")
-        numbers.append(len(meaning(made, "p")))
+        numbers.append(len(selectors_of(made, "p")))
 
     assert [1, 2, MOST_LEFT_BEHIND, 0] == [*numbers[:2], *numbers[-2:]]
 
 
 @pytest.mark.parametrize(
-    ("pod_affinity", "hopeful"),
+    ("pod_affinity", "waits"),
     [
         (beside("a"), True),
         (spread_over(), True),
@@ -167,15 +167,15 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
         (rather(5, "a"), False),
     ],
 )
-def test_gangs_that_others_can_help_are_known(pod_affinity: PodAffinity, *, hopeful: bool) -> None:
+def test_gangs_that_others_can_help_are_known(pod_affinity: PodAffinity, *, waits: bool) -> None:
     made = book(carrier(pod_affinity, "c"), asking(pod("p"), None))
 
-    assert hopeful == made.came(made.meaning("uid-p"))
-    assert ({gang_key("g")} if hopeful else set()) == made.take_helped()
-    assert set() == made.take_helped()
+    assert waits == made.pod_placed(made.selectors_matching("uid-p"))
+    assert ({gang_key("g")} if waits else set()) == made.take_gangs_to_retry()
+    assert set() == made.take_gangs_to_retry()
 
 
-def test_a_pod_on_a_node_hopes_for_no_pod_any_more() -> None:
+def test_a_pod_on_a_node_waits_for_no_pod_any_more() -> None:
     waiting = carrier(beside("a"), "c")
     made = book(waiting, carrier(beside("a"), "d"))
 
@@ -183,32 +183,32 @@ def test_a_pod_on_a_node_hopes_for_no_pod_any_more() -> None:
     for uid in ("c", "d"):
         made.upsert(carrier(beside("a"), uid), gang_key("other"))
         made.upsert(replace(carrier(beside("a"), uid), node="n1"), gang_key("other"))
-        made.came(frozenset({app("a")}))
-        steps.append(made.take_helped())
+        made.pod_placed(frozenset({app("a")}))
+        steps.append(made.take_gangs_to_retry())
 
     assert [{gang_key("g")}, set()] == steps
 
 
-def test_every_pod_is_meant_by_an_empty_selector() -> None:
+def test_every_pod_is_selected_by_an_empty_selector() -> None:
     made = book(carrier(PodAffinity(anti=(AffinityTerm(everybody(), "zone"),)), "c"), pod("p"))
 
-    assert [{everybody()}] * 2 == [meaning(made, name) for name in "cp"]
+    assert [{everybody()}] * 2 == [selectors_of(made, name) for name in "cp"]
 
 
-def test_selectors_that_no_gang_hopes_for_any_more_take_no_memory() -> None:
+def test_selectors_that_no_gang_waits_for_any_more_take_no_memory() -> None:
     made = book()
     for number in range(50):
         made.upsert(carrier(beside(f"{number}"), f"c-{number}"), gang_key("g"))
-        assert made.came(frozenset({app(f"{number}")}))
+        assert made.pod_placed(frozenset({app(f"{number}")}))
         made.delete(f"uid-c-{number}")
 
-    assert set() == made._came
+    assert set() == made._placed
 
 
-def test_a_gang_that_hopes_is_helped_also_when_another_one_stops() -> None:
+def test_a_waiting_gang_is_tried_again_also_when_another_one_stops() -> None:
     made = book(carrier(beside("a"), "c"))
     made.upsert(carrier(beside("a"), "d"), gang_key("other"))
-    made.came(frozenset({app("a")}))
+    made.pod_placed(frozenset({app("a")}))
     made.delete("uid-c")
 
-    assert {gang_key("other")} == made.take_helped()
+    assert {gang_key("other")} == made.take_gangs_to_retry()

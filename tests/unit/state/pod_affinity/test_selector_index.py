@@ -44,7 +44,7 @@ def found(index: SelectorIndex, selector: PodSelector) -> set[str]:
     return {each.name for each in index.pods_for(selector)}
 
 
-def test_a_selector_is_not_looked_for_where_it_means_no_pod() -> None:
+def test_a_selector_is_not_looked_for_where_it_selects_no_pod() -> None:
     _, index = known()
     index.add(selecting(IN_APP))
 
@@ -86,7 +86,7 @@ def test_what_is_taken_out_is_found_no_more() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_all_that_mean_each_other_are_found(seed: int) -> None:
+def test_all_pods_that_a_selector_selects_are_found(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - a reproducible test, no secret.
     pods, index = known()
     held: list[PodSelector] = []
@@ -110,11 +110,11 @@ def test_all_that_mean_each_other_are_found(seed: int) -> None:
         index.pod_moved(before, pods.get(uid))
 
     for each in held:
-        meant = {uid for uid, pod in pods.items() if means(each, pod)}
-        assert meant <= {pod.uid for pod in index.pods_for(each)}
+        selected = {uid for uid, pod in pods.items() if selects(each, pod)}
+        assert selected <= {pod.uid for pod in index.pods_for(each)}
     for there in pods.values():
-        assert {s for s in held if means(s, there)} <= {*index.selectors_for(there)}
+        assert {s for s in held if selects(s, there)} <= {*index.selectors_for(there)}
 
 
-def means(selector: PodSelector, each: Pod) -> bool:
+def selects(selector: PodSelector, each: Pod) -> bool:
     return selector.selects(each.namespace, each.labels, {}, deleting=False)

@@ -45,7 +45,7 @@ def key(name: GangName, source: str = "koordinator") -> GangKey:
 def test_a_group_is_found_again_when_a_gang_of_it_begins_to_exist() -> None:
     existing = {key(A)}
     graph = GroupGraph(resolving(existing))
-    graph.say(key(A), (B,))
+    graph.set_names(key(A), (B,))
     before = graph.group_of(key(A))[0]
 
     existing.add(key(B))
@@ -57,7 +57,7 @@ def test_a_group_is_found_again_when_a_gang_of_it_begins_to_exist() -> None:
 def test_a_gang_that_is_alone_keeps_what_is_known_of_groups() -> None:
     existing = {key(A), key(B), key(C)}
     graph = GroupGraph(resolving(existing))
-    graph.say(key(A), (B,))
+    graph.set_names(key(A), (B,))
     graph.group_of(key(A))
 
     graph.changed(key(C))
@@ -69,9 +69,9 @@ def test_a_group_is_not_that_of_a_gang_whose_name_means_another_one() -> None:
     other = GangName("other", "b")
     second = key(A, "annotations")
     graph = GroupGraph(resolving({key(A), second, key(other)}))
-    graph.say(key(other), (A,))
-    graph.say(key(A), (other,))
-    graph.say(second, (other,))
+    graph.set_names(key(other), (A,))
+    graph.set_names(key(A), (other,))
+    graph.set_names(second, (other,))
 
     # The gang that no name leads to waits for the group of another one, which does not have it.
     assert second in graph.group_of(second)[0]

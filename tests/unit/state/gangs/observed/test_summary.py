@@ -11,7 +11,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.topology_request import GangRequest, PodSet, TopologyRequest
-from gang_scheduler.state.gangs.observed import NOBODY, Summary, summary_of
+from gang_scheduler.state.gangs.observed import NO_MEMBERS, Summary, summary_of
 from support.builders import pod
 
 SELDOM = st.sampled_from([False, False, True])
@@ -59,7 +59,7 @@ def test_a_summary_is_what_each_member_says(pods: list[Pod]) -> None:
         highest=max(each.priority for each in pods),
         of_gang=any(each.said_of_gang for each in pods),
         nominated=any(each.nominated for each in pods),
-        peaceful=not all(each.preempts for each in pods),
+        never_preempts=not all(each.preempts for each in pods),
         of_jobs=any(each.job_uid for each in pods),
         with_problem=any(each.problem for each in pods),
         with_role=any(each.role for each in pods),
@@ -70,4 +70,4 @@ def test_a_summary_is_what_each_member_says(pods: list[Pod]) -> None:
 
 
 def test_without_members_there_is_nothing() -> None:
-    assert NOBODY == summary_of([]) == Summary()
+    assert NO_MEMBERS == summary_of([]) == Summary()

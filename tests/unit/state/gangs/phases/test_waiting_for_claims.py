@@ -166,7 +166,7 @@ def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> N
     )
     cache.decisions.bind_failed(failed, NOW)
 
-    cache.decisions.joined(gang("a", min_member=2), [pod("a-2")])
+    cache.decisions.surplus_bound(gang("a", min_member=2), [pod("a-2")])
 
     assert not record(cache).attempt.was_whole
     assert failed is record(cache).verdict.refusal
@@ -178,6 +178,6 @@ def test_a_member_that_joined_after_all_has_nothing_to_say_any_more() -> None:
     late = pod("a-2")
     cache.decisions.bind_failed(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (late,)), NOW)
 
-    cache.decisions.joined(gang("a", min_member=2), [late])
+    cache.decisions.surplus_bound(gang("a", min_member=2), [late])
 
     assert record(cache).verdict.refusal is None

@@ -1,4 +1,4 @@
-"""Which gangs hear of a workload."""
+"""Which gangs are found by a workload."""
 
 from gang_scheduler.state.gangs.workloads import GangsByWorkload
 from support.builders import gang_key, pod
