@@ -25,7 +25,14 @@ export SLURM_JOB_ID SLURM_JOBID SLURMD_NODENAME SLURM_SUBMIT_DIR
 """Sets the variables that a member has to find out. Scripts compute with the number of their job:
 it is the beginning of the Job's uid, the same for all members."""
 RUN: Final = """\
-evicted=
+evicted= group= passed_on=
+pass_on() {
+  if [ -n "$group" ] && [ -z "$passed_on" ]; then
+    passed_on=1
+    kill -s TERM -- $group 2> /dev/null || kill -s TERM $batch 2> /dev/null
+  fi
+}
+trap 'evicted=1; pass_on' TERM
 if command -v setsid > /dev/null; then
   setsid "$batch" "$@" &
   batch=$! group=-$!
@@ -33,7 +40,7 @@ else
   "$batch" "$@" &
   batch=$! group=$!
 fi
-trap 'evicted=1; kill -s TERM -- $group 2> /dev/null' TERM
+[ -z "$evicted" ] || pass_on
 wait $batch; code=$?
 if [ -n "$evicted" ]; then
   while kill -s 0 -- $group 2> /dev/null; do sleep 0.2; done
@@ -44,7 +51,8 @@ exit $code
 """
 """Runs the script, and passes SIGTERM on to all that it has started, as Slurm does. The script
 could not: the first process of a container gets no signal that it does not handle, and a shell
-passes none on. Then it waits for all of them, since a command may be saving its work."""
+passes none on. Then it waits for all of them, since a command may be saving its work. A SIGTERM
+that comes before the script has a session of its own ends the script alone."""
 KNOWN: Final = frozenset(
     {
         *("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_SUBMIT_DIR", "SLURMD_NODENAME"),

@@ -134,7 +134,9 @@ def save(*_):
     sys.exit(143)
 signal.signal(signal.SIGTERM, save)
 print("trains", flush=True)
-time.sleep(60)
+ends = time.monotonic() + 60
+while time.monotonic() < ends:  # A signal just before one long sleep would not end that sleep.
+    time.sleep(0.05)
 """
 
 
@@ -152,6 +154,20 @@ def test_an_eviction_reaches_what_the_script_runs(tmp_path: Path, line: str, she
 
         assert ("", 143) == (started.communicate(timeout=20)[0], started.returncode)
     assert "saved" == saved.read_text()
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_an_eviction_while_the_script_starts_ends_it(tmp_path: Path, shell: str) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    setsid = programs / "setsid"
+    setsid.write_text(
+        f'#!/bin/sh\nkill -s TERM $PPID\nsleep 0.3\nexec {shutil.which("setsid")} "$@"\n'
+    )
+    setsid.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    with member(tmp_path, "echo begins; sleep 30", shell, path) as started:
+        assert ("", 143) == (started.communicate(timeout=20)[0], started.returncode)
 
 
 def test_without_sessions_an_eviction_reaches_the_script(tmp_path: Path) -> None:
