@@ -36,7 +36,7 @@ def with_statuses(
     ]
     if not made:
         return pod
-    status = pod.get("status") or {}
+    status = controllers.part(pod, "status")
     return {**pod, "status": {**status, "resourceClaimStatuses": [*_statuses(pod), *made]}}
 
 
@@ -60,7 +60,7 @@ def made_for(owner: Body, present: Present) -> Iterator[Body]:
                 **controllers.part(inner, "metadata"),
                 **controllers.owned(owner, _name(owner, entry)),
             },
-            "spec": inner.get("spec") or {},
+            "spec": controllers.part(inner, "spec"),
         }
 
 
@@ -78,11 +78,16 @@ def _name(owner: Body, entry: str) -> str:
 
 def _templates(owner: Body) -> Iterator[tuple[str, str]]:
     """Yield the entries of a pod or PodGroup that name a template, with its name."""
-    for each in (owner.get("spec") or {}).get("resourceClaims") or ():
-        if isinstance(each, Mapping) and each.get("resourceClaimTemplateName"):
+    for each in _objects(owner, "spec", "resourceClaims"):
+        if each.get("resourceClaimTemplateName"):
             yield str(each.get("name")), str(each["resourceClaimTemplateName"])
 
 
-def _statuses(pod: Body) -> list[Mapping[str, object]]:
-    found = (pod.get("status") or {}).get("resourceClaimStatuses") or ()
-    return [each for each in found if isinstance(each, Mapping)]
+def _statuses(pod: Body) -> list[Body]:
+    return _objects(pod, "status", "resourceClaimStatuses")
+
+
+def _objects(body: Body, part: str, field: str) -> list[Body]:
+    """Return the objects of a list in a part of a body. Readers of the body refuse what is none."""
+    found = controllers.part(body, part).get(field)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []

@@ -11,6 +11,7 @@ from gang_scheduler.simulation.objects import UnreadableInput
 from search import answers, manifests
 from search.cases import Case
 from search.manifests import Manifest
+from support import device_objects
 
 ODD_VALUES: tuple[Any, ...] = (None, 0, -1, 1.5, 10**30, "", "x", "1e400", True, [], {}, [None])
 MUTATIONS = 3
@@ -22,7 +23,7 @@ def input_is_read_or_refused(case: Case) -> Iterator[str]:
         return
     dice = Random(case.world.seed)  # noqa: S311 - for worlds, not for secrets.
     for _ in range(MUTATIONS):
-        items = [*copy.deepcopy(case.world.documents), *workloads()]
+        items = [*copy.deepcopy(case.world.documents), *workloads(), *with_devices()]
         where = _change(dice, dice.choice(items))
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
         try:
@@ -47,6 +48,19 @@ def workloads() -> list[Manifest]:
         {**job, "spec": {"parallelism": 2, "completions": 2, "template": template}},
         {**job_set, "spec": {"replicatedJobs": replicated}},
     ]
+
+
+def with_devices() -> list[Manifest]:
+    """Return a native PodGroup and its pods, which claim devices by name and from a template."""
+    entry = {"name": "all", "resourceClaimName": "shared"}
+    own = {"name": "own", "resourceClaimTemplateName": "one"}
+    group = manifests.native_pod_group("claims", 2, spec={"resourceClaims": [entry]})
+    spec = {"schedulingGroup": {"podGroupName": "claims"}, "resourceClaims": [entry, own]}
+    pods = [manifests.pod(f"claims-{each}", {"cpu": 1}, spec=spec) for each in range(2)]
+    offered = device_objects.resource_slice("n0", 2, of_device={"attributes": {"a": {"int": 1}}})
+    of_class = device_objects.device_class(extendedResourceName="example.com/gpu")
+    made = [device_objects.claim("shared"), device_objects.template("one")]
+    return copy.deepcopy([group, *pods, offered, of_class, *made])
 
 
 def _change(dice: Random, body: Any) -> str:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from gang_scheduler.cli import main
@@ -163,3 +164,29 @@ def test_an_eviction_frees_the_devices_of_an_extended_resource() -> None:
     assert {f"{device_objects.DRIVER}/n0/gpu-0", f"{device_objects.DRIVER}/n0/gpu-1"} == {
         device for each in found["victims"] for device in each["frees"]
     }
+
+
+@pytest.mark.parametrize("spec", [-1, "x", [None], True])
+def test_a_group_that_is_no_object_is_refused_by_its_field(spec: object) -> None:
+    member = pod("a", by_template("one"))
+    member["spec"]["schedulingGroup"] = {"podGroupName": "claims"}
+    said = yaml_texts.written_all([*CLUSTER, native_body("claims", 1) | {"spec": spec}, member])
+    outcome = CliRunner().invoke(main, ["simulate", "-f", "-"], input=said)
+
+    assert outcome.exit_code == 2
+    assert "spec must be an object" in outcome.output
+
+
+@pytest.mark.parametrize("field", ["spec.resourceClaims", "status", "status.resourceClaimStatuses"])
+def test_claims_of_a_pod_that_are_no_list_are_refused_by_their_field(field: str) -> None:
+    member = pod("a", by_template("one"))
+    *path, last = field.split(".")
+    part = member
+    for name in path:
+        part = part.setdefault(name, {})
+    part[last] = 7
+    said = yaml_texts.written_all([*CLUSTER, device_objects.template("one"), member])
+    outcome = CliRunner().invoke(main, ["simulate", "-f", "-"], input=said)
+
+    assert outcome.exit_code == 2
+    assert f"{field} must be" in outcome.output
