@@ -83,11 +83,11 @@ def pending_of(
     for gang in _waiting(cache):
         if gang.pending:
             waiting[cache.gang_queue.group_of(gang.key)].append(gang)
-        elif gang.queue is not None and forest.way(gang.queue):
+        elif gang.queue is not None and forest.path(gang.queue):
             found[gang.queue].append(((WITHOUT_PODS, gang.created_at, str(gang.key)), (gang,)))
     for mates in waiting.values():
         ref = mates[0].queue
-        if ref is not None and forest.way(ref):
+        if ref is not None and forest.path(ref):
             group = GangGroup(tuple(mates))
             effective = lines.effective_priority(group, forest.queue(ref), rules.queues, now)
             has_turn = all(in_line(cache.gang_queue.infos[gang.key]) for gang in mates)

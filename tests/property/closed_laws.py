@@ -237,7 +237,7 @@ class Judge:
         return other.name in reached
 
     def _borrows(self, gang: Gang, other: Gang, tree: NaiveTree, lacking: set[str]) -> bool:
-        """Return whether the other's queue and all below the meeting use more than promised."""
+        """Return whether the other's queues, up to the common ancestor, use more than promised."""
         _, theirs = self._ways(gang, other)
         return all(any(tree.borrowed(name, r) > 0 for r in lacking) for name in theirs)
 

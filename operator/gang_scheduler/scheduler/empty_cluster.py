@@ -140,7 +140,7 @@ class EmptyCluster:
         """Return whether the quorums fit together; False also if the search was cut off before."""
         trial, profile, unit = self._trial, self._profile, asked[0]
         is_plain = len(asked) == len(unit.classes) == 1 and unit.scope is None
-        if is_plain and not interdependent.are(unit.classes, trial, profile):
+        if is_plain and not interdependent.depend_on_each_other(unit.classes, trial, profile):
             # Their nodes do not matter here.
             (pod_class,) = unit.classes
             slots = offer_slots(pod_class, trial, profile)

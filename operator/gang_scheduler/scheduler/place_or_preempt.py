@@ -58,7 +58,7 @@ class Placing:
         self.watch: Callable[[GangGroup], None] | None = None
         self.quorums = Quorums(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
-        self.hopeless: dict[Hashable, PreemptionOutcome] = {}
+        self.failed_preemptions: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
         self.asking = AskingGroups(snapshot)
         self._unanswered: dict[GangKey, tuple[GangGroup, Sequence[PlacementUnit], Misfit]] = {}
@@ -191,10 +191,12 @@ class Placing:
 
         With a `request`, quota must be enough, too.
         """
-        alike = None if nominations else prospects(group, units, self.evaluator.pools.own(group))
+        alike = (
+            None if nominations else preemption_key(group, units, self.evaluator.pools.own(group))
+        )
         if alike and request is not None:
             alike = alike, self._judged_by(request)
-        outcome = self.hopeless.get(alike)
+        outcome = self.failed_preemptions.get(alike)
         if outcome is None:
             outcome = self._attempt(group, units, nominations, request)
             if outcome.waits:
@@ -204,7 +206,7 @@ class Placing:
                 self._give_up_room()
             elif alike and outcome.verdict is not PreemptionVerdict.PROMISED:
                 # After `PROMISED`, an equal group is tried: it may end before the promised start.
-                self.hopeless[alike] = outcome
+                self.failed_preemptions[alike] = outcome
         return outcome
 
     def _judged_by(self, request: ReclaimRequest) -> Hashable:
@@ -227,7 +229,7 @@ class Placing:
     def _give_up_room(self) -> None:
         """Record that a gang's room is no longer reserved: other gangs may fit there."""
         self.known_misfits.clear()
-        self.hopeless.clear()
+        self.failed_preemptions.clear()
 
     def ask_for_nodes(self, group: GangGroup) -> None:
         """Request new nodes for a group that lacks only room, if a provisioning class is set."""
@@ -407,7 +409,7 @@ def _uids(placement: Placement) -> set[str]:
     return {bind.pod.uid for bind in placement.binds}
 
 
-def prospects(
+def preemption_key(
     group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
 ) -> Hashable | None:
     """Return a key shared by groups for which preemption has the same result; None if unique."""

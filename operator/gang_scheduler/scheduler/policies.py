@@ -106,7 +106,7 @@ class CoupledFilter(RoomFilter, Protocol):
         None if `slots` must be computed again after each pod.
         """
 
-    def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
+    def most_slots(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return an upper bound of `slots`, whatever pods are placed before."""
 
 
@@ -126,10 +126,10 @@ class Preference(Protocol):
         """Return the scores pod by pod."""
 
 
-Turn = Callable[[int, PodClass, IntArray, Trial], IntArray]
-"""Says in which order nodes are filled: (pods more, pod class, rows, trial) -> a turn for each row.
+FillOrder = Callable[[int, PodClass, IntArray, Trial], IntArray]
+"""Says in which order nodes are filled: (pods more, pod class, rows, trial) -> a key per row.
 
-The node with the smallest turn is first. `rows` are all different and ascend.
+The node with the least key is first. `rows` are all different and ascend.
 """
 Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 """Chooses nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""
@@ -148,7 +148,7 @@ class Profile:
     room_filters: tuple[RoomFilter, ...]
     coupled_filters: tuple[CoupledFilter, ...]
     preferences: tuple[tuple[int, Preference], ...]
-    turn: Turn
+    fill_order: FillOrder
     fill: Fill
     # Not hashed, because profiles are in keys that are looked up for each waiting gang.
     rules: Rules = field(default=NO_SETTINGS, hash=False)

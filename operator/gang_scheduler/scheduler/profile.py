@@ -27,11 +27,11 @@ from gang_scheduler.scheduler.placement import binpack, spread
 from gang_scheduler.scheduler.policies import (
     CoupledFilter,
     Fill,
+    FillOrder,
     NodeFilter,
     Preference,
     Profile,
     RoomFilter,
-    Turn,
 )
 from gang_scheduler.scheduler.preferences import inter_pod_affinity as preference_inter_pod_affinity
 from gang_scheduler.scheduler.preferences import node_affinity as preference_node_affinity
@@ -56,19 +56,19 @@ PREFERENCES: tuple[tuple[int, Preference], ...] = (
 )
 
 
-def _profile(turn: Turn, fill: Fill) -> Profile:
+def _profile(fill_order: FillOrder, fill: Fill) -> Profile:
     return Profile(
         order=priority_then_age.key,
         node_filters=NODE_FILTERS,
         room_filters=ROOM_FILTERS,
         coupled_filters=COUPLED_FILTERS,
         preferences=PREFERENCES,
-        turn=turn,
+        fill_order=fill_order,
         fill=fill,
     )
 
 
 PROFILES: Mapping[str, Profile] = {
-    "binpack": _profile(binpack.turn, binpack.fill),
-    "spread": _profile(spread.turn, spread.fill),
+    "binpack": _profile(binpack.fill_order, binpack.fill),
+    "spread": _profile(spread.fill_order, spread.fill),
 }

@@ -179,7 +179,7 @@ class DeviceLedger:
             room = self._rooms[needs] = _Room(slots, stale, kept)
         return room
 
-    def prospects(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
+    def most_slots(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
         """Return the room if members on other nodes took nothing: there will not be more."""
         room = self.room(needs, within, in_time)
         if not self.is_coupled(needs):

@@ -24,7 +24,7 @@ from gang_scheduler.scheduler.explanation.findings import (
 )
 from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, rejections_of
 from gang_scheduler.scheduler.placement import interdependent
-from gang_scheduler.scheduler.placement.feasible_slots import allowed, offer_slots, prospects
+from gang_scheduler.scheduler.placement.feasible_slots import allowed, most_slots, offer_slots
 from gang_scheduler.scheduler.placement.tree import replacements
 from gang_scheduler.scheduler.placement.tree.seating import Area, ClassSeating, by_class
 from gang_scheduler.scheduler.trial import Share, Trial
@@ -54,7 +54,9 @@ class _UnitRoom:
         self._unit = unit
         self._trial = turn.trial()
         self._profile = turn.profile
-        self._tied = interdependent.are(list(unit.classes), self._trial, self._profile)
+        self._tied = interdependent.depend_on_each_other(
+            list(unit.classes), self._trial, self._profile
+        )
         self._area = _area_of(unit)
         self.needed = max(unit.at_least, 1)
         self._depth = self._chosen_depth()
@@ -121,7 +123,7 @@ class _UnitRoom:
         return together
 
     def _anywhere(self, pod_class: PodClass, number: int) -> int:
-        offered = prospects if self._tied else offer_slots
+        offered = most_slots if self._tied else offer_slots
         slots = offered(pod_class, self._trial, self._profile)
         return min(number, int(slots.clip(max=number).sum()))
 

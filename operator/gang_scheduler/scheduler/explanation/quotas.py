@@ -104,10 +104,10 @@ def _lines(
 ) -> Iterator[QueueQuota]:
     """Yield the quotas from the leaf up. `before` has the charges at the start of the cycle."""
     figures = forest.figures()
-    way = forest.way(group.queue or NONE)
+    path = forest.path(group.queue or NONE)
     amounts = {each.queue.ref: each.amounts for each in figures}
     was = {each.queue.ref: each.amounts for each in before.figures()}
-    for queue in way:
+    for queue in path:
         for key, adds in sorted(charge.items()):
             shown = amounts.get(queue.ref, {}).get(key)
             if adds and shown is not None and forest.governs(queue.ref, key):
@@ -115,22 +115,22 @@ def _lines(
                 most = None if left >= UNBOUNDED else left
                 ahead = max(0, shown.used - was.get(queue.ref, {}).get(key, shown).used)
                 found = QueueQuota(queue.ref, key, shown.nominal, shown.used, adds, most, ahead)
-                others = _borrowers(figures, way, key) if found.short else ()
+                others = _borrowers(figures, path, key) if found.short else ()
                 yield replace(found, borrowers=others)
 
 
 def _borrowers(
-    figures: Sequence[QueueFigures], way: Sequence[Queue], key: FlavorResource
+    figures: Sequence[QueueFigures], path: Sequence[Queue], key: FlavorResource
 ) -> tuple[tuple[QueueRef, int], ...]:
     """Return the leaves of the same tree that have borrowed most, without the gang's own queues."""
     parents = {each.queue.parent for each in figures}
-    own = {queue.ref for queue in way}
+    own = {queue.ref for queue in path}
     found = (
         (each.queue.ref, each.amounts[key].borrowed)
         for each in figures
         if each.queue.ref not in parents | own
         and key in each.amounts
-        and each.queue.ref.product is way[0].ref.product
+        and each.queue.ref.product is path[0].ref.product
     )
     ranked = sorted((each for each in found if each[1]), key=lambda each: (-each[1], each[0]))
     return tuple(ranked[:MOST_BORROWERS])

@@ -69,10 +69,10 @@ def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
     """Return None: the free devices must be looked up again after each pod."""
 
 
-def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
+def most_slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots as an upper bound: earlier pods can only take devices away."""
     within, in_time = resources.slots(pod_class, trial) > 0, functools.partial(_in_time, trial)
-    return trial.devices.prospects(_needs(pod_class), within, in_time)
+    return trial.devices.most_slots(_needs(pod_class), within, in_time)
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:

@@ -98,7 +98,7 @@ def one_by_one(pod_class: PodClass, trial: Trial) -> "_Apart | None":
     return _Apart(pod_class, trial)
 
 
-def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
+def most_slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots as if pods that the class's affinity selects were in every domain."""
     verdicts = _verdicts(pod_class, trial)
     forbidden = verdicts[ANTI_AFFINITY] | verdicts[AVOIDED]

@@ -88,7 +88,7 @@ def one_by_one(pod_class: PodClass, trial: Trial) -> "_Skews":
     return _Skews(pod_class, trial)
 
 
-def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
+def most_slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return no limit for nodes with all keys, since the emptiest domain may fill up in between."""
     return np.where(_labelled(pod_class, trial.nodes), UNLIMITED, 0)
 

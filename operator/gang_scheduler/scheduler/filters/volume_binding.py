@@ -52,7 +52,7 @@ def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
     """Return None: the free volumes must be looked up again after each pod."""
 
 
-def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
+def most_slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots as an upper bound: earlier pods can only take volumes away."""
     return slots(pod_class, trial)
 

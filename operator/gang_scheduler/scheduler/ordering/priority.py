@@ -26,8 +26,8 @@ def key(standing: Standing) -> tuple[int]:
 def _level(standing: Standing, key: FlavorResource) -> int:
     accounts, leaf = standing.accounts, standing.row
     trees, nominal = accounts.promises.trees, accounts.promises.terms[key].nominal
-    way = trees.ways[leaf]
-    for row in reversed(way):
+    path = trees.paths[leaf]
+    for row in reversed(path):
         if accounts.charges.used_after(leaf, row, key, standing.asked[key]) <= nominal[row]:
             return trees.heights[row]
-    return trees.heights[way[0]]
+    return trees.heights[path[0]]

@@ -1,7 +1,7 @@
 """The queue that has the next turn, by the fairness of its tree. Trees take turns, too.
 
 In one line, all heads of a tree are compared. In a tournament, siblings are compared, and the
-winner goes one level up. A turn changes only the charges on one way to the root, so only that way
+winner goes one level up. A turn changes only the charges on one path to the root, so only that path
 is compared again: one heap operation per level.
 """
 
@@ -158,14 +158,14 @@ class _Tournament(_Tree):
         """The leaf that wins below each queue that was compared."""
 
     def fill(self, leaves: Iterable[int]) -> None:
-        rows = {row for leaf in leaves for row in self._trees.ways[leaf][1:]}
+        rows = {row for leaf in leaves for row in self._trees.paths[leaf][1:]}
         # Children have greater rows than their parents, so in this order each winner is known in
         # time.
         for row in sorted(rows, reverse=True):
             self._compare(row)
 
     def update(self, leaf: int) -> None:
-        for row in reversed(self._trees.ways[leaf][1:]):
+        for row in reversed(self._trees.paths[leaf][1:]):
             self._compare(row)
 
     def _compare(self, row: int) -> None:

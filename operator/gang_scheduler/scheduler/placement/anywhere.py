@@ -66,7 +66,7 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
         return None
     taken = shares((bind.pod.pod_class, rows[bind.node]) for bind in binds)
     left = taken
-    if interdependent.are([share.pod_class for share in taken], trial, profile):
+    if interdependent.depend_on_each_other([share.pod_class for share in taken], trial, profile):
         left = [
             share for bind in binds for share in shares([(bind.pod.pod_class, rows[bind.node])])
         ]
@@ -113,7 +113,7 @@ def _arranged(
     None if neither places `at_least` members.
     """
     sizes = _sizes(members)
-    if len(sizes) == 1 or interdependent.are(sizes, trial, profile):
+    if len(sizes) == 1 or interdependent.depend_on_each_other(sizes, trial, profile):
         return None
     if at_least < len(members):
         with trial.all_or_nothing() as attempt:
@@ -143,7 +143,7 @@ def _assume(
 ) -> tuple[list[Share], list[PodClass]]:
     """Take room for all members that fit, class by class; also return the classes left."""
     sizes = _sizes(members)
-    if not interdependent.are(sizes, trial, profile):
+    if not interdependent.depend_on_each_other(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)
     found = interdependent.assume_interdependent(sizes, 0, None, trial, profile)
     taken = merged(found)

@@ -8,8 +8,8 @@ from gang_scheduler.scheduler.placement import scoring
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
-def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the turn of each node, smallest first: the node fullest with `more` pods is first."""
+def fill_order(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
+    """Return a sort key for each node; the node that is fullest with `more` pods has the least."""
     use = scoring.use_with(more, pod_class, rows, trial)
     return scoring.later(pod_class, rows, trial) - use
 
@@ -33,15 +33,15 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
 def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
     """Return the rows of the first `count` nodes, in order, without sorting the other nodes."""
     candidates = np.flatnonzero(slots)
-    turns = turn(1, pod_class, candidates, trial)
+    keys = fill_order(1, pod_class, candidates, trial)
     if count < len(candidates):
-        # Nodes of the last turn that is needed: the ties below decide which of them come first.
-        among = turns <= np.partition(turns, count - 1)[count - 1]
-        candidates, turns = candidates[among], turns[among]
+        # Nodes with the last key that is needed: the ties below decide which of them come first.
+        among = keys <= np.partition(keys, count - 1)[count - 1]
+        candidates, keys = candidates[among], keys[among]
     ties = scoring.order(pod_class, candidates, trial)
     if count < len(candidates):
-        last = turns.max()
-        left = count - int((turns < last).sum())
-        first = (turns < last) | (ties <= np.partition(ties[turns == last], left - 1)[left - 1])
-        candidates, turns, ties = candidates[first], turns[first], ties[first]
-    return candidates[np.lexsort((ties, turns))]
+        last = keys.max()
+        left = count - int((keys < last).sum())
+        first = (keys < last) | (ties <= np.partition(ties[keys == last], left - 1)[left - 1])
+        candidates, keys, ties = candidates[first], keys[first], ties[first]
+    return candidates[np.lexsort((ties, keys))]

@@ -30,10 +30,10 @@ def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray
     )
 
 
-def prospects(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
+def most_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
     """Return the most slots that each node can have, wherever other members are placed."""
     alone = (each.slots for each in _concerned(profile.room_filters, pod_class, trial))
-    together = (each.prospects for each in _concerned(profile.coupled_filters, pod_class, trial))
+    together = (each.most_slots for each in _concerned(profile.coupled_filters, pod_class, trial))
     return _least(pod_class, trial, profile, (*alone, *together))
 
 

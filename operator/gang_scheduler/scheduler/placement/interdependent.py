@@ -20,8 +20,8 @@ from gang_scheduler.scheduler.placement import feasible_slots, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import (
     at_once,
     coupled,
+    most_slots,
     offer_slots,
-    prospects,
 )
 from gang_scheduler.scheduler.policies import Profile, ScoresOneByOne
 from gang_scheduler.scheduler.trial import Share, Trial, number_in
@@ -53,22 +53,22 @@ def place_one_by_one(
         if preference.concerns(pod_class, trial)
     ]
     everywhere = np.arange(len(left))
-    # A turn is split into as many parts as there are nodes, so that ties go by `scoring.order`.
+    # A key is split into as many parts as there are nodes, so that ties go by `scoring.order`.
     ties = np.argsort(np.argsort(scoring.order(pod_class, everywhere, trial)))
-    turns = profile.turn(1, pod_class, everywhere, trial) * len(left) + ties
+    keys = profile.fill_order(1, pod_class, everywhere, trial) * len(left) + ties
     counts = np.zeros_like(left)
     for _ in range(number):
         open_ = left > 0
         for each in filters:
             open_ &= each.open()
-        row = _first(open_, turns, preferences)
+        row = _first(open_, keys, preferences)
         if row is None:
             break
         counts[row] += 1
         left[row] -= 1
         here = everywhere[row : row + 1]
-        turn = int(profile.turn(int(counts[row]) + 1, pod_class, here, trial)[0])
-        turns[row] = turn * len(left) + ties[row]
+        key = int(profile.fill_order(int(counts[row]) + 1, pod_class, here, trial)[0])
+        keys[row] = key * len(left) + ties[row]
         for each in filters:
             each.placed(row)
         for _, preference in preferences:
@@ -79,14 +79,14 @@ def place_one_by_one(
 
 
 def _first(
-    open_: BoolArray, turns: IntArray, preferences: Sequence[tuple[int, ScoresOneByOne]]
+    open_: BoolArray, keys: IntArray, preferences: Sequence[tuple[int, ScoresOneByOne]]
 ) -> int | None:
-    """Return the open node with the best score, by turn among equal nodes; None if none is open."""
+    """Return the open node with the best score, then the least key; None if none is open."""
     if preferences and open_.any():
         raw = [(weight, preference.score()) for weight, preference in preferences]
         total = scoring.weighed(raw, open_)
         open_ &= total == total.max(where=open_, initial=-UNLIMITED)
-    row = int(np.where(open_, turns, UNLIMITED).argmin())
+    row = int(np.where(open_, keys, UNLIMITED).argmin())
     return row if open_[row] else None
 
 
@@ -99,7 +99,7 @@ Open = Mapping[PodClass, BoolArray]
 """The nodes where members of a class may be; classes that are not in it may be on all nodes."""
 
 
-def are(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bool:
+def depend_on_each_other(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bool:
     """Return whether members of these classes must be placed step by step."""
     asking = [
         pod_class
@@ -165,7 +165,7 @@ def _single_nodes(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> I
     users = [each for each in sizes if each.devices and trial.devices.is_undecided(each.devices)]
     needed = np.array([[sizes[each]] for each in users])
     room = np.array(
-        [np.where(rows.get(each, True), prospects(each, trial, profile), 0) for each in users]
+        [np.where(rows.get(each, True), most_slots(each, trial, profile), 0) for each in users]
     )
     enough = np.flatnonzero((room >= needed).all(axis=0))
     # A pod that asks for nothing has 2**63-1 slots: clip before the sum.
@@ -201,7 +201,7 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
     ]
     room: list[IntArray] = []
     for each in concerned:
-        here = np.where(rows.get(each, True), prospects(each, trial, profile), 0)
+        here = np.where(rows.get(each, True), most_slots(each, trial, profile), 0)
         held = label_domains.by_domain(column, here.clip(max=sizes[each]))
         room.append(held.clip(max=sizes[each]))
     together = np.sum(room, axis=0)

@@ -21,11 +21,11 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 THOUSAND: Final = 1000
 LAST: Final = 2**20
-"""A number above any measure of use: each scarce resource of a node delays its turn by this."""
+"""A number above any measure of use: each scarce resource of a node adds this to its sort key."""
 
 
 def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the delay of each node's turn for scarce resources that the class does not need."""
+    """Return what to add to each sort key for scarce resources that the class does not need."""
     columns = _unasked(pod_class, trial.nodes)
     if not columns:
         return np.zeros(len(rows), dtype=np.int64)
@@ -39,7 +39,7 @@ def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
 
 
 def order(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the order of nodes with the same turn: a different number for each, smallest first.
+    """Return the order of nodes with the same key: a different number for each, smallest first.
 
     First comes the node with the least room of the scarce resources for which the class does not
     ask. Ties go to the node whose domain has the least room, layer by layer from the lowest, then
@@ -148,9 +148,9 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial, profile
 def rank(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -> IntArray:
     """Return the rows with slots, the best score first; ties in the order of the profile."""
     candidates = np.flatnonzero(slots)
-    turns = profile.turn(1, pod_class, candidates, trial)
+    keys = profile.fill_order(1, pod_class, candidates, trial)
     ties = order(pod_class, candidates, trial)
-    rows = candidates[np.lexsort((ties, turns))]
+    rows = candidates[np.lexsort((ties, keys))]
     found = scores(pod_class, slots, trial, profile)
     return rows if found is None else rows[np.argsort(-found[rows], kind="stable")]
 

@@ -10,8 +10,8 @@ from gang_scheduler.scheduler.placement import scoring
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
-def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the turn of each node, smallest first: the node emptiest with `more` pods is first."""
+def fill_order(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
+    """Return a sort key for each node; the node that is emptiest with `more` pods has the least."""
     use = scoring.use_with(more, pod_class, rows, trial)
     return scoring.later(pod_class, rows, trial) + use
 
@@ -24,7 +24,7 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
     """
     candidates = np.flatnonzero(slots)
     ties = scoring.order(pod_class, candidates, trial).tolist()
-    first = turn(1, pod_class, candidates, trial).tolist()
+    first = fill_order(1, pod_class, candidates, trial).tolist()
     heap = list(zip(first, ties, range(len(candidates)), strict=True))
     heapq.heapify(heap)
     counts = np.zeros(len(candidates), dtype=np.int64)
@@ -33,7 +33,7 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
         counts[chosen] += 1
         if counts[chosen] < slots[candidates[chosen]]:
             row = candidates[chosen : chosen + 1]
-            use = int(turn(int(counts[chosen]) + 1, pod_class, row, trial)[0])
+            use = int(fill_order(int(counts[chosen]) + 1, pod_class, row, trial)[0])
             heapq.heapreplace(heap, (use, tie, chosen))
         else:
             heapq.heappop(heap)

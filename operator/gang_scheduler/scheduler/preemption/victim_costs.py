@@ -278,7 +278,7 @@ class VictimCosts:
         """Return whether an evictable pod can be evicted now, alone or with its gang."""
         return self._lost[bound_pod.gang] or self.surplus_of(bound_pod) > 0
 
-    def goes_with(self, bound_pod: BoundPod) -> list[BoundPod] | None:
+    def evicted_along(self, bound_pod: BoundPod) -> list[BoundPod] | None:
         """Return a surplus pod with all pods that are evicted before it; None for any other pod."""
         if bound_pod.gang in self.steps:
             return self.steps.with_all(bound_pod.gang, [bound_pod])
@@ -292,7 +292,7 @@ class VictimCosts:
             return NO_PRIORITY
         if bound_pod.gang not in self.steps:
             return price_of(bound_pod)
-        return max(map(price_of, self.goes_with(bound_pod) or ()))
+        return max(map(price_of, self.evicted_along(bound_pod) or ()))
 
     def work(self, bound_pod: BoundPod) -> int:
         """Return the run time that is lost with a pod, in pod-seconds."""
@@ -323,7 +323,7 @@ class VictimCosts:
 
     def unit_of(self, bound_pod: BoundPod) -> EvictionUnit:
         """Return the unit with which a pod is evicted: alone or with its step, or its gang."""
-        surplus = self.goes_with(bound_pod)
+        surplus = self.evicted_along(bound_pod)
         key = bound_pod.gang if surplus is None else surplus[-1].pod.uid
         if key not in self._units:
             self._keys[bound_pod.gang].add(key)
@@ -343,7 +343,7 @@ class VictimCosts:
 
     def cost_of(self, bound_pod: BoundPod) -> Cost:
         """Return the cost of a pod, with its gang if the gang must be evicted as a whole."""
-        surplus = self.goes_with(bound_pod)
+        surplus = self.evicted_along(bound_pod)
         key = bound_pod.gang if surplus is None else surplus[-1].pod.uid
         if key not in self._alone:
             self._alone[key] = self.tally().with_more([self.unit_of(bound_pod)])

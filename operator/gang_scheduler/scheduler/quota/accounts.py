@@ -225,7 +225,7 @@ def _recent(promises: Promises, usage: QueueUsage) -> Mapping[int, Mapping[str, 
     found: dict[int, dict[str, int]] = {row: {} for row in range(len(trees))}
     for ref, amounts in usage.recent.items():
         if (leaf := trees.rows.get(ref)) is not None:
-            for row in trees.ways[leaf]:
+            for row in trees.paths[leaf]:
                 for resource, amount in amounts.items():
                     found[row][resource] = found[row].get(resource, 0) + amount
     return found

@@ -128,7 +128,7 @@ FairShares = Mapping[FlavorResource, Sequence[Exact]]
 """The fair share of each row."""
 
 
-class Claim(NamedTuple):
+class FairShareClaim(NamedTuple):
     """The least that a queue gets if there is enough, the most it can use, and its weight."""
 
     least: int
@@ -157,7 +157,7 @@ def _asked(promises: Promises, usage: QueueUsage) -> dict[FlavorResource, list[i
     for ref, charge in usage.asked.items():
         for row, key, amount in entries(promises, ref, charge):
             if trees.problems[row] is None:
-                for each in trees.ways[row]:
+                for each in trees.paths[row]:
                     asked[key][each] += amount
     return asked
 
@@ -178,15 +178,15 @@ def _of_key(promises: Promises, key: FlavorResource, demand: Sequence[int]) -> l
     return shares
 
 
-def _claim(promises: Promises, key: FlavorResource, row: int, demand: int) -> Claim:
+def _claim(promises: Promises, key: FlavorResource, row: int, demand: int) -> FairShareClaim:
     terms = promises.terms[key]
     promised = terms.promised[row]
     most = min(terms.limit[row], promised + terms.borrowing[row], demand)
     weight = max(Fraction(0), promises.trees.queues[row].weight)
-    return Claim(min(promised, most), most, weight)
+    return FairShareClaim(min(promised, most), most, weight)
 
 
-def divide(total: Exact, claims: Sequence[Claim]) -> list[Exact]:
+def divide(total: Exact, claims: Sequence[FairShareClaim]) -> list[Exact]:
     """Return the share of each claimant in a total: its least, and the rest by weight.
 
     The whole total is given away, unless every claim has its most. If the least amounts exceed the
@@ -225,7 +225,7 @@ def _whole(weights: Sequence[Fraction]) -> list[int]:
 def _pour(
     left: Exact,
     got: list[Exact],
-    claims: Sequence[Claim],
+    claims: Sequence[FairShareClaim],
     places: Sequence[int],
     weights: Sequence[int],
 ) -> Exact:

@@ -47,7 +47,7 @@ def _running(accounts: Accounts, admitted: Mapping[QueueRef, int]) -> list[int]:
     running = [0] * len(trees)
     for counts in (accounts.usage.running, admitted):
         for ref, count in counts.items():
-            for row in trees.ways[trees.rows[ref]] if ref in trees.rows else ():
+            for row in trees.paths[trees.rows[ref]] if ref in trees.rows else ():
                 running[row] += count
     return running
 

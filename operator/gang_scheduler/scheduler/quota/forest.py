@@ -95,13 +95,13 @@ class Forest:
     def depth(self, ref: QueueRef) -> int:
         """Return on how many levels a queue and its ancestors are."""
         row = self._row(ref)
-        return 0 if row is None else len(self._trees.ways[row])
+        return 0 if row is None else len(self._trees.paths[row])
 
-    def way(self, ref: QueueRef) -> tuple[Queue, ...]:
+    def path(self, ref: QueueRef) -> tuple[Queue, ...]:
         """Return a queue and its ancestors, the root last; empty if the queue does not exist."""
         row = self._row(ref)
-        way = () if row is None else self._trees.ways[row]
-        return tuple(self._trees.queues[each] for each in reversed(way))
+        path = () if row is None else self._trees.paths[row]
+        return tuple(self._trees.queues[each] for each in reversed(path))
 
     # Charges.
 

@@ -249,10 +249,10 @@ def room(
 
     Negative if more is charged than there is. The tree must have a number for the key.
     """
-    terms, way = promises.terms[key], promises.trees.ways[row]
-    left = terms.nominal[way[0]] - used[way[0]]
-    limit = terms.limit[way[0]] - total[way[0]]
-    for each in way[1:]:
+    terms, path = promises.terms[key], promises.trees.paths[row]
+    left = terms.nominal[path[0]] - used[path[0]]
+    limit = terms.limit[path[0]] - total[path[0]]
+    for each in path[1:]:
         kept = max(0, terms.guaranteed[each] - used[each])
         left = kept + min(left, _from_above(promises, each, key, used))
         limit = min(limit, terms.limit[each] - total[each])
@@ -273,13 +273,13 @@ def short_below(
     Quota that its siblings give back does not help this queue. If no queue below the root has too
     little, the result is the root.
     """
-    terms, way = promises.terms[key], promises.trees.ways[row]
-    for each in reversed(way[1:]):
+    terms, path = promises.terms[key], promises.trees.paths[row]
+    for each in reversed(path[1:]):
         kept = max(0, terms.guaranteed[each] - used[each])
         most = kept + _from_above(promises, each, key, used)
         if asked > min(most, terms.limit[each] - total[each]):
             return each
-    return way[0]
+    return path[0]
 
 
 def potential(promises: Promises, row: int, key: FlavorResource) -> int:
@@ -314,12 +314,12 @@ def _may_borrow(promises: Promises, row: int, key: FlavorResource, used: Sequenc
     if lenders is None:
         return terms.borrowing[row]
     borrowed = max(0, used[row] - terms.nominal[row])
-    way = promises.trees.ways[row]
+    path = promises.trees.paths[row]
     idle = 0
     for each in lenders:
         if each != row:
             # Quota that the queue itself borrows comes from a subtree that contains it, so it
             # counts as idle there.
-            by_others = used[each] - (borrowed if each in way else 0)
+            by_others = used[each] - (borrowed if each in path else 0)
             idle += max(0, terms.nominal[each] - max(terms.guaranteed[each], by_others))
     return min(terms.borrowing[row], idle)

@@ -1,4 +1,4 @@
-"""Trees of queues: the queues in order, parents first, and the way from each to its root."""
+"""Trees of queues: the queues in order, parents first, and the path from each to its root."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -100,14 +100,14 @@ def _circling(above: Mapping[QueueRef, QueueRef | None]) -> frozenset[QueueRef]:
     known: set[QueueRef] = set()
     found: set[QueueRef] = set()
     for start in above:
-        way: dict[QueueRef, int] = {}
+        path: dict[QueueRef, int] = {}
         at: QueueRef | None = start
-        while at is not None and at in above and at not in known and at not in way:
-            way[at] = len(way)
+        while at is not None and at in above and at not in known and at not in path:
+            path[at] = len(path)
             at = above[at]
-        if at in way:
-            found.update(each for each, place in way.items() if place >= way[at])
-        known.update(way)
+        if at in path:
+            found.update(each for each, place in path.items() if place >= path[at])
+        known.update(path)
     return frozenset(found)
 
 
@@ -177,7 +177,7 @@ _ORDER = {product: place for place, product in enumerate(Product)}
 class Trees:
     """All queues as rows: by product, tree and name; parents come before children.
 
-    `parents` are rows, NO_ROW for a root. `ways` go from the root down to the row itself. The rows
+    `parents` are rows, NO_ROW for a root. `paths` go from the root down to the row itself. The rows
     of a subtree are consecutive: from its top up to its entry in `ends`. `heights` count the levels
     below; a leaf has none. `problems` say why a queue is inactive: a fault of its own, or of a
     queue above. `broken` are the rows with a fault of their own. `governed` lists, for the root of
@@ -191,9 +191,9 @@ class Trees:
         self.queues = tuple(relations.queues[ref] for ref in order)
         self.parents = [self._row(relations.parents[ref]) for ref in order]
         self.children: list[list[int]] = [[] for _ in order]
-        self.ways: list[tuple[int, ...]] = []
+        self.paths: list[tuple[int, ...]] = []
         for row, parent in enumerate(self.parents):
-            self.ways.append((*self.ways[parent], row) if parent >= 0 else (row,))
+            self.paths.append((*self.paths[parent], row) if parent >= 0 else (row,))
             if parent >= 0:
                 self.children[parent].append(row)
         self.ends = list(range(1, len(order) + 1))
@@ -220,14 +220,14 @@ class Trees:
         return found
 
     def _governed(self) -> dict[int, frozenset[FlavorResource]]:
-        governed: dict[int, set[FlavorResource]] = {way[0]: set() for way in self.ways}
-        for queue, way in zip(self.queues, self.ways, strict=True):
-            governed[way[0]].update(queue.quotas)
+        governed: dict[int, set[FlavorResource]] = {path[0]: set() for path in self.paths}
+        for queue, path in zip(self.queues, self.paths, strict=True):
+            governed[path[0]].update(queue.quotas)
         return {root: frozenset(keys) for root, keys in governed.items()}
 
     def root(self, row: int) -> int:
         """Return the root of the tree that a row is in."""
-        return self.ways[row][0]
+        return self.paths[row][0]
 
     def is_leaf(self, row: int) -> bool:
         """Return whether the queue takes gangs. Roots and Cohorts do not, even without children."""

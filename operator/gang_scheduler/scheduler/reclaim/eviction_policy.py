@@ -22,8 +22,8 @@ from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQu
 # The lowest common ancestor of two queues, and queues that exceed their promises.
 
 
-class Meeting(NamedTuple):
-    """The ways from two leaves of one tree up to where they meet, their lowest common ancestor.
+class Branches(NamedTuple):
+    """The paths from two leaves of one tree up to their lowest common ancestor.
 
     `ours` are the rows from the leaf of the request up to the child of that ancestor, and `theirs`
     the same for the leaf of a victim.
@@ -34,23 +34,23 @@ class Meeting(NamedTuple):
 
     @property
     def our_child(self) -> int:
-        """The child of the common ancestor on the way to our leaf."""
+        """The child of the common ancestor on the path to our leaf."""
         return self.ours[-1]
 
     @property
     def their_child(self) -> int:
-        """The child of the common ancestor on the way to the other leaf."""
+        """The child of the common ancestor on the path to the other leaf."""
         return self.theirs[-1]
 
 
-def meeting(accounts: Accounts, ours: int, theirs: int) -> Meeting | None:
-    """Return how two rows meet; None in different trees, or if one is above the other."""
-    ways = accounts.promises.trees.ways
-    one, other = ways[ours], ways[theirs]
+def branches_at_ancestor(accounts: Accounts, ours: int, theirs: int) -> Branches | None:
+    """Return the branches of two rows; None in different trees, or if one is above the other."""
+    paths = accounts.promises.trees.paths
+    one, other = paths[ours], paths[theirs]
     shared = sum(1 for _ in _shared(one, other))
     if not 0 < shared < min(len(one), len(other)):
         return None
-    return Meeting(one[shared:][::-1], other[shared:][::-1])
+    return Branches(one[shared:][::-1], other[shared:][::-1])
 
 
 def _shared(one: Sequence[int], other: Sequence[int]) -> Iterable[int]:
@@ -97,46 +97,50 @@ class EvictionLimits(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Permits:
+class AllowedClasses:
     """The classes by which a request may evict gangs of one queue, in any final state.
 
-    `meeting` is None if that queue is the request's own, or in another tree (`foreign`).
+    `branches` is None if that queue is the request's own, or in another tree (`foreign`).
     """
 
     classes: tuple[EvictionClass, ...] = ()
-    meeting: Meeting | None = None
+    branches: Branches | None = None
     foreign: bool = False
 
 
-NO_PERMITS = Permits()
+NOTHING_ALLOWED = AllowedClasses()
 
 
-def permits(
+def allowed_classes(
     accounts: Accounts, request: ReclaimRequest, theirs: int, limits: EvictionLimits
-) -> Permits:
+) -> AllowedClasses:
     """Return the eviction classes between two queues, by position, fences and vetoes."""
     trees, declared = accounts.promises.trees, accounts.declared
     ours = trees.rows.get(request.ref)
     if ours is None:
-        return NO_PERMITS
+        return NOTHING_ALLOWED
     if ours == theirs:
-        return Permits((EvictionClass.OVERRUN, EvictionClass.IN_QUEUE))
+        return AllowedClasses((EvictionClass.OVERRUN, EvictionClass.IN_QUEUE))
     queue = trees.queues[theirs]
     if request.ref == NONE or not {request.ref.product, queue.ref.product} <= declared.enforced:
-        return NO_PERMITS
+        return NOTHING_ALLOWED
     if trees.root(ours) != trees.root(theirs):
         return _of_another_tree(accounts, ours, theirs)
-    met = meeting(accounts, ours, theirs)
-    if met is None or _is_vetoed(accounts, ours, met.theirs) or _is_fenced(accounts, met.ours):
-        return NO_PERMITS
-    return Permits(tuple(_in_tree(accounts, ours, limits)), met)
+    branches = branches_at_ancestor(accounts, ours, theirs)
+    if (
+        branches is None
+        or _is_vetoed(accounts, ours, branches.theirs)
+        or _is_fenced(accounts, branches.ours)
+    ):
+        return NOTHING_ALLOWED
+    return AllowedClasses(tuple(_in_tree(accounts, ours, limits)), branches)
 
 
-def _of_another_tree(accounts: Accounts, ours: int, theirs: int) -> Permits:
-    ways = accounts.promises.trees.ways
-    if _is_fenced(accounts, ways[ours]) or _is_vetoed(accounts, ours, ways[theirs]):
-        return NO_PERMITS
-    return Permits((EvictionClass.RECLAIM,), foreign=True)
+def _of_another_tree(accounts: Accounts, ours: int, theirs: int) -> AllowedClasses:
+    paths = accounts.promises.trees.paths
+    if _is_fenced(accounts, paths[ours]) or _is_vetoed(accounts, ours, paths[theirs]):
+        return NOTHING_ALLOWED
+    return AllowedClasses((EvictionClass.RECLAIM,), foreign=True)
 
 
 def _in_tree(accounts: Accounts, ours: int, limits: EvictionLimits) -> Iterator[EvictionClass]:
@@ -158,7 +162,7 @@ def _in_tree(accounts: Accounts, ours: int, limits: EvictionLimits) -> Iterator[
 def _is_vetoed(accounts: Accounts, ours: int, theirs: tuple[int, ...]) -> bool:
     """Return whether a queue on the other side protects its gangs from ours."""
     trees = accounts.promises.trees
-    names = {trees.queues[row].ref.name for row in trees.ways[ours]}
+    names = {trees.queues[row].ref.name for row in trees.paths[ours]}
     rules = (trees.queues[row].evictions for row in theirs)
     return any(not each.may_lose or not _may_come(each, names) for each in rules)
 
@@ -219,12 +223,12 @@ def is_young(running: RunningInQueue, least: int, limits: EvictionLimits) -> boo
 
 
 def min_runtime(
-    accounts: Accounts, theirs: int, met: Meeting | None, limits: EvictionLimits
+    accounts: Accounts, theirs: int, branches: Branches | None, limits: EvictionLimits
 ) -> int:
     """Return the minimum run time that queues set for gangs of a queue, in seconds."""
     queues = accounts.promises.trees.queues
-    # Above the leaf, the queues below the meeting count; the child where the ways meet does not.
-    rows = {theirs, *(met.theirs[:-1] if met is not None else ())}
+    # Above the leaf, the queues below the common ancestor count; its child does not.
+    rows = {theirs, *(branches.theirs[:-1] if branches is not None else ())}
     asked = max(queues[row].evictions.min_runtime for row in rows)
     return limits.rules.preemption.counted_min_runtime(asked)
 
@@ -234,15 +238,16 @@ def min_runtimes(trees: Trees, rows: Iterable[int], limits: EvictionLimits) -> I
 
     The level is the number of queues above both the request and a queue. In another tree it is 0,
     and only the queue itself counts. Otherwise the queues count that are below the child where the
-    two ways part.
+    two paths part.
     """
     most = limits.rules.preemption.counted_min_runtime
     asked = [
-        [most(trees.queues[each].evictions.min_runtime) for each in trees.ways[row]] for row in rows
+        [most(trees.queues[each].evictions.min_runtime) for each in trees.paths[row]]
+        for row in rows
     ]
     levels = max(map(len, asked), default=0) + 1
     below = [
-        [way[-1], *(max((*way[level + 1 :], way[-1])) for level in range(1, levels))]
-        for way in asked
+        [path[-1], *(max((*path[level + 1 :], path[-1])) for level in range(1, levels))]
+        for path in asked
     ]
     return np.array(below, dtype=np.int64).reshape(len(asked), levels).T

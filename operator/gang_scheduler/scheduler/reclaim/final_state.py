@@ -15,7 +15,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Comparison, Share
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reclaim.eviction_policy import Meeting, Permits, is_within
+from gang_scheduler.scheduler.reclaim.eviction_policy import AllowedClasses, Branches, is_within
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
@@ -56,21 +56,21 @@ class Part(NamedTuple):
     quorum: Charge | None = None
 
 
-class Rights(Protocol):
+class ReclaimPolicy(Protocol):
     """The evictions that a request may make at all, before any final state is looked at."""
 
     @property
     def request(self) -> ReclaimRequest:
         """The request."""
 
-    def permits_at(self, row: int) -> Permits:
-        """Return the permits between the requesting queue and another."""
+    def allowed_at(self, row: int) -> AllowedClasses:
+        """Return the eviction classes between the requesting queue and another."""
 
     def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
         """Return the classes by which a gang may be evicted in some final state."""
 
     def is_beyond(self, running: RunningInQueue) -> bool:
-        """Return whether the queue of the gang, and each queue up to the meeting, borrows now."""
+        """Return whether the gang's queue borrows now, and each one up to the common ancestor."""
 
 
 def by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]:
@@ -103,15 +103,15 @@ def without(quota: QuotaLedger, charges: Mapping[QueueRef, Charge]) -> Iterator[
 class FinalState:
     """The final state. The quota must already be charged as in that state."""
 
-    def __init__(self, rights: Rights, quota: QuotaLedger, parts: Sequence[Part]) -> None:
-        self._rights = rights
+    def __init__(self, policy: ReclaimPolicy, quota: QuotaLedger, parts: Sequence[Part]) -> None:
+        self._policy = policy
         self._accounts = quota.forest.accounts
         self._trees = self._accounts.promises.trees
         self._quota = quota
         self._parts = parts
         self._within: dict[tuple[tuple[int, ...], bool], bool] = {}
         self._our_shares: dict[int, Share] = {}
-        self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
+        self._by_shares: dict[tuple[EvictionClass, Branches], bool] = {}
 
     def class_of(self, running: RunningInQueue) -> EvictionClass | None:
         """Return the lowest class by which a gang may be evicted."""
@@ -119,11 +119,11 @@ class FinalState:
 
     def classes_of(self, running: RunningInQueue) -> Iterator[EvictionClass]:
         """Yield the classes by which a gang may be evicted, the lowest first."""
-        met = self._rights.permits_at(self._trees.rows[running.ref]).meeting
-        for each in sorted(self._rights.possible(running)):
-            if each is EvictionClass.RECLAIM and not self._is_within(met):
+        branches = self._policy.allowed_at(self._trees.rows[running.ref]).branches
+        for each in sorted(self._policy.possible(running)):
+            if each is EvictionClass.RECLAIM and not self._is_within(branches):
                 continue
-            if each >= EvictionClass.FAIR_SHARE and not self._is_fair(each, met):
+            if each >= EvictionClass.FAIR_SHARE and not self._is_fair(each, branches):
                 continue
             yield each
 
@@ -149,45 +149,45 @@ class FinalState:
     def _goes(self, part: Part, back: list[Part]) -> bool:
         """Put victims back if their queue then borrows; return whether it does."""
         self._quota.charge(part.running.ref, part.charge)
-        if self._rights.is_beyond(part.running):
+        if self._policy.is_beyond(part.running):
             back.append(part)
             return True
         self._quota.release(part.running.ref, part.charge)
         return False
 
-    def _is_within(self, met: Meeting | None) -> bool:
-        """Return whether the request stays within the promise of each queue below the meeting.
+    def _is_within(self, branches: Branches | None) -> bool:
+        """Return whether the request stays within the promises below the common ancestor.
 
         If the victim is in another tree, the request must be within every promise up to the root.
         """
-        request, trees = self._rights.request, self._trees
-        rows = trees.ways[trees.rows[request.ref]] if met is None else met.ours
-        key = rows, met is None
+        request, trees = self._policy.request, self._trees
+        rows = trees.paths[trees.rows[request.ref]] if branches is None else branches.ours
+        key = rows, branches is None
         if key not in self._within:
-            judge = all if met is None else any
+            judge = all if branches is None else any
             self._within[key] = judge(
                 is_within(self._accounts, row, request.charge) for row in rows
             )
         return self._within[key]
 
-    def _is_fair(self, eviction_class: EvictionClass, met: Meeting | None) -> bool:
-        if met is None:
+    def _is_fair(self, eviction_class: EvictionClass, branches: Branches | None) -> bool:
+        if branches is None:
             return False
-        key = (eviction_class, met)
+        key = (eviction_class, branches)
         if key not in self._by_shares:
-            self._by_shares[key] = self._judged(eviction_class, met)
+            self._by_shares[key] = self._judged(eviction_class, branches)
         return self._by_shares[key]
 
-    def _judged(self, eviction_class: EvictionClass, met: Meeting) -> bool:
+    def _judged(self, eviction_class: EvictionClass, branches: Branches) -> bool:
         """Compare the shares of the two children of the lowest common ancestor."""
-        ours = self._our_share(met.our_child)
-        if policy_of(self._accounts, met.our_child).compares is Comparison.DUES:
+        ours = self._our_share(branches.our_child)
+        if policy_of(self._accounts, branches.our_child).compares is Comparison.DUES:
             return ours <= _ONE and any(
-                each > _ONE for each in self._with_one_back(met.their_child)
+                each > _ONE for each in self._with_one_back(branches.their_child)
             )
         if eviction_class is EvictionClass.FAIR_SHARE:
-            return ours <= self._share(met.their_child)
-        return any(ours < each for each in self._with_one_back(met.their_child))
+            return ours <= self._share(branches.their_child)
+        return any(ours < each for each in self._with_one_back(branches.their_child))
 
     def _with_one_back(self, row: int) -> Iterator[Share]:
         """For each victim that may be evicted last, yield the share of a queue right before that.
@@ -195,9 +195,9 @@ class FinalState:
         `row` is the row of the queue.
         """
         for part in self._parts:
-            if row in self._trees.ways[self._trees.rows[part.running.ref]]:
+            if row in self._trees.paths[self._trees.rows[part.running.ref]]:
                 self._quota.charge(part.running.ref, part.charge)
-                share, last = self._share(row), self._rights.is_beyond(part.running)
+                share, last = self._share(row), self._policy.is_beyond(part.running)
                 self._quota.release(part.running.ref, part.charge)
                 if last:
                     yield share
@@ -222,25 +222,27 @@ class BestFinalState(FinalState):
 
     def __init__(
         self,
-        rights: Rights,
+        policy: ReclaimPolicy,
         quota: QuotaLedger,
         parts: Sequence[Part],
         further: Sequence[Part],
     ) -> None:
-        super().__init__(rights, quota, parts)
-        ways, rows, gone_too = self._trees.ways, self._trees.rows, by_queue(further)
+        super().__init__(policy, quota, parts)
+        paths, rows, gone_too = self._trees.paths, self._trees.rows, by_queue(further)
         refs = {*gone_too, *(each.running.ref for each in parts)}
-        permits = [rights.permits_at(rows[ref]) for ref in refs]
-        meetings = {each.meeting for each in permits if each.foreign or each.meeting is not None}
+        allowed = [policy.allowed_at(rows[ref]) for ref in refs]
+        all_branches = {
+            each.branches for each in allowed if each.foreign or each.branches is not None
+        }
         # The queues of the request use no less if pods go elsewhere, below none of them.
-        own_root = ways[rows[rights.request.ref]][0]
-        ours = {own_root if met is None else met.our_child for met in meetings}
-        near = {ref: n for ref, n in gone_too.items() if not ours.isdisjoint(ways[rows[ref]])}
+        own_root = paths[rows[policy.request.ref]][0]
+        ours = {own_root if branches is None else branches.our_child for branches in all_branches}
+        near = {ref: n for ref, n in gone_too.items() if not ours.isdisjoint(paths[rows[ref]])}
         with without(quota, near):
-            for met in meetings:
-                self._is_within(met)
-                if met is not None:
-                    self._our_share(met.our_child)
+            for branches in all_branches:
+                self._is_within(branches)
+                if branches is not None:
+                    self._our_share(branches.our_child)
 
     def _with_one_back(self, row: int) -> Iterator[Share]:
         yield self._share(row)

@@ -14,9 +14,9 @@ from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.reclaim import eviction_policy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
-    NO_PERMITS,
+    NOTHING_ALLOWED,
+    AllowedClasses,
     EvictionLimits,
-    Permits,
     is_over,
     keys_at,
 )
@@ -44,14 +44,14 @@ class Judgement(NamedTuple):
 
 
 class Positions:
-    """The permits of one queue at other queues, and how long gangs there must have run.
+    """The eviction classes of one queue at other queues, and how long gangs there must have run.
 
     They depend on where the queues are, so they are the same for all requests of a queue in a
     cycle.
     """
 
     def __init__(self) -> None:
-        self.permits: dict[int, Permits] = {}
+        self.allowed: dict[int, AllowedClasses] = {}
         self.min_runtimes: dict[int, int] = {}
 
 
@@ -116,12 +116,12 @@ class Reclaim:
             row = self._trees.rows.get(running.ref)
             if row is None:
                 return NO_CLASSES
-            found = self._found_possible(row, running, self.permits_at(row))
+            found = self._found_possible(row, running, self.allowed_at(row))
         return found
 
     def possible_among(self, row: int, gangs: Iterable[RunningInQueue]) -> Iterator[RunningInQueue]:
         """Yield the gangs of one queue that may be evicted in some final state."""
-        given = self.permits_at(row)
+        given = self.allowed_at(row)
         if not given.classes:
             return
         known = self._possible
@@ -133,7 +133,7 @@ class Reclaim:
                 yield running
 
     def _found_possible(
-        self, row: int, running: RunningInQueue, given: Permits
+        self, row: int, running: RunningInQueue, given: AllowedClasses
     ) -> frozenset[EvictionClass]:
         """Return the classes, and remember them; computed once for gangs that are alike."""
         facts = running.known
@@ -148,7 +148,7 @@ class Reclaim:
         self._possible[running.key] = found
         return found
 
-    def _allowed(self, running: RunningInQueue, given: Permits) -> frozenset[EvictionClass]:
+    def _allowed(self, running: RunningInQueue, given: AllowedClasses) -> frozenset[EvictionClass]:
         if not given.classes or not self._uses(running, given):
             return NO_CLASSES
         queue = self._trees.queues[self._trees.rows[self.request.ref]]
@@ -160,20 +160,22 @@ class Reclaim:
         # The evictions of other gangs do not make a queue borrow that does not borrow now.
         return allowed if self.is_beyond(running) else allowed - FROM_BORROWERS
 
-    def permits_at(self, row: int) -> Permits:
-        """Return the permits between the requesting queue and another, computed once."""
-        permits = self._positions.permits
-        if row not in permits:
-            permits[row] = eviction_policy.permits(self._accounts, self.request, row, self.limits)
-        return permits[row]
+    def allowed_at(self, row: int) -> AllowedClasses:
+        """Return the eviction classes between the requesting queue and another, computed once."""
+        allowed = self._positions.allowed
+        if row not in allowed:
+            allowed[row] = eviction_policy.allowed_classes(
+                self._accounts, self.request, row, self.limits
+            )
+        return allowed[row]
 
     def borrows_what_lacks(self, row: int) -> bool:
         """Return whether a queue borrows any of the missing resources."""
         return self._trees.queues[row].ref == NONE or is_over(
-            self._accounts, row, self._lacking_at(row, NO_PERMITS)
+            self._accounts, row, self._lacking_at(row, NOTHING_ALLOWED)
         )
 
-    def _lacking_at(self, row: int, given: Permits) -> frozenset[FlavorResource]:
+    def _lacking_at(self, row: int, given: AllowedClasses) -> frozenset[FlavorResource]:
         """Return the missing keys and resources that the tree of a queue has numbers for."""
         tree = self._trees.root(row), given.foreign
         if tree not in self._keys_at:
@@ -186,40 +188,40 @@ class Reclaim:
         ours, theirs = (self._trees.rows.get(each) for each in (self.request.ref, running.ref))
         if ours is None or theirs is None:
             return False
-        ways = self._trees.ways
-        return ours == theirs or ways[ours][:2] == ways[theirs][:2]
+        paths = self._trees.paths
+        return ours == theirs or paths[ours][:2] == paths[theirs][:2]
 
     def is_beyond(self, running: RunningInQueue) -> bool:
-        """Return whether the gang's queue, and each queue above it up to the meeting, borrows now.
+        """Return whether the gang's queue borrows now, and each one up to the common ancestor.
 
         Each must borrow a resource that is missing and that the gang is charged for. A gang without
         a queue counts as borrowing.
         """
         row = self._trees.rows[running.ref]
-        given = self.permits_at(row)
-        if given.meeting is None and not given.foreign:
+        given = self.allowed_at(row)
+        if given.branches is None and not given.foreign:
             return False
         if running.ref == NONE:
             return True
         if running.key not in self._keys:
             self._keys[running.key] = self._lacking_at(row, given) & running.keys
-        rows = (row,) if given.meeting is None else given.meeting.theirs
+        rows = (row,) if given.branches is None else given.branches.theirs
         return all(is_over(self._accounts, each, self._keys[running.key]) for each in rows)
 
-    def _short_for(self, given: Permits) -> frozenset[FlavorResource]:
+    def _short_for(self, given: AllowedClasses) -> frozenset[FlavorResource]:
         """Return the resources that the queue is short of; empty for a victim in another tree."""
         return frozenset() if given.foreign else self.short
 
-    def _uses(self, running: RunningInQueue, given: Permits) -> bool:
+    def _uses(self, running: RunningInQueue, given: AllowedClasses) -> bool:
         """Return whether a gang uses any of the missing resources."""
         by_quota = not running.keys.isdisjoint(self._short_for(given))
         return by_quota or not self.resources.isdisjoint(running.resources)
 
-    def _is_young(self, row: int, running: RunningInQueue, given: Permits) -> bool:
+    def _is_young(self, row: int, running: RunningInQueue, given: AllowedClasses) -> bool:
         least = self._positions.min_runtimes
         if row not in least:
             least[row] = eviction_policy.min_runtime(
-                self._accounts, row, given.meeting, self.limits
+                self._accounts, row, given.branches, self.limits
             )
         return eviction_policy.is_young(running, least[row], self.limits)
 

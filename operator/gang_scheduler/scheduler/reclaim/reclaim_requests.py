@@ -30,8 +30,8 @@ MOST_ANSWERS: Final = 16
 
 # The queues with gangs on nodes, as columns that show which queues a request can skip. A request
 # that may evict searches queue by queue. Most queues are ruled out by facts about all of their
-# gangs: a fence or a veto on the way, the longest run time, and the lowest priority. All queues are
-# judged at once.
+# gangs: a fence or a veto on the path, the longest run time, and the lowest priority. All queues
+# are judged at once.
 
 
 class OccupiedQueues:
@@ -114,12 +114,12 @@ class OccupiedQueues:
         return self._open_to[own]
 
     def _found_open(self, own: int) -> BoolArray:
-        way, ends = self._trees.ways[own], self._trees.ends
-        shared = np.sum([(row <= self.rows) & (self.rows < ends[row]) for row in way], axis=0)
+        path, ends = self._trees.paths[own], self._trees.ends
+        shared = np.sum([(row <= self.rows) & (self.rows < ends[row]) for row in path], axis=0)
         # In the request's own queue, or in a queue above it, only the queue itself counts.
-        level = np.where(shared < len(way), shared, 0)
+        level = np.where(shared < len(path), shared, 0)
         found: BoolArray = self._may_have_run[level, np.arange(len(self))]
-        top = _top(self._trees, way)
+        top = _top(self._trees, path)
         if top != NO_ROW:
             found &= (top <= self.rows) & (self.rows < ends[top])
         inside = (self._gates <= own) & (own < self._gate_ends)
@@ -132,13 +132,13 @@ def _gate(trees: Trees, row: int) -> int:
 
     Only gangs below that queue may evict gangs of `row`.
     """
-    closed = (each for each in trees.ways[row][::-1] if not trees.queues[each].evictions.may_lose)
+    closed = (each for each in trees.paths[row][::-1] if not trees.queues[each].evictions.may_lose)
     return next(closed, NO_ROW)
 
 
-def _top(trees: Trees, way: Sequence[int]) -> int:
+def _top(trees: Trees, path: Sequence[int]) -> int:
     """Return the highest queue that fences allow a request to search; NO_ROW without a fence."""
-    return next((row for row in way[::-1] if trees.queues[row].evictions.fence), NO_ROW)
+    return next((row for row in path[::-1] if trees.queues[row].evictions.fence), NO_ROW)
 
 
 class Charges(QuotaLedger, Protocol):

@@ -158,7 +158,7 @@ class FutureRoom:
     def _may_fit(self, asked: Sequence[PlacementUnit]) -> bool:
         """Return False if it is certain, and cheap to see, that units do not fit."""
         for unit in asked:
-            if len(unit.classes) == 1 and not interdependent.are(
+            if len(unit.classes) == 1 and not interdependent.depend_on_each_other(
                 unit.classes, self.trial, self._profile
             ):
                 (pod_class,) = unit.classes

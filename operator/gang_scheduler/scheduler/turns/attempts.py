@@ -20,7 +20,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.decided import Progress
-from gang_scheduler.scheduler.place_or_preempt import Placing, prospects
+from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement.anywhere import release
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
@@ -186,7 +186,7 @@ class Attempts:
             return None
         if any(unit.gains for unit in request.units):
             return None
-        alike = prospects(group, request.units, self._evaluator.pools.own(group))
+        alike = preemption_key(group, request.units, self._evaluator.pools.own(group))
         if alike is None:
             return None
         state = (

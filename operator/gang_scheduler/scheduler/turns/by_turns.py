@@ -22,7 +22,7 @@ from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
-from gang_scheduler.scheduler.place_or_preempt import Placing, prospects
+from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.turns import limits, lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
@@ -379,7 +379,7 @@ class KnownFailures:
         """Return a key shared by groups that fail in the same way; None for a unique group."""
         if len(group.waiting) > 1 or any(unit.gains for unit in units):
             return None
-        alike = prospects(group, units, self._placing.evaluator.pools.own(group))
+        alike = preemption_key(group, units, self._placing.evaluator.pools.own(group))
         return alike and (self._placing.known_misfits.generation, ref, alike)
 
     def refuses(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:

@@ -179,7 +179,7 @@ def test_users_of_a_shared_claim_may_be_wherever_its_devices_reach() -> None:
     assume(found, fabric, 0)
 
     assert room(found, fabric) == [1, 1]
-    assert found.prospects(fabric, np.array([True, True])).tolist() != [0, 0]
+    assert found.most_slots(fabric, np.array([True, True])).tolist() != [0, 0]
     assert room(found, ONE) == [0, 0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.queues import DEFAULT_FLAVOR, FlavorResource, Queue
-from gang_scheduler.scheduler.quota.charges import Claim, Exact, divide
+from gang_scheduler.scheduler.quota.charges import Exact, FairShareClaim, divide
 from support.queue_builders import (
     CPU,
     cluster_queue,
@@ -119,19 +119,37 @@ def test_a_cohort_shares_what_it_is_promised() -> None:
 @pytest.mark.parametrize(
     ("total", "claims", "expected"),
     [
-        (10, [Claim(0, 9), Claim(0, 9), Claim(0, 9)], [Fraction(10, 3)] * 3),
-        (10, [Claim(6, 6), Claim(6, 6), Claim(3, 3)], [4, 4, 2]),
-        (2, [Claim(1, 1), Claim(1, 1), Claim(1, 1)], [Fraction(2, 3)] * 3),
-        (10, [Claim(0, 20, Fraction(0)), Claim(0, 4)], [6, 4]),
-        (9, [Claim(0, 20, Fraction(0)), Claim(0, 20, Fraction(0))], [Fraction(9, 2)] * 2),
-        (10, [Claim(0, 20, Fraction(0)), Claim(0, 20)], [0, 10]),
-        (10, [Claim(1, 2), Claim(1, 3)], [2, 3]),
-        (10, [Claim(0, 20, Fraction(1, 3)), Claim(0, 20, Fraction(1, 2))], [4, 6]),
-        (0, [Claim(0, 1)], [0]),
+        (
+            10,
+            [FairShareClaim(0, 9), FairShareClaim(0, 9), FairShareClaim(0, 9)],
+            [Fraction(10, 3)] * 3,
+        ),
+        (10, [FairShareClaim(6, 6), FairShareClaim(6, 6), FairShareClaim(3, 3)], [4, 4, 2]),
+        (
+            2,
+            [FairShareClaim(1, 1), FairShareClaim(1, 1), FairShareClaim(1, 1)],
+            [Fraction(2, 3)] * 3,
+        ),
+        (10, [FairShareClaim(0, 20, Fraction(0)), FairShareClaim(0, 4)], [6, 4]),
+        (
+            9,
+            [FairShareClaim(0, 20, Fraction(0)), FairShareClaim(0, 20, Fraction(0))],
+            [Fraction(9, 2)] * 2,
+        ),
+        (10, [FairShareClaim(0, 20, Fraction(0)), FairShareClaim(0, 20)], [0, 10]),
+        (10, [FairShareClaim(1, 2), FairShareClaim(1, 3)], [2, 3]),
+        (
+            10,
+            [FairShareClaim(0, 20, Fraction(1, 3)), FairShareClaim(0, 20, Fraction(1, 2))],
+            [4, 6],
+        ),
+        (0, [FairShareClaim(0, 1)], [0]),
         (5, [], []),
     ],
 )
-def test_a_total_is_divided(total: int, claims: list[Claim], expected: list[Exact]) -> None:
+def test_a_total_is_divided(
+    total: int, claims: list[FairShareClaim], expected: list[Exact]
+) -> None:
     assert expected == divide(total, claims)
 
 

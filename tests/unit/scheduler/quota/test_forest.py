@@ -374,6 +374,6 @@ def test_a_tree_that_is_not_enforced_is_charged_and_refuses_nothing() -> None:
 
 @pytest.mark.parametrize("ref", [A, ROOT, NONE])
 def test_the_way_of_a_queue_ends_at_the_root(ref: QueueRef) -> None:
-    way = forest_of([our_queue("a", 4)]).way(ref)
+    path = forest_of([our_queue("a", 4)]).path(ref)
 
-    assert (ref, ROOT) == (way[0].ref, way[-1].ref)
+    assert (ref, ROOT) == (path[0].ref, path[-1].ref)

@@ -65,7 +65,7 @@ def explain_offers(
             missing = replace(missing, near=_meant(missing, by_class, needs, area.tree.nodes))
         return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=missing)
     seats = ClassSeating(trial, profile)
-    see_each_other = interdependent.are(
+    see_each_other = interdependent.depend_on_each_other(
         [class_members.pod_class for class_members in by_class], trial, profile
     )
     offered = _offered(by_class, area, seats, tied=see_each_other)
@@ -272,7 +272,7 @@ class _Gathering:
         self._seating = ClassSeating(trial, profile)
         self._packing = Packing(self._seating)
         pod_classes = {pod.pod_class for pod in unit.members}
-        self._tied = interdependent.are(pod_classes, trial, profile)
+        self._tied = interdependent.depend_on_each_other(pod_classes, trial, profile)
         tree = scope.tree
         everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), scope.must, scope.prefer)
         self._home = replacements.home_of(unit.bound_members, scope)
@@ -324,11 +324,11 @@ class _Gathering:
 
     def _seat_parts(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         waiting = [part for part in parts if part.members]
-        if any(self._is_rough(part) for part in waiting):
-            return self._seat_rough(waiting, area)
+        if any(self._has_differing_slices(part) for part in waiting):
+            return self._seat_slice_by_slice(waiting, area)
         return self._packing.seat(self.by_class(waiting), area)
 
-    def _is_rough(self, part: RankedMembers) -> bool:
+    def _has_differing_slices(self, part: RankedMembers) -> bool:
         """Return whether sliced members cannot be seated as one class.
 
         Their classes differ, or they depend on each other.
@@ -336,7 +336,7 @@ class _Gathering:
         pod_classes = {pod.pod_class for pod in part.members}
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
-    def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
+    def _seat_slice_by_slice(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         """Seat slices one after another, each like a gang of its own: their members differ."""
         if not self._trial.effort.may_begin():
             return None
@@ -354,10 +354,10 @@ class _Gathering:
         return None
 
     def _seat_slices(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
-        smooth = [part for part in parts if not self._is_rough(part)]
-        others = [(smooth, area)] if smooth else []
-        rough = (part for part in parts if self._is_rough(part))
-        slices = [each for part in rough for each in _slices_of(part, area)]
+        alike = [part for part in parts if not self._has_differing_slices(part)]
+        others = [(alike, area)] if alike else []
+        differing = (part for part in parts if self._has_differing_slices(part))
+        slices = [each for part in differing for each in _slices_of(part, area)]
         seated: Seated = {}
         # Slices have the least choice and come first, unless they depend on other members.
         for some, where in (*others, *slices) if self._tied else (*slices, *others):

@@ -95,7 +95,7 @@ class Packing:
             return {}  # A podset with only surplus members needs no room at first.
         if not area.open.any():
             return None
-        if interdependent.are(
+        if interdependent.depend_on_each_other(
             [class_members.pod_class for class_members in by_class],
             self._trial,
             self.seating.profile,

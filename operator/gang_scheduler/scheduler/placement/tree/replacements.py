@@ -96,7 +96,9 @@ class _Ranks:
         self._whole = whole
         self._sizes = part.sizes
         pod_classes = {pod.pod_class for pod in part.members}
-        self._singly = interdependent.are(pod_classes, seating.trial, seating.profile)
+        self._singly = interdependent.depend_on_each_other(
+            pod_classes, seating.trial, seating.profile
+        )
         self._line = part.in_line()
         self._numbers = numbers
         self._places = positions.places_of(self._line, area.tree)

@@ -15,7 +15,7 @@ from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_scope import Sizes
 from gang_scheduler.scheduler.placement import interdependent, scoring
-from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prospects, slot_limit
+from gang_scheduler.scheduler.placement.feasible_slots import most_slots, offer_slots, slot_limit
 from gang_scheduler.scheduler.placement.tree import capacity
 from gang_scheduler.scheduler.placement.tree.capacity import NEVER, Capacity
 from gang_scheduler.scheduler.policies import Profile
@@ -246,7 +246,7 @@ class ClassSeating:
 
     def slots_at_best(self, class_members: ClassMembers, area: Area) -> IntArray:
         """Return an upper bound on `slots`, wherever other members are placed."""
-        return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
+        return self._in(area, most_slots(class_members.pod_class, self.trial, self.profile))
 
     def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
         """Take room for all members in one domain of `area.must` or below, or for none."""

@@ -180,51 +180,51 @@ class _Least:
         none_leaves = np.zeros(len(self._here), dtype=np.bool_)
         leaving = self._up_to(pool, pool.highest)
         now, at_best = self._places(none_leaves), self._places(leaving)
-        who = np.flatnonzero(leaving)
-        weights = self._weights(who)
+        pods = np.flatnonzero(leaving)
+        weights = self._weights(pods)
         least = np.zeros((len(weights), self._number), dtype=np.int64)
         for floor in range(min(len(now), MOST_FLOORS)):
-            gains = self._gains(floor, now[floor], at_best[floor], who)
+            gains = self._gains(floor, now[floor], at_best[floor], pods)
             lacking = self._floors.needed[floor] - self._by_domain(now[floor])
             for place, each in enumerate(weights):
-                found = self._cheapest(self._of_bound_pods[who], each, gains, lacking)
+                found = self._cheapest(self._of_bound_pods[pods], each, gains, lacking)
                 least[place] = np.maximum(least[place], found)
         return tuple(least)
 
-    def _weights(self, who: IntArray) -> tuple[Shares, ...]:
-        """Return the gangs, unprotected pods, work and pods that are lost with each pod of `who`.
+    def _weights(self, pods: IntArray) -> tuple[Shares, ...]:
+        """Return the gangs, unprotected pods, work and pods that are lost with each pod of `pods`.
 
         The cost of a gang that is evicted as a whole is split evenly among its pods in the domain.
         """
         potential = self._potential
-        gangs = potential.gangs[who]
-        rigid = ~potential.elastic[who]
+        gangs = potential.gangs[pods]
+        rigid = ~potential.elastic[pods]
         endangered = np.bincount(potential.gangs, potential.remaining & potential.unprotected)
         work = np.bincount(potential.gangs, np.where(potential.remaining, potential.work, 0))
-        pods = np.bincount(potential.gangs, potential.remaining & ~potential.chosen)
-        both = self._of_bound_pods[who] * (1 + potential.gangs.max(initial=0)) + gangs
+        members = np.bincount(potential.gangs, potential.remaining & ~potential.chosen)
+        both = self._of_bound_pods[pods] * (1 + potential.gangs.max(initial=0)) + gangs
         _, inverse, sizes = np.unique(both, return_inverse=True, return_counts=True)
         parts = sizes[inverse]
-        alone = (~potential.chosen[who]).astype(np.float64)
+        alone = (~potential.chosen[pods]).astype(np.float64)
         return (
-            np.where(rigid & (pods[gangs] > 0), 1 / parts, 0.0),
-            np.where(rigid, endangered[gangs] / parts, potential.unprotected[who]),
-            np.where(rigid, work[gangs] / parts, potential.work[who]),
-            np.where(rigid, pods[gangs] / parts, alone),
+            np.where(rigid & (members[gangs] > 0), 1 / parts, 0.0),
+            np.where(rigid, endangered[gangs] / parts, potential.unprotected[pods]),
+            np.where(rigid, work[gangs] / parts, potential.work[pods]),
+            np.where(rigid, members[gangs] / parts, alone),
         )
 
-    def _gains(self, floor: int, now: IntArray, at_best: IntArray, who: IntArray) -> Shares:
+    def _gains(self, floor: int, now: IntArray, at_best: IntArray, pods: IntArray) -> Shares:
         """Return a bound on the places that each pod makes by leaving, as `Needs.gains` does."""
         request = self._floors.least[floor]
         asked = np.flatnonzero(request)
         if not len(asked):
-            return np.zeros(len(who))
-        rows = self._potential.rows[who]
+            return np.zeros(len(pods))
+        rows = self._potential.rows[pods]
         parts = self._preemptor.trial.free[rows][:, asked] / request[asked]
         shortest = parts.argmin(axis=1)
-        lines = np.arange(len(who))
+        lines = np.arange(len(pods))
         begun = (parts[lines, shortest] - now[rows]).clip(min=0)
-        left = self._potential.used[who, asked[shortest]] / request[asked[shortest]]
+        left = self._potential.used[pods, asked[shortest]] / request[asked[shortest]]
         gains: Shares = np.where(left > 0, np.minimum(begun + left, (at_best - now)[rows]), 0)
         return gains
 
@@ -286,7 +286,7 @@ def evictable_units_of(
     found: dict[object, EvictableUnit] = {}
     elastic: dict[GangKey, None] = {}
     for each in bound_pods:
-        surplus = costs.goes_with(each)
+        surplus = costs.evicted_along(each)
         key = each.gang if surplus is None else surplus[-1].pod.uid
         if key in found or (surplus is None and not costs.may_break(each.gang)):
             continue
@@ -321,7 +321,7 @@ def _place(
     return evictable_unit.whole, name, *last
 
 
-def better(
+def units_to_evict_before(
     evictable_units: Sequence[EvictableUnit],
     traits: Callable[[EvictionUnit], Hashable] | None = None,
 ) -> Mapping[int, frozenset[int]]:

@@ -228,7 +228,7 @@ class EvictionSets:
 
     def _with_steps(self, bound_pod: BoundPod, uids: AbstractSet[str]) -> EvictionUnit | None:
         """Return a bound pod with the steps that are evicted before it, or else with its gang."""
-        surplus = self._costs.goes_with(bound_pod)
+        surplus = self._costs.evicted_along(bound_pod)
         if surplus is None and not self._costs.may_break(bound_pod.gang):
             return None
         members = self._costs.members(bound_pod.gang) if surplus is None else surplus

@@ -117,7 +117,9 @@ class _Search:
         self._needs = problem.needs
         self._fit: dict[frozenset[int], bool] = {}
         self._judge = problem.judge
-        self._better = candidates.better(problem.evictable_units, problem.traits)
+        self._to_evict_before = candidates.units_to_evict_before(
+            problem.evictable_units, problem.traits
+        )
         units = [each.unit for each in problem.evictable_units]
         self._used = _used(units, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)
@@ -317,7 +319,7 @@ class _Search:
         known = at_best if len(beside) + 1 == len(at.left) else None
         if not self._is_hopeless((*at.chosen, first), beside):
             yield _Branch((*at.chosen, first), beside, at.free + self._used[first], known)
-        worse = tuple([each for each in others if first not in self._better[each]])
+        worse = tuple([each for each in others if first not in self._to_evict_before[each]])
         yield _Branch(at.chosen, worse, at.free)
 
     def _gaining(

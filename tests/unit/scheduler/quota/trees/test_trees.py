@@ -35,7 +35,7 @@ def test_a_subtree_ends_where_the_next_queue_is_not_below_it() -> None:
 def test_the_way_leads_from_the_root() -> None:
     trees = Trees(queue_set([our_queue("a"), our_queue("b", parent="a")]))
 
-    assert (0, 1, 2) == trees.ways[2]
+    assert (0, 1, 2) == trees.paths[2]
 
 
 def test_trees_are_made_once_for_a_set() -> None:

@@ -10,13 +10,13 @@ from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import NONE, EvictionRules, Product, Queue, QueueRef
 from gang_scheduler.model.rules import QueueRules, Rules
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
-    NO_PERMITS,
+    NOTHING_ALLOWED,
+    AllowedClasses,
     EvictionLimits,
-    Permits,
+    allowed_classes,
     allows,
     is_young,
     min_runtime,
-    permits,
 )
 from support.builders import gang_key
 from support.queue_builders import cluster_queue, cohort, cohort_ref, cq_ref, our_queue, queue_ref
@@ -53,9 +53,9 @@ def between(
     fairness: Fairness = Fairness.PRIORITY,
     enforced: frozenset[Product] = ALL_ENFORCED,
     **rules: EvictionRules,
-) -> Permits:
+) -> AllowedClasses:
     state = ledger(queues(**rules), fairness=fairness, enforced=enforced).forest.accounts
-    return permits(state, request(ours), state.promises.trees.rows[theirs], limits)
+    return allowed_classes(state, request(ours), state.promises.trees.rows[theirs], limits)
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ def test_how_borrowers_are_evicted_by_borrowers_follows_from_the_fairness(
 
 
 def test_between_trees_there_is_only_reclaim() -> None:
-    assert Permits((RECLAIM,), foreign=True) == between(A, OURS)
-    assert Permits((RECLAIM,), foreign=True) == between(A, NONE)
+    assert AllowedClasses((RECLAIM,), foreign=True) == between(A, OURS)
+    assert AllowedClasses((RECLAIM,), foreign=True) == between(A, NONE)
 
 
 def test_without_a_queue_or_quota_of_our_own_only_the_own_queue_is_reached() -> None:
     kueue_apart = frozenset({Product.OURS})
 
-    assert NO_PERMITS == between(NONE, OURS)
-    assert NO_PERMITS == between(A, B, enforced=kueue_apart)
-    assert NO_PERMITS == between(OURS, A, enforced=kueue_apart)
+    assert NOTHING_ALLOWED == between(NONE, OURS)
+    assert NOTHING_ALLOWED == between(A, B, enforced=kueue_apart)
+    assert NOTHING_ALLOWED == between(OURS, A, enforced=kueue_apart)
     assert (OVERRUN, IN_QUEUE) == between(A, A, enforced=kueue_apart).classes
     assert (OVERRUN, IN_QUEUE) == between(NONE, NONE).classes
 
@@ -114,17 +114,17 @@ def test_a_veto_is_for_gangs_from_outside() -> None:
 
     assert (OVERRUN, IN_QUEUE) == between(A, A, a=closed).classes
     assert between(A, B, left=closed).classes
-    assert NO_PERMITS == between(OURS, B, left=closed)
+    assert NOTHING_ALLOWED == between(OURS, B, left=closed)
 
 
 def test_a_fence_ends_the_search_for_victims_where_it_is() -> None:
     fence = EvictionRules(fence=True)
 
-    assert NO_PERMITS == between(A, B, a=fence)
+    assert NOTHING_ALLOWED == between(A, B, a=fence)
     assert (OVERRUN, IN_QUEUE) == between(A, A, a=fence).classes
     assert between(A, B, left=fence).classes
-    assert NO_PERMITS == between(A, C, left=fence)
-    assert NO_PERMITS == between(A, OURS, all=fence)
+    assert NOTHING_ALLOWED == between(A, C, left=fence)
+    assert NOTHING_ALLOWED == between(A, OURS, all=fence)
     assert between(A, B, b=fence).classes
 
 
@@ -203,9 +203,9 @@ def test_a_gang_is_safe_for_the_longest_time_that_it_or_its_queue_asks_for(
         queues(**{name: EvictionRules(min_runtime=n) for name, n in rules.items()})
     ).forest.accounts
     rows = state.promises.trees.rows
-    met = permits(state, request(A), rows[C], LIMITS).meeting
+    branches = allowed_classes(state, request(A), rows[C], LIMITS).branches
     gangs = [running(C, min_runtime=of_gang, started_at=NOW - n) for n in (needs, needs - 1)]
 
-    least = min_runtime(state, rows[C], met, LIMITS)
+    least = min_runtime(state, rows[C], branches, LIMITS)
 
     assert [False, True] == [is_young(each, least, LIMITS) for each in gangs]

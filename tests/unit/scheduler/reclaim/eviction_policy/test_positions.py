@@ -5,11 +5,11 @@ import pytest
 from gang_scheduler.model.queues import FlavorResource, QueueRef
 from gang_scheduler.scheduler.quota.accounts import Accounts
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
-    Meeting,
+    Branches,
+    branches_at_ancestor,
     is_over,
     is_within,
     keys_at,
-    meeting,
 )
 from support.queue_builders import CPU, cluster_queue, cohort, cohort_ref, cq_ref, forest_of
 
@@ -35,20 +35,20 @@ def row(ref: QueueRef) -> int:
 
 
 def test_siblings_meet_right_above_them() -> None:
-    assert Meeting((row(A),), (row(B),)) == meeting(accounts(), row(A), row(B))
+    assert Branches((row(A),), (row(B),)) == branches_at_ancestor(accounts(), row(A), row(B))
 
 
 def test_a_queue_further_down_comes_with_those_above_it_up_to_the_meeting() -> None:
-    met = meeting(accounts(), row(A), row(C))
+    branches = branches_at_ancestor(accounts(), row(A), row(C))
 
-    assert met is not None
-    assert Meeting((row(A), row(LEFT)), (row(C),)) == met
-    assert (row(LEFT), row(C)) == (met.our_child, met.their_child)
+    assert branches is not None
+    assert Branches((row(A), row(LEFT)), (row(C),)) == branches
+    assert (row(LEFT), row(C)) == (branches.our_child, branches.their_child)
 
 
 @pytest.mark.parametrize("other", [A, LEFT, ALL, ALONE])
 def test_nothing_meets_itself_what_is_above_it_or_another_tree(other: QueueRef) -> None:
-    assert meeting(accounts(), row(A), row(other)) is None
+    assert branches_at_ancestor(accounts(), row(A), row(other)) is None
 
 
 @pytest.mark.parametrize(("used", "over"), [(9, False), (10, False), (11, True)])
