@@ -17,7 +17,14 @@ from gang_scheduler.client.port import Body
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import AutoscalerTargets, ReplicasContested
-from gang_scheduler.model.gangs import APART_SECONDS, Change, Replicas, Why, Written, signature
+from gang_scheduler.model.gangs import (
+    APART_SECONDS,
+    ChangeReason,
+    Replicas,
+    ReplicasChange,
+    WrittenReplicas,
+    signature,
+)
 from gang_scheduler.model.pods import Elastic, PodClass, one_of_each
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey
@@ -32,7 +39,7 @@ from gang_scheduler.report.words.messages import (
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler import elastic_pace
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, Size
+from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, ReplicaCounts
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
@@ -53,9 +60,9 @@ MOST_TRIALS: Final = 4
 MOST_SHAPES: Final = 64
 """If pods of more classes than this wait, their gangs are not looked at one by one: none grows."""
 REASONS: Final = {
-    Why.ROOM_FREE: "there is room for more workers",
-    Why.NO_ROOM: "there is no room for the others",
-    Why.PREEMPTED: "a gang of higher priority took the room",
+    ChangeReason.ROOM_FREE: "there is room for more workers",
+    ChangeReason.NO_ROOM: "there is no room for the others",
+    ChangeReason.PREEMPTED: "a gang of higher priority took the room",
 }
 
 log = Logger()
@@ -72,7 +79,7 @@ class _Known:
     not_before: float = 0
     grow_after: float = 0
     refusals: int = 0
-    written: Written | None = None
+    written: WrittenReplicas | None = None
     seen: int | None = None
     edits: list[int] = field(default_factory=list)
     stopped: Elastic | None = None
@@ -156,28 +163,33 @@ class ReplicaScaler:
     async def _consider(self, key: GangKey, known: _Known) -> None:
         """Read the workload of a gang if a change may be due."""
         info, now = self._cache.gang_queue.infos[key], int(self._clock())
-        workload, size = replicas.workload_of(info), _size_of(info)
-        if workload is None or size is None or now < known.not_before:
+        workload, counts = replicas.workload_of(info), _counts_of(info)
+        if workload is None or counts is None or now < known.not_before:
             return
-        elastic = size.pace.elastic
+        elastic = counts.elastic_size.elastic
         if known.stopped is not None:
             if known.stopped == elastic:
                 return
             known.stopped, known.edits = None, []
             self._resizer.hands_off.discard(workload.uid)
-        if elastic_pace.loses(size, now) is not None:
+        if elastic_pace.why_lowered(counts, now) is not None:
             step = 0
-            if size.pace.bound + size.waiting <= elastic.min_workers:
+            if counts.elastic_size.bound + counts.waiting <= elastic.min_workers:
                 return
         else:
-            step = elastic_pace.grows_by(size, known.written, known.edited_at, now)
+            step = elastic_pace.growth(counts, known.written, known.edited_at, now)
             if not step or now < known.grow_after or not self._has_room(key, known, step, now):
                 return
         if not self._resizer.is_busy:
-            await self._change(info, workload, known, size, step)
+            await self._change(info, workload, known, counts, step)
 
     async def _change(
-        self, info: GangInfo, workload: ManagedWorkload, known: _Known, size: Size, fits: int
+        self,
+        info: GangInfo,
+        workload: ManagedWorkload,
+        known: _Known,
+        counts: ReplicaCounts,
+        fits: int,
     ) -> None:
         """Read a workload, and write the change that is due, unless others change it."""
         now = int(self._clock())
@@ -192,12 +204,12 @@ class ReplicaScaler:
         if change is None:
             known.grow_after = now + IDLE_SECONDS if fits else 0
             return
-        role = size.pace.elastic.role
+        role = counts.elastic_size.elastic.role
         refusal = await self._resizer.resize(workload, role, found, change)
         if refusal is None:
             known.not_before, known.refusals = now + APART_SECONDS, 0
             known.seen = None
-            known.written = Written(change.after, now, change.why.value, change.vain)
+            known.written = WrittenReplicas(change.after, now, change.why.value, change.vain)
             note = f"From {change.before} to {change.after} replicas: {REASONS[change.why]}"
             self._events.record(About.of_gang(info), REPLICAS_CHANGED, note)
         elif refusal.error is not None and refusal.kind in (Kind.REFUSED, Kind.DENIED):
@@ -205,30 +217,30 @@ class ReplicaScaler:
 
     async def _due(
         self, info: GangInfo, workload: ManagedWorkload, body: Body, known: _Known, fits: int
-    ) -> Change | None:
+    ) -> ReplicasChange | None:
         """Return the change that is due for a workload as it was read. Raises ApiError."""
         if replicas.is_stopped(body, workload.kind):
             return None
         now = int(self._clock())
-        size = _size_of(info)
-        if size is None:
+        counts = _counts_of(info)
+        if counts is None:
             return None
-        found = replicas.replicas_of(body, workload.kind, size.pace.elastic.role, now)
-        known.note(found, size.pace.elastic, now)
-        why = elastic_pace.stopped_by(size.pace.elastic, found, known.edits, now)
+        found = replicas.replicas_of(body, workload.kind, counts.elastic_size.elastic.role, now)
+        known.note(found, counts.elastic_size.elastic, now)
+        why = elastic_pace.why_stopped(counts.elastic_size.elastic, found, known.edits, now)
         if why is None and (name := await self._resizer.autoscaler_of(workload)):
             why = AutoscalerTargets(name)
         if why is not None:
             self._stop(info, workload, known, why, body)
             if isinstance(why, ReplicasContested):
-                await self._leave_alone(workload, size.pace.elastic, known, body)
+                await self._leave_alone(workload, counts.elastic_size.elastic, known, body)
             return None
-        change = elastic_pace.desired(size, found, now, edited_at=known.edited_at, fits=fits)
+        change = elastic_pace.due_change(counts, found, now, edited_at=known.edited_at, fits=fits)
         if change is not None:
             change = change._replace(edits=known.lately(now))
         if change is None or not found.ends_named or change.after > change.before:
             return change
-        return change._replace(ending=size.names_waiting[: change.before - change.after])
+        return change._replace(ending=counts.names_waiting[: change.before - change.after])
 
     async def _leave_alone(
         self, workload: ManagedWorkload, elastic: Elastic, known: _Known, body: Body
@@ -294,15 +306,17 @@ class ReplicaScaler:
                 yield from {pod.pod_class for pod in one_of_each(observed.living) if not pod.node}
 
 
-def _size_of(info: GangInfo) -> Size | None:
+def _counts_of(info: GangInfo) -> ReplicaCounts | None:
     """Return the members of a gang that runs; None for any other."""
-    pace, observed = info.scaling.pace, info.observed
-    if pace is None or pace.changed_at is None or not info.attempt.was_whole:
+    size, observed = info.scaling.elastic_size, info.observed
+    if size is None or size.changed_at is None or not info.attempt.was_whole:
         return None
-    workers = (pod for pod in observed.living if pace.elastic.counts(pod))
+    workers = (pod for pod in observed.living if size.elastic.counts(pod))
     waiting = [pod for pod in workers if not pod.node]
     names = tuple(sorted(pod.name for pod in waiting))
-    return Size(pace, len(waiting), min((pod.created_at for pod in waiting), default=0), names)
+    return ReplicaCounts(
+        size, len(waiting), min((pod.created_at for pod in waiting), default=0), names
+    )
 
 
 # Whether more members would find room, and whether another gang waits for that room.

@@ -8,7 +8,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import JOBS, POD_TEMPLATES, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.model.queues import Retry
 from gang_scheduler.report.words.messages import describe
 from support import suspended_jobs
@@ -92,7 +92,7 @@ def test_what_fails_is_asked_again_after_longer_and_longer_and_then_given_up() -
     for _ in range(3):
         assert WAITS == nodes.reason("a")
         before = len(nodes.created)
-        nodes.answer(nodes.names[-1], Came.FAILED, "out of stock")
+        nodes.answer(nodes.names[-1], RequestState.FAILED, "out of stock")
         failed_at = nodes.now
         while len(nodes.created) == before and nodes.now < failed_at + 1000:
             nodes.step(10)
@@ -111,22 +111,22 @@ def test_only_the_last_attempt_is_kept() -> None:
     nodes.settle()
 
     for _ in range(3):
-        nodes.answer(nodes.names[-1], Came.FAILED)
+        nodes.answer(nodes.names[-1], RequestState.FAILED)
         nodes.settle(30)
 
     assert (4, 1) == (len(nodes.created), len(nodes.names))
     assert nodes.names[0].endswith("-4")
 
 
-@pytest.mark.parametrize("came", [Came.REVOKED, Came.EXPIRED])
-def test_nodes_that_went_before_the_gang_started_are_asked_for_again(came: Came) -> None:
+@pytest.mark.parametrize("state", [RequestState.REVOKED, RequestState.EXPIRED])
+def test_nodes_that_went_before_the_gang_started_are_asked_for_again(state: RequestState) -> None:
     nodes = BoughtNodes()
     nodes.gang("a", 2)
     nodes.settle()
-    nodes.answer(nodes.names[0], Came.PROVISIONED)
+    nodes.answer(nodes.names[0], RequestState.PROVISIONED)
     nodes.settle()
 
-    nodes.answer(nodes.names[0], came, "gone")
+    nodes.answer(nodes.names[0], state, "gone")
     nodes.settle()
     assert "asked again at" in message(nodes, "a")
     nodes.settle(60)
@@ -298,7 +298,7 @@ def test_quota_is_given_back_when_a_request_fails() -> None:
     nodes.settle()
     assert [WAITS, "WaitingForQuota"] == [nodes.reason("a"), nodes.reason("b")]
 
-    nodes.answer(nodes.names[0], Came.FAILED)
+    nodes.answer(nodes.names[0], RequestState.FAILED)
     nodes.settle()
 
     assert (WAITS, 2) == (nodes.reason("b"), len(nodes.created))
@@ -330,7 +330,7 @@ def test_a_request_that_an_admin_deletes_is_made_again() -> None:
     nodes = BoughtNodes(retry=Retry(0, 60))
     nodes.gang("a", 2)
     nodes.settle()
-    nodes.answer(nodes.names[0], Came.FAILED)
+    nodes.answer(nodes.names[0], RequestState.FAILED)
     nodes.settle()
     assert NO_ROOM == nodes.reason("a")
 
@@ -348,7 +348,7 @@ def test_what_was_bought_is_kept_until_its_booking_expires() -> None:
     nodes.settle(20)
     assert 1 == len(nodes.names)
 
-    nodes.answer(nodes.names[0], Came.EXPIRED)
+    nodes.answer(nodes.names[0], RequestState.EXPIRED)
     nodes.settle()
 
     assert ([], []) == (nodes.names, nodes.cluster.all(POD_TEMPLATES))
@@ -370,13 +370,15 @@ def test_each_thing_that_comes_of_a_request_is_told_once() -> None:
     nodes = BoughtNodes()
     nodes.gang("a", 2)
     nodes.settle()
-    nodes.answer(nodes.names[0], Came.ACCEPTED)
+    nodes.answer(nodes.names[0], RequestState.ACCEPTED)
     nodes.settle()
-    nodes.answer(nodes.names[0], Came.FAILED)
+    nodes.answer(nodes.names[0], RequestState.FAILED)
     nodes.settle()
     nodes.settle()
 
-    assert [Came.ASKED, Came.ACCEPTED, Came.FAILED] == [each.came for each in nodes.told]
+    assert [RequestState.ASKED, RequestState.ACCEPTED, RequestState.FAILED] == [
+        each.state for each in nodes.told
+    ]
 
 
 def waiting_job(nodes: BoughtNodes, name: str = "a", **pod: Any) -> None:

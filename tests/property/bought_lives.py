@@ -12,7 +12,7 @@ from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.client.fake.cluster import Document
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.model.queues import Retry
 from support.bought_nodes import NAMESPACE, REQUESTS, BoughtNodes, Killed
 
@@ -212,11 +212,18 @@ class Life:
         name = body["metadata"]["name"]
         conditions = body.get("status", {}).get("conditions", [])
         if any(each["type"] == "Provisioned" for each in conditions):
-            came = self.dice.choice((Came.EXPIRED, Came.REVOKED))
+            state = self.dice.choice((RequestState.EXPIRED, RequestState.REVOKED))
         else:
-            came = self.dice.choice((Came.ACCEPTED, Came.PROVISIONED, Came.FAILED, Came.FAILED))
-        if came is Came.PROVISIONED and self.dice.random() < 0.8:
+            state = self.dice.choice(
+                (
+                    RequestState.ACCEPTED,
+                    RequestState.PROVISIONED,
+                    RequestState.FAILED,
+                    RequestState.FAILED,
+                )
+            )
+        if state is RequestState.PROVISIONED and self.dice.random() < 0.8:
             self.nodes.node(f"bought-{self._life()}", cpu=9)
-        if came in (Came.EXPIRED, Came.REVOKED, Came.FAILED):
+        if state in (RequestState.EXPIRED, RequestState.REVOKED, RequestState.FAILED):
             self.judge.over(body)
-        self.nodes.answer(name, came)
+        self.nodes.answer(name, state)

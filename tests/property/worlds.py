@@ -142,7 +142,7 @@ def worlds(draw: st.DrawFn, classes: int = 2, *, rigid: bool = False) -> World:
 
 def at_once(gang: Gang) -> int:
     """Return how many members a gang gets at least, where it gets any."""
-    return min(1, gang.quorum) if gang.singly else gang.quorum
+    return min(1, gang.quorum) if gang.placed_singly else gang.quorum
 
 
 def verdicts(plan: Plan) -> list[GangKey]:

@@ -18,7 +18,7 @@ from gang_scheduler.client.fake.cluster import SERVED, Document, FakeCluster
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.plan import Placed, Plan
-from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.model.queues import DEFAULT_RETRY, Retry
 from gang_scheduler.model.rules import Rules, WorkloadRules
 from gang_scheduler.model.suspended import Admission
@@ -219,12 +219,12 @@ class BoughtNodes:
             with self.cluster.changing(PODS, bind.pod.namespace, bind.pod.name) as found:
                 found["spec"]["nodeName"] = bind.node
 
-    def answer(self, name: str, came: Came, message: str = "") -> None:
+    def answer(self, name: str, state: RequestState, message: str = "") -> None:
         """Let the autoscaler answer a request."""
         with self.cluster.changing(REQUESTS, NAMESPACE, name) as found:
             before = found.setdefault("status", {}).get("conditions", [])
             condition = {
-                "type": came.value,
+                "type": state.value,
                 "status": "True",
                 "reason": "Test",
                 "message": message,
@@ -235,7 +235,7 @@ class BoughtNodes:
     def provision(self, name: str, node: str, cpu: int = 4) -> None:
         """Let the autoscaler answer that a node is there."""
         self.node(node, cpu)
-        self.answer(name, Came.PROVISIONED)
+        self.answer(name, RequestState.PROVISIONED)
 
     # What there is.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode import checkpoints, topology
-from gang_scheduler.decode.gang_annotations import GangOptions, said_of_gang
+from gang_scheduler.decode.gang_annotations import GangOptions, gang_annotations_of
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.api_words import Operator
@@ -175,7 +175,7 @@ def pod(
         job_uid=f"uid-{job}" if job else "",
         podset=podset,
         gang_request=topology.of_pod(metadata.annotations),
-        said_of_gang=said_of_gang(f"{namespace}/{name}", metadata.annotations),
+        gang_annotations=gang_annotations_of(f"{namespace}/{name}", metadata.annotations),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         charged_to=naming.charged_to(metadata.annotations),
         checkpoint=checkpoints.of_pod(metadata.annotations, ()),

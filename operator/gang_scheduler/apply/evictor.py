@@ -198,7 +198,7 @@ class Stages:
         """
         for each in current.preemption.victims:
             pod = self._cache.pod(each.pod.uid)
-            if pod is not None and (pod.living or _lingers(each, pod)):
+            if pod is not None and (pod.living or _ends_late(each, pod)):
                 yield pod
 
     def is_marked(self, pod: Pod) -> bool:
@@ -210,9 +210,9 @@ class Stages:
         return found is None or not found.living
 
 
-def _lingers(victim: BoundPod, pod: Pod) -> bool:
+def _ends_late(victim: BoundPod, pod: Pod) -> bool:
     """Return whether a pod that was leaving when it was chosen still leaves as late."""
-    return victim.lingers and not pod.terminal and pod.gone_by == victim.pod.gone_by
+    return victim.ends_late and not pod.terminal and pod.gone_by == victim.pod.gone_by
 
 
 Stage = Callable[[PreemptionRun], Iterator[Step]]

@@ -23,7 +23,7 @@ from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.decode import provisioning as decode
 from gang_scheduler.decode.provisioning import MANAGED_BY, OURS, written
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.provisioning import Asking, ProvisioningRequest
+from gang_scheduler.model.provisioning import NodeRequest, ProvisioningRequest
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -47,10 +47,10 @@ class MemberBodies:
         self._api = api
         self._workloads = WorkloadObjects(api)
 
-    async def of(self, asking: Asking) -> list[Body]:
+    async def of(self, node_request: NodeRequest) -> list[Body]:
         """Return a member of each pod set. Raises ApiError, also if the workload has changed."""
-        pods = [each.pod for each in asking.pod_sets]
-        suspended = asking.gang.suspended
+        pods = [each.pod for each in node_request.pod_sets]
+        suspended = node_request.gang.suspended
         if suspended is None:
             return [await self._api.get(PODS, each.namespace, each.name) for each in pods]
         wanted = {each.name for each in pods}
@@ -100,19 +100,19 @@ def template_name(request: ProvisioningRequest, number: int) -> str:
     return f"{request.name}-{number}"
 
 
-def owners_of(cache: Cache, asking: Asking) -> list[Body]:
+def owners_of(cache: Cache, node_request: NodeRequest) -> list[Body]:
     """Return the owner references of a request: to the gang's object, else to its members.
 
     Kubernetes deletes the request with its last owner.
     """
-    key = asking.gang.key
+    key = node_request.gang.key
     info = cache.gang_queue.infos.get(key)
     spec = info.observed.spec if info is not None else None
     if spec is not None and spec.gvr is not None and spec.uid:
         kind = table.BY_NAME[key.source].object_kind
         # A gang of a JobSet has the name of its replicatedJob as well.
         return [_owner(spec.gvr.api_version, kind, key.name.partition("/")[0], spec.uid)]
-    return [_owner("v1", "Pod", each.pod.name, each.pod.uid) for each in asking.pod_sets]
+    return [_owner("v1", "Pod", each.pod.name, each.pod.uid) for each in node_request.pod_sets]
 
 
 def pod_template(
@@ -134,7 +134,7 @@ def pod_template(
 
 
 def provisioning_request(
-    gvr: GVR, asking: Asking, wanted: ProvisioningRequest, owners: Iterable[Body]
+    gvr: GVR, node_request: NodeRequest, wanted: ProvisioningRequest, owners: Iterable[Body]
 ) -> Body:
     """Return the body of the ProvisioningRequest to create."""
     ours = {
@@ -145,7 +145,7 @@ def provisioning_request(
     }
     pod_sets = [
         {"podTemplateRef": {"name": template_name(wanted, number)}, "count": each.number}
-        for number, each in enumerate(asking.pod_sets)
+        for number, each in enumerate(node_request.pod_sets)
     ]
     return {
         "apiVersion": gvr.api_version,
@@ -154,7 +154,7 @@ def provisioning_request(
         "spec": {
             "provisioningClassName": wanted.class_name,
             "podSets": pod_sets,
-            **({"parameters": dict(asking.parameters)} if asking.parameters else {}),
+            **({"parameters": dict(node_request.parameters)} if node_request.parameters else {}),
         },
     }
 
@@ -278,10 +278,10 @@ class Provisioner:
         """Create the templates and then the request. Raises ApiError if this must be repeated."""
         request = decided.request
         try:
-            owners = owners_of(self._cache, decided.asking)
-            pods = await self._members.of(decided.asking)
+            owners = owners_of(self._cache, decided.node_request)
+            pods = await self._members.of(decided.node_request)
             for number, (pod_set, pod) in enumerate(
-                zip(decided.asking.pod_sets, pods, strict=True)
+                zip(decided.node_request.pod_sets, pods, strict=True)
             ):
                 template = pod_template(
                     *(template_name(request, number), pod, pod_set.node_labels, owners)
@@ -315,7 +315,7 @@ class Provisioner:
         """Create the request in the best version that is served; return it, or the existing one."""
         request = decided.request
         for gvr in PROVISIONING_REQUESTS:
-            body = provisioning_request(gvr, decided.asking, request, owners)
+            body = provisioning_request(gvr, decided.node_request, request, owners)
             try:
                 return await self._api.create(gvr, request.namespace, body)
             except ApiError as error:
@@ -352,7 +352,7 @@ class Provisioner:
                 await self._delete_one(gvr, request, request.name, request.uid)
         templates: Iterable[str] = request.templates
         if decided is not None:
-            numbers = range(len(decided.asking.pod_sets))
+            numbers = range(len(decided.node_request.pod_sets))
             templates = [template_name(request, number) for number in numbers]
         self._cache.provisioning.deleting(request)
         for name in templates:

@@ -167,7 +167,7 @@ def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
     """Return the claim waits of gangs that start together.
 
     The quorums are one wait. Every other member with claims is a wait of its own, after the
-    quorums. In a lone gang whose members may start singly, no member waits for another one.
+    quorums. In a lone gang whose members may start one by one, no member waits for another one.
     """
     quorums = [_quorum(placed, alone=len(together) == 1) for placed in together]
     begin = [_begins(placed, quorum) for placed, quorum in zip(together, quorums, strict=True)]
@@ -185,7 +185,7 @@ def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
 def _quorum(placed: Placed, *, alone: bool) -> frozenset[str]:
     """Return the uids of the members of a gang that must start together."""
     gang = placed.gang
-    if alone and (gang.singly or gang.quorum <= 1):
+    if alone and (gang.placed_singly or gang.quorum <= 1):
         return frozenset()
     return gang.quorum_among(bind.pod for bind in placed.binds)
 

@@ -13,7 +13,7 @@ from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode.fields import duration, whole_number
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
-from gang_scheduler.model.pods import SaidOfGang
+from gang_scheduler.model.pods import GangAnnotations
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.model.wording import field
@@ -81,7 +81,7 @@ _KEYS: Final = frozenset({*_OPTIONS, annotations.FORCE_DELETE_STUCK_PODS})
 _OF_MEMBERS: Final = frozenset({*_OPTIONS, annotations.ELASTIC})
 
 
-def said_of_gang(pod: str, present: Mapping[str, str]) -> SaidOfGang | None:
+def gang_annotations_of(pod: str, present: Mapping[str, str]) -> GangAnnotations | None:
     """Return the annotations of a pod about its gang. Messages name the pod by its namespace/name.
 
     Most pods have none: the result is then None, at the cost of one look.
@@ -90,15 +90,15 @@ def said_of_gang(pod: str, present: Mapping[str, str]) -> SaidOfGang | None:
         return None
     elastic, wrong = elastic_annotation.of_member(pod, present)
     if _OPTIONS.keys().isdisjoint(present):
-        return SaidOfGang(elastic, wrong)
+        return GangAnnotations(elastic, wrong)
     try:
         said = read(present)
     except InvalidField as error:
         problem = Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
-        return SaidOfGang(elastic, wrong, options_problem=problem)
+        return GangAnnotations(elastic, wrong, options_problem=problem)
     found = ((key, option, getattr(said, option)) for key, option in _OPTIONS.items())
     options = tuple(each for each in found if each[0] in present)
-    return SaidOfGang(elastic, wrong, options)
+    return GangAnnotations(elastic, wrong, options)
 
 
 def min_runtime(present: Mapping[str, str]) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.queues.declared import ProvisioningRequestConfig
-from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.model.queues import ProvisioningRules, Retry
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire import provisioning
@@ -14,7 +14,13 @@ from gang_scheduler.wire.core import Condition
 
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = "py-gang-scheduler"
-_TELLING: Final = (Came.FAILED, Came.REVOKED, Came.EXPIRED, Came.PROVISIONED, Came.ACCEPTED)
+_TELLING: Final = (
+    RequestState.FAILED,
+    RequestState.REVOKED,
+    RequestState.EXPIRED,
+    RequestState.PROVISIONED,
+    RequestState.ACCEPTED,
+)
 """The conditions in order: the first true one decides the state of a request."""
 
 
@@ -27,7 +33,7 @@ def request(body: Mapping[str, Any]) -> ProvisioningRequest:
     source = fields.read(body, provisioning.ProvisioningRequest)
     metadata, spec = source.metadata, source.spec
     present = metadata.annotations
-    came, message, since = _came(source.status.conditions)
+    state, message, since = _state(source.status.conditions)
     return ProvisioningRequest(
         namespace=metadata.namespace,
         name=metadata.name,
@@ -38,7 +44,7 @@ def request(body: Mapping[str, Any]) -> ProvisioningRequest:
         class_name=spec.provisioning_class_name,
         uid=metadata.uid,
         api_version=str(body.get("apiVersion", "")),
-        came=came,
+        state=state,
         message=message,
         since=since or fields.timestamp(metadata.creation_timestamp),
         deleting=bool(metadata.deletion_timestamp),
@@ -81,17 +87,17 @@ def _attempt(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= 4 else 1
 
 
-def _came(conditions: Iterable[Condition]) -> tuple[Came, str, int]:
+def _state(conditions: Iterable[Condition]) -> tuple[RequestState, str, int]:
     """Return the state of a request, its message, and since when it has been in it; 0: unknown."""
     true = {each.type: each for each in conditions if each.status == "True"}
-    for came in _TELLING:
-        if (found := true.get(came.value)) is not None:
-            said = _expected(conditions) if came is Came.ACCEPTED else ""
+    for state in _TELLING:
+        if (found := true.get(state.value)) is not None:
+            said = _expected(conditions) if state is RequestState.ACCEPTED else ""
             since = fields.timestamp(found.last_transition_time or "", "status.conditions")
-            return came, said or found.message, since
-    return Came.ASKED, "", 0
+            return state, said or found.message, since
+    return RequestState.ASKED, "", 0
 
 
 def _expected(conditions: Iterable[Condition]) -> str:
     """Return the message about nodes that are still on their way, such as the expected time."""
-    return next((each.message for each in conditions if each.type == Came.PROVISIONED), "")
+    return next((each.message for each in conditions if each.type == RequestState.PROVISIONED), "")

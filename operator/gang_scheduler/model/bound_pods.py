@@ -33,7 +33,7 @@ class BoundPod:
     counts, as in the queue. A pod is `evictable` if only its priority protects it: no label forbids
     eviction, no owner recreates the pod on the same node, the minimum run time of its gang is over,
     and its schedulerName is ours. An `unprotected` pod belongs to a Job that evictions could end
-    for good. A pod that `lingers` is being deleted, but so slowly that it counts as staying.
+    for good. A pod that `ends_late` is being deleted, but so slowly that it counts as staying.
     """
 
     pod: Pod
@@ -42,7 +42,7 @@ class BoundPod:
     budgets: tuple[str, ...] = ()
     gangs_priority: int | None = None
     unprotected: bool = False
-    lingers: bool = False
+    ends_late: bool = False
 
     @property
     def priority(self) -> int:
@@ -54,25 +54,25 @@ class BoundPod:
 class BoundGang:
     """The pods of one gang on nodes: the same object as long as none of its fields changes.
 
-    `charged` has the charge of each pod, None for a pod without a queue. `derive` caches values in
+    `charged` has the charge of each pod, None for a pod without a queue. `cached` keeps values in
     the object.
     """
 
     pods: tuple[BoundPod, ...]
     charged: tuple[Charged | None, ...]
     known: RunningGang = UNKNOWN
-    _derived: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, repr=False)
 
-    def derive(
+    def cached(
         self, name: str, basis: tuple[object, ...], compute: Callable[["BoundGang"], T]
     ) -> T:
         """Return the result of `compute`, cached until `basis` consists of other objects."""
         # This runs for each gang on nodes in every cycle, most often without any basis.
-        known = self._derived.get(name)
+        known = self._cache.get(name)
         if known is None or (basis and not all(map(operator.is_, known[0], basis))):
-            known = self._derived[name] = (basis, compute(self))
-        derived: T = known[1]
-        return derived
+            known = self._cache[name] = (basis, compute(self))
+        found: T = known[1]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

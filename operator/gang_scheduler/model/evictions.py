@@ -51,7 +51,7 @@ _SHOWN: Final = {
 }
 
 
-class Sparing(enum.StrEnum):
+class ProtectedBy(enum.StrEnum):
     """The protection of a pod from eviction, apart from its priority and the rules of queues."""
 
     LABEL = "Label"

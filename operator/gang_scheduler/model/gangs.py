@@ -108,17 +108,17 @@ class RoleCount(NamedTuple):
     needed: int
 
 
-class Pace(NamedTuple):
+class ElasticSize(NamedTuple):
     """The current size of an elastic gang: `bound` of its workers have a node.
 
-    It had `size` workers after its last change, `changed_at` in seconds since the epoch; None if it
-    has not started. `preempted`: that change was a preemption. Losses since then that the scheduler
-    did not decide are replaced at any time.
+    It had `after_change` workers after its last change, `changed_at` in seconds since the epoch;
+    None if it has not started. `preempted`: that change was a preemption. Losses since then that
+    the scheduler did not decide are replaced at any time.
     """
 
     elastic: Elastic
     bound: int = 0
-    size: int = 0
+    after_change: int = 0
     changed_at: int | None = None
     preempted: bool = False
 
@@ -132,7 +132,7 @@ APART_SECONDS: Final = 30
 """How long a workload is left alone after each change."""
 
 
-class Why(enum.StrEnum):
+class ChangeReason(enum.StrEnum):
     """Why a number of replicas was changed."""
 
     ROOM_FREE = "RoomFree"
@@ -144,7 +144,7 @@ MOST_EDITS: Final = 2
 """How many of the last changes by other writers are remembered."""
 
 
-class Written(NamedTuple):
+class WrittenReplicas(NamedTuple):
     """The last change of a number of workers, as the object records it. Times are in seconds.
 
     `vain` is how often the gang grew and the new workers found no room. `edits` are the times at
@@ -177,7 +177,7 @@ class Replicas:
 
     number: int
     drops_highest: bool = False
-    written: Written | None = None
+    written: WrittenReplicas | None = None
     edited_at: int | None = None
     editor: str = ""
     ends_named: bool = False
@@ -194,7 +194,7 @@ class Replicas:
         return written is not None and now - min(written.at, now) < APART_SECONDS
 
 
-class Change(NamedTuple):
+class ReplicasChange(NamedTuple):
     """A change of the number of replicas. `vain`: how often in a row new ones found no room.
 
     `ending` are the names of the pods that end, for controllers that read them. `edits` are when
@@ -203,7 +203,7 @@ class Change(NamedTuple):
 
     before: int
     after: int
-    why: Why
+    why: ChangeReason
     vain: int = 0
     ending: tuple[str, ...] = ()
     edits: tuple[int, ...] = ()
@@ -217,9 +217,9 @@ class Gang:
     `bound_members` lists them in rank order, if the group or its members have a topology request.
     `absent` are members that may still be created: classes and numbers. `roles` are in rank order,
     and their minima sum up to `min_member`; empty if any members form a quorum. `bound_by_role`
-    counts the bound members of each role that has some. `apart`: every member is a gang of one.
-    `strict`: the mode is Strict, not NonStrict. `suspended` is the workload whose pods the members
-    will be; None for a gang that has pods.
+    counts the bound members of each role that has some. `each_alone`: every member is a gang of
+    one. `strict`: the mode is Strict, not NonStrict. `suspended` is the workload whose pods the
+    members will be; None for a gang that has pods.
 
     State: `was_whole`: the gang once had its minMember on nodes and has not been empty since. A
     `partially_bound` gang was being bound when the scheduler crashed, and is decided first.
@@ -233,10 +233,10 @@ class Gang:
     charged: later members keep to these. `duration` is the declared run time of its members in
     seconds; None if unknown.
 
-    `pace` says how a gang may grow and shrink; None if its size is fixed. `object_uid` is the uid
-    of the object that describes it, "" if its members do. If it finds no room, nodes are requested
-    with its `provisioning_class`, or if that is "" with its queue's. `own_domains` are domains that
-    must have room for later pods; None for most gangs.
+    `elastic_size` says how a gang may grow and shrink; None if its size is fixed. `object_uid` is
+    the uid of the object that describes it, "" if its members do. If it finds no room, nodes are
+    requested with its `provisioning_class`, or if that is "" with its queue's. `own_domains` are
+    domains that must have room for later pods; None for most gangs.
     """
 
     key: GangKey
@@ -248,7 +248,7 @@ class Gang:
     bound: int = 0
     was_whole: bool = False
     partially_bound: bool = False
-    apart: bool = False
+    each_alone: bool = False
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
@@ -264,7 +264,7 @@ class Gang:
     local_queue: LocalQueueWeight | None = None
     roles: tuple[Role, ...] = ()
     bound_by_role: tuple[tuple[str, int], ...] = ()
-    pace: Pace | None = None
+    elastic_size: ElasticSize | None = None
     object_uid: str = ""
     provisioning_class: str = ""
     suspended: Suspended | None = None
@@ -278,7 +278,7 @@ class Gang:
     @property
     def lacking(self) -> int:
         """How many members the gang lacks of its minMember. It may evict pods only for these."""
-        if self.apart:
+        if self.each_alone:
             return len(self.pending)
         if self.roles:
             bound = dict(self.bound_by_role)
@@ -288,20 +288,20 @@ class Gang:
     @property
     def replacing(self) -> bool:
         """The gang has started and lacks members: waiting members replace lost ones."""
-        return self.was_whole and not self.apart and self.bound > 0 and self.lacking > 0
+        return self.was_whole and not self.each_alone and self.bound > 0 and self.lacking > 0
 
     @property
-    def singly(self) -> bool:
+    def placed_singly(self) -> bool:
         """Members need not be placed together: the gang has started, or each is a gang of one."""
         is_free = not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
-        return self.apart or (self.was_whole and is_free)
+        return self.each_alone or (self.was_whole and is_free)
 
     @property
     def quorum(self) -> int:
         """How many pending members come before any surplus: the number that the gang lacks.
 
-        The quorum is placed together or not at all, unless `singly`. 0: all pending members are
-        surplus.
+        The quorum is placed together or not at all, unless `placed_singly`. 0: all pending members
+        are surplus.
         """
         return self.min_member if self._only_waiting_count else self.lacking
 
@@ -382,7 +382,7 @@ class Gang:
     def _only_waiting_count(self) -> bool:
         """Whether members on nodes do not count for the quorum."""
         is_strict = self.match_policy is MatchPolicy.ONLY_WAITING
-        return is_strict and not self.partially_bound and not self.singly
+        return is_strict and not self.partially_bound and not self.placed_singly
 
 
 _WITHOUT_MEMBERS: Final = frozenset({"plain", "set_aside"})
@@ -408,7 +408,7 @@ class GangGroup:
     topology_request: TopologyRequest | None = None
     started: tuple[Pod, ...] = ()
     declared: frozenset[GangKey] = frozenset()
-    _derived: dict[str, tuple[tuple[object, ...], Any]] = field(
+    _cache: dict[str, tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
@@ -479,16 +479,16 @@ class GangGroup:
 
     def forget_members(self) -> None:
         """Drop all virtual members and derived values with them: both can be computed again."""
-        for name in self._derived.keys() - _WITHOUT_MEMBERS:
-            del self._derived[name]
+        for name in self._cache.keys() - _WITHOUT_MEMBERS:
+            del self._cache[name]
         for gang in self.gangs:
             if type(gang.pending) is VirtualPods:
                 gang.pending.release()
 
-    def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
+    def cached(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the result of `compute`, cached until `basis` consists of other objects."""
-        known = self._derived.get(name)
+        known = self._cache.get(name)
         if known is None or not all(map(operator.is_, known[0], basis)):
-            known = self._derived[name] = (basis, compute())
-        derived: T = known[1]
-        return derived
+            known = self._cache[name] = (basis, compute())
+        found: T = known[1]
+        return found

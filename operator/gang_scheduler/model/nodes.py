@@ -20,8 +20,8 @@ T = TypeVar("T")
 UNLIMITED: Final = int(np.iinfo(np.int64).max)
 """The number of pods that a filter without a limit allows on a node."""
 
-MOST_DERIVED = 20_000
-"""A table keeps this many derived values for pod classes, in case all pods differ."""
+MOST_CACHED = 20_000
+"""A table keeps this many cached values for pod classes, in case all pods differ."""
 
 ABSENT = -1
 """The code of a label that a node does not have."""
@@ -117,7 +117,7 @@ class NodeTable:
     """Nodes in natural order of their names, with their properties as numpy columns. Immutable.
 
     `resources` is the axis of every request vector: all resources that any node offers. Results of
-    filters are kept in the table (`derive`), so that pods of one class are filtered once for as
+    filters are kept in the table (`cached`), so that pods of one class are filtered once for as
     long as no node changes. `device_classes` maps resources that stand for devices to their
     DeviceClasses. The resources in `asked` are on the axis even if no node lists them; once the
     devices are counted, `by_devices` says for each of these resources which nodes offer it as
@@ -142,7 +142,7 @@ class NodeTable:
         self.allocatable = self._allocatable()
         self.ready = np.array([node.ready for node in self.nodes], dtype=np.bool_)
         self.unschedulable = np.array([node.unschedulable for node in self.nodes], dtype=np.bool_)
-        self._derived: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
         self._rows_in: tuple[weakref.ref[ListedNodes], IntArray] | None = None
         self._listed: ListedNodes | None = None
 
@@ -182,7 +182,7 @@ class NodeTable:
         A node that lists a resource itself keeps the amount that it lists.
         """
         table = copy.copy(self)
-        table._derived, table._rows_in = {}, None  # noqa: SLF001 - of its own class.
+        table._cache, table._rows_in = {}, None  # noqa: SLF001 - of its own class.
         table._listed = None  # noqa: SLF001
         table.allocatable = self.allocatable.copy(order="F")
         table.by_devices = {}
@@ -222,18 +222,18 @@ class NodeTable:
             rows[(rows >= 0) & (offers != there[name][rows])] = ABSENT
         return rows
 
-    def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
+    def cached(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of `compute`, computed once for this table and key."""
-        if len(self._derived) > MOST_DERIVED:
-            self._derived.clear()
-        if key not in self._derived:
-            self._derived[key] = compute()
-        derived: T = self._derived[key]
-        return derived
+        if len(self._cache) > MOST_CACHED:
+            self._cache.clear()
+        if key not in self._cache:
+            self._cache[key] = compute()
+        found: T = self._cache[key]
+        return found
 
     def label(self, key: str) -> LabelColumn:
         """Return the column of one label."""
-        return self.derive(("label", key), functools.partial(self._label, key))
+        return self.cached(("label", key), functools.partial(self._label, key))
 
     def _label(self, key: str) -> LabelColumn:
         codes: dict[str, int] = {}
@@ -245,7 +245,7 @@ class NodeTable:
 
     def taint_sets(self) -> tuple[IntArray, tuple[tuple[Taint, ...], ...]]:
         """Return the index of each node's set of taints, and the sets."""
-        return self.derive("taint sets", self._taint_sets)
+        return self.cached("taint sets", self._taint_sets)
 
     def _taint_sets(self) -> tuple[IntArray, tuple[tuple[Taint, ...], ...]]:
         codes: dict[tuple[Taint, ...], int] = {}

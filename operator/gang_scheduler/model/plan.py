@@ -11,7 +11,7 @@ from gang_scheduler.model.devices import DeviceId
 from gang_scheduler.model.evictions import Backfilled, EvictionClass, Forgotten
 from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.provisioning import Asking
+from gang_scheduler.model.provisioning import NodeRequest
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.records import record
@@ -359,9 +359,9 @@ class Plan:
 
     A plan has all of a quorum or none of it. Some gangs are listed twice, because they are
     `refused`, too: gangs of a group that failed, gangs with `reservations`, gangs whose search was
-    cut off (`unsearched`), and gangs for which nodes are requested (`asking`, by groups). The
-    `untried` gangs were not tried, or not completely, because the cycle had done its share of work:
-    the next cycle tries them.
+    cut off (`unsearched`), and gangs for which nodes are requested (`node_requests`, by groups).
+    The `untried` gangs were not tried, or not completely, because the cycle had done its share of
+    work: the next cycle tries them.
     """
 
     placed: tuple[Placed, ...] = ()
@@ -371,7 +371,7 @@ class Plan:
     failures: tuple[Failure, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     unsearched: frozenset[GangKey] = frozenset()
-    asking: tuple[Asking, ...] = ()
+    node_requests: tuple[NodeRequest, ...] = ()
     untried: frozenset[GangKey] = frozenset()
     device_searches: DeviceSearches = field(default=NO_SEARCHES, compare=False)
 

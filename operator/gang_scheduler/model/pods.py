@@ -125,7 +125,7 @@ class Elastic(NamedTuple):
         return not self.role or pod.role == self.role
 
 
-class SaidOfGang(NamedTuple):
+class GangAnnotations(NamedTuple):
     """The annotations of a pod about its gang, and their faults.
 
     `elastic` is None if the pod has no valid annotation on how the gang grows. `options` are the
@@ -139,7 +139,7 @@ class SaidOfGang(NamedTuple):
     options_problem: Problem | None = None
 
     @property
-    def says_elastic(self) -> bool:
+    def has_elastic(self) -> bool:
         """Whether the pod has an annotation on growing, valid or not."""
         return self.elastic is not None or self.elastic_problem is not None
 
@@ -175,12 +175,13 @@ class Pod:
     comes from its index, smaller first; empty without an index. `role` is its role in its gang, ""
     for none.
 
-    `said_of_gang` are the pod's annotations on how its gang is scheduled, `podset` its own topology
-    request, `gang_request` the topology request that it makes for its whole gang. `volumes` are the
-    volumes that may limit its nodes, `claims` its claims of devices, `extended` the requests of its
-    containers for resources that may stand for devices. `queue_request` is the queue that the pod
-    names, `charged_to` the queue that its binding names, `run_time` its declared run time. Most
-    pods have none of these. `priority_class` is the name of the class that sets `priority`.
+    `gang_annotations` are the pod's annotations on how its gang is scheduled, `podset` its own
+    topology request, `gang_request` the topology request that it makes for its whole gang.
+    `volumes` are the volumes that may limit its nodes, `claims` its claims of devices, `extended`
+    the requests of its containers for resources that may stand for devices. `queue_request` is the
+    queue that the pod names, `charged_to` the queue that its binding names, `run_time` its declared
+    run time. Most pods have none of these. `priority_class` is the name of the class that sets
+    `priority`.
 
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so it does not count when pods are compared. `unscheduled_at` is when that condition
@@ -222,7 +223,7 @@ class Pod:
     role: str = ""
     podset: PodSet | None = None
     gang_request: GangRequest | None = None
-    said_of_gang: SaidOfGang | None = field(default=None, compare=False)
+    gang_annotations: GangAnnotations | None = field(default=None, compare=False)
     volumes: tuple[PodVolume, ...] = ()
     claims: tuple[PodClaim, ...] = ()
     extended: tuple[ContainerRequest, ...] = ()

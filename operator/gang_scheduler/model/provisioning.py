@@ -16,7 +16,7 @@ MOST_OUTSTANDING: Final = 10
 """The most requests at once for the gangs of one queue and namespace."""
 
 
-class Came(enum.StrEnum):
+class RequestState(enum.StrEnum):
     """The state of a request."""
 
     ASKED = "Asked"
@@ -29,7 +29,7 @@ class Came(enum.StrEnum):
     """The API server did not accept it."""
 
 
-STANDING: Final = frozenset({Came.ASKED, Came.ACCEPTED, Came.PROVISIONED})
+STANDING: Final = frozenset({RequestState.ASKED, RequestState.ACCEPTED, RequestState.PROVISIONED})
 """States of requests whose nodes are on their way, or exist."""
 
 
@@ -39,7 +39,7 @@ class ProvisioningRequest:
 
     It is for the object of a gang with `gang_uid`, empty for a gang that no object describes.
     `digest` identifies the requested pods. `attempt` counts the requests of the same gang and
-    digest from 1. It has been in the state `came` `since` then, in seconds since the epoch, with
+    digest from 1. It has been in the state `state` `since` then, in seconds since the epoch, with
     the `message` of the autoscaler. `templates` are the names of its PodTemplates.
     """
 
@@ -52,7 +52,7 @@ class ProvisioningRequest:
     class_name: str
     uid: str = ""
     api_version: str = ""
-    came: Came = Came.ASKED
+    state: RequestState = RequestState.ASKED
     message: str = ""
     since: int = 0
     deleting: bool = False
@@ -61,10 +61,10 @@ class ProvisioningRequest:
     @property
     def stands(self) -> bool:
         """Whether its nodes are on their way, or exist."""
-        return self.came in STANDING
+        return self.state in STANDING
 
 
-class AskedPodSet(NamedTuple):
+class RequestedPodSet(NamedTuple):
     """Equal members: one of them, their number, and the labels that their nodes must have."""
 
     pod: Pod
@@ -73,7 +73,7 @@ class AskedPodSet(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class NodeRequest:
     """A gang, or the first gang of a group, for which a cycle requests nodes.
 
     `request` is the current, the new, or the last failed request; None if none was made yet. A new
@@ -86,7 +86,7 @@ class Asking:
     request: ProvisioningRequest | None = None
     is_new: bool = False
     parameters: tuple[tuple[str, str], ...] = ()
-    pod_sets: tuple[AskedPodSet, ...] = ()
+    pod_sets: tuple[RequestedPodSet, ...] = ()
     members: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
 

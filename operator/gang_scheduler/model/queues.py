@@ -344,7 +344,7 @@ class QueueSet:
     enforced: frozenset[Product] = frozenset(Product)
     gpu_resources: tuple[str, ...] = ("nvidia.com/gpu", "amd.com/gpu")
     request_rules: RequestRules = NO_RULES
-    _derived: dict[str, tuple[tuple[object, ...], Any]] = field(
+    _cache: dict[str, tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, init=False, repr=False
     )
     _charged: dict[Requests, Mapping[str, int]] = field(
@@ -366,13 +366,13 @@ class QueueSet:
         gpus = sum(charged.get(each, 0) for each in {GPU, *self.gpu_resources})
         return {**charged, GPU: gpus} if gpus else charged
 
-    def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
+    def cached(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the result of `compute`, cached until `basis` consists of other objects."""
-        known = self._derived.get(name)
+        known = self._cache.get(name)
         if known is None or not all(map(operator.is_, known[0], basis)):
-            known = self._derived[name] = (basis, compute())
-        derived: T = known[1]
-        return derived
+            known = self._cache[name] = (basis, compute())
+        found: T = known[1]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

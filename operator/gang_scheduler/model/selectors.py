@@ -83,7 +83,7 @@ def _holds(requirement: Requirement, nodes: NodeTable) -> BoolArray:
 
 
 def _names(nodes: NodeTable) -> LabelColumn:
-    return nodes.derive(
+    return nodes.cached(
         "names",
         lambda: LabelColumn(np.arange(len(nodes)), tuple(node.name for node in nodes.nodes)),
     )
@@ -114,7 +114,7 @@ TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = 
 
 def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
     """Return the result of `any_term`, computed once for each node table."""
-    return nodes.derive(("volume", of), functools.partial(any_term, of, nodes))
+    return nodes.cached(("volume", of), functools.partial(any_term, of, nodes))
 
 
 # The affinity, anti-affinity and spread that a pod requests.

@@ -134,7 +134,7 @@ def build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
 
     A node that lacks a label is outside the tree, except for the lone nodes of the tree spec.
     """
-    return nodes.derive(("tree", tree_spec), functools.partial(_build, tree_spec, nodes))
+    return nodes.cached(("tree", tree_spec), functools.partial(_build, tree_spec, nodes))
 
 
 def _build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:

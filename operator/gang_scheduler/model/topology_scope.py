@@ -43,7 +43,7 @@ def resolve(
 ) -> TopologyScope | Problem:
     """Return the scope of the request, or why it has none. Computed once for each node table."""
     key = ("ground", topology_request, tuple(tree_specs))
-    return nodes.derive(key, functools.partial(_resolve, topology_request, tree_specs, nodes))
+    return nodes.cached(key, functools.partial(_resolve, topology_request, tree_specs, nodes))
 
 
 def sizes_of(slices: Iterable[Slices], scope: TopologyScope) -> Sizes | Problem:

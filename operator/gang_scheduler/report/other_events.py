@@ -18,11 +18,11 @@ from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.gangs import NotLeading
-from gang_scheduler.model.causes.queues import WorkloadChanged, WorkloadGone, came_text
+from gang_scheduler.model.causes.queues import WorkloadChanged, WorkloadGone, state_text
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, SuspendedFor, Suspension
@@ -268,12 +268,12 @@ class _Said(NamedTuple):
 
 
 EVENTS: Final = {
-    Came.ASKED: _Said("ProvisioningRequested"),
-    Came.PROVISIONED: _Said("Provisioned"),
-    Came.FAILED: _Said("ProvisioningFailed", warning=True),
-    Came.REVOKED: _Said("ProvisioningFailed", warning=True),
-    Came.EXPIRED: _Said("ProvisioningFailed", warning=True),
-    Came.REFUSED: _Said("ProvisioningFailed", warning=True),
+    RequestState.ASKED: _Said("ProvisioningRequested"),
+    RequestState.PROVISIONED: _Said("Provisioned"),
+    RequestState.FAILED: _Said("ProvisioningFailed", warning=True),
+    RequestState.REVOKED: _Said("ProvisioningFailed", warning=True),
+    RequestState.EXPIRED: _Said("ProvisioningFailed", warning=True),
+    RequestState.REFUSED: _Said("ProvisioningFailed", warning=True),
 }
 
 
@@ -286,14 +286,14 @@ class ProvisioningEvents:
 
     def tell(self, request: ProvisioningRequest) -> None:
         """Report the outcome of a request, unless its gang is gone."""
-        metrics.PROVISIONING_REQUESTS.labels(request.came.value).inc()
-        said, info = EVENTS.get(request.came), self._cache.gang_queue.infos.get(request.gang)
+        metrics.PROVISIONING_REQUESTS.labels(request.state.value).inc()
+        said, info = EVENTS.get(request.state), self._cache.gang_queue.infos.get(request.gang)
         if said is None or info is None or not (info.observed.living or described(info)):
             return
-        words = came_text(request.came, request.message)
-        if request.came is Came.ASKED:
+        words = state_text(request.state, request.message)
+        if request.state is RequestState.ASKED:
             words = f"nodes of class {request.class_name} are asked for"
-        elif request.came is Came.PROVISIONED:
+        elif request.state is RequestState.PROVISIONED:
             words = request.message or "the nodes are there"
         note = f"ProvisioningRequest {request.name}: {words}"
         self._events.record(About.of_gang(info), said.reason, note, warning=said.warning)

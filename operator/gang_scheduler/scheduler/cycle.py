@@ -12,7 +12,7 @@ from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.decided import Decided, Progress
 from gang_scheduler.scheduler.devices.extended import with_devices
-from gang_scheduler.scheduler.elastic_pace import at_pace
+from gang_scheduler.scheduler.elastic_pace import hold_back
 from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.turns.by_turns import by_turns
@@ -60,7 +60,7 @@ def schedule(
     `begun` is called with the decisions before the first group, and `watch` before each group;
     neither may change anything.
     """
-    paced = at_pace(with_devices(snapshot))
+    paced = hold_back(with_devices(snapshot))
     failures: list[Failure] = []
     done: float = 0
     while True:
@@ -77,8 +77,8 @@ def schedule(
             begun(decided)
         try:
             if quota is None:
-                return paced.told(by_priority(placing, progress, failures))
-            return paced.told(by_turns(placing, quota, progress, failures))
+                return paced.with_held_back(by_priority(placing, progress, failures))
+            return paced.with_held_back(by_turns(placing, quota, progress, failures))
         except Exception as error:
             if decided.deciding is None:
                 raise
@@ -134,6 +134,6 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
     for group in progress.in_time(short, one=is_first):
         placing.make_room(group)
     # 7. If nothing made room, nodes may be requested.
-    for group in decided.each(decided.without_room(tried) if placing.asking.is_on else ()):
+    for group in decided.each(decided.without_room(tried) if placing.node_requests.is_on else ()):
         if group.waiting[0].key not in decided.untried:
             placing.ask_for_nodes(group)

@@ -20,7 +20,7 @@ from gang_scheduler.model.plan import (
     Refused,
     Warned,
 )
-from gang_scheduler.model.provisioning import Asking
+from gang_scheduler.model.provisioning import NodeRequest
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import eligibility
@@ -255,7 +255,7 @@ class Decided:
         failures: Sequence[Failure],
         trial: Trial,
         preemptions: Iterable[Preemption],
-        asking: Mapping[GangKey, Asking],
+        node_requests: Mapping[GangKey, NodeRequest],
     ) -> Plan:
         """Return the plan, with preemptions and requests for nodes."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
@@ -275,7 +275,9 @@ class Decided:
             refused=(*self.refused.values(), *_refusals(failures)),
             warned=tuple(each for each in self.warned if self._has_verdict(each.gang)),
             failures=tuple(failures),
-            asking=tuple(each for key, each in asking.items() if key not in self.gangs),
+            node_requests=tuple(
+                each for key, each in node_requests.items() if key not in self.gangs
+            ),
             untried=frozenset(self.untried),
             device_searches=trial.devices.stock.searched,
         )

@@ -55,14 +55,14 @@ def oversized_of(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tup
 
     Computed once per class.
     """
-    return nodes.derive(
+    return nodes.cached(
         ("oversized", pod_class, profile), functools.partial(_all, pod_class, nodes, profile)
     )
 
 
 def unmatched(pod_class: PodClass, nodes: NodeTable) -> tuple[Unmatched, ...]:
     """Return the first labels of a nodeSelector that no node has. Computed once per class."""
-    return nodes.derive(
+    return nodes.cached(
         ("unmatched", pod_class), lambda: tuple(itertools.islice(_labels(pod_class, nodes), NAMED))
     )
 
@@ -76,7 +76,7 @@ def _labels(pod_class: PodClass, nodes: NodeTable) -> Iterator[Unmatched]:
             near = _meant(value, column.values)
             yield Unmatched(key, value, f"{key}={near}" if near else "")
         else:
-            near = _meant(key, nodes.derive(("label_keys",), lambda: _keys(nodes)))
+            near = _meant(key, nodes.cached(("label_keys",), lambda: _keys(nodes)))
             yield Unmatched(key, value, near)
 
 
@@ -236,7 +236,7 @@ def _of_node_filters(pod_class: PodClass, trial: Trial, profile: Profile) -> _Co
                 found.ruled_out[rejected] = found.rule(each.obstacle)
         return found
 
-    return trial.nodes.derive(("rejected", pod_class), compute).copy()
+    return trial.nodes.cached(("rejected", pod_class), compute).copy()
 
 
 def _shortage(
@@ -300,7 +300,7 @@ def _is_one_a_node(pod_class: PodClass, trial: Trial) -> bool:
         request = nodes.vector(pod_class.requests)
         return not (nodes.allocatable >= 2 * request).all(axis=1).any()
 
-    return trial.nodes.derive(("one_a_node", pod_class), compute)
+    return trial.nodes.cached(("one_a_node", pod_class), compute)
 
 
 def _ruled_out(

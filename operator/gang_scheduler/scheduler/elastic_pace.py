@@ -5,7 +5,7 @@ change has passed, by whole steps, or by fewer to reach its maximum. Losses that
 of the scheduler are replaced at any time.
 
 A gang in mode `Replicas` has as many members as the pace allows: they are bound as they come, up to
-its maximum, unless they replace victims. `desired` says how many there should be.
+its maximum, unless they replace victims. `due_change` says how many there should be.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ from gang_scheduler.model.causes.gangs import (
 )
 from gang_scheduler.model.gangs import (
     APART_SECONDS,
-    Change,
+    ChangeReason,
+    ElasticSize,
     GangGroup,
-    Pace,
     Replicas,
-    Why,
-    Written,
+    ReplicasChange,
+    WrittenReplicas,
     signature,
 )
 from gang_scheduler.model.plan import Plan, Refused
@@ -39,41 +39,41 @@ LOWERED_SECONDS: Final = 60
 """How long replacements of victims wait in mode `Replicas`: the replicas are reduced by then."""
 
 
-def cools_until(pace: Pace, now: int) -> int | None:
+def cooldown_end(size: ElasticSize, now: int) -> int | None:
     """Return when a gang may grow again, in seconds since the epoch; None if it may now."""
-    if pace.changed_at is None:
+    if size.changed_at is None:
         return None
-    wait = pace.elastic.up_cooldown
-    if pace.elastic.by_replicas:
-        wait = LOWERED_SECONDS if pace.preempted else 0
-    until = pace.changed_at + wait
+    wait = size.elastic.up_cooldown
+    if size.elastic.by_replicas:
+        wait = LOWERED_SECONDS if size.preempted else 0
+    until = size.changed_at + wait
     return until if now < until else None
 
 
-def most_members(pace: Pace, now: int) -> int:
-    """Return how many more workers may be bound now. `whole` may reduce this to whole steps."""
-    limit = pace.elastic.max_workers
-    if cools_until(pace, now) is not None:
-        limit = min(limit, _replaced(pace))
-    return max(0, limit - pace.bound)
+def most_members(size: ElasticSize, now: int) -> int:
+    """Return how many more workers may be bound now, before `in_whole_steps` rounds that down."""
+    limit = size.elastic.max_workers
+    if cooldown_end(size, now) is not None:
+        limit = min(limit, _replaced(size))
+    return max(0, limit - size.bound)
 
 
-def whole(pace: Pace, number: int) -> int:
+def in_whole_steps(size: ElasticSize, number: int) -> int:
     """Return the largest number of workers, up to a given one, that makes whole steps."""
-    elastic = pace.elastic
-    number = min(number, max(0, elastic.max_workers - pace.bound))
+    elastic = size.elastic
+    number = min(number, max(0, elastic.max_workers - size.bound))
     if elastic.by_replicas:
         return number
-    after = pace.bound + number
-    if pace.changed_at is None or after == elastic.max_workers or after <= _replaced(pace):
+    after = size.bound + number
+    if size.changed_at is None or after == elastic.max_workers or after <= _replaced(size):
         return number
-    base = max(pace.bound, _replaced(pace))
-    return base + (after - base) // elastic.up_step * elastic.up_step - pace.bound
+    base = max(size.bound, _replaced(size))
+    return base + (after - base) // elastic.up_step * elastic.up_step - size.bound
 
 
-def _replaced(pace: Pace) -> int:
+def _replaced(size: ElasticSize) -> int:
     """Return the number of workers up to which the gang may replace lost ones."""
-    return max(pace.size, pace.elastic.min_workers)
+    return max(size.after_change, size.elastic.min_workers)
 
 
 # A snapshot without members that must wait by the pace of their gang, and why they wait. The cycle
@@ -81,13 +81,13 @@ def _replaced(pace: Pace) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AtPace:
+class PacedSnapshot:
     """The snapshot that a cycle decides on, and the refusals for gangs with held-back members."""
 
     snapshot: Snapshot
     held: Mapping[GangKey, Refused]
 
-    def told(self, plan: Plan) -> Plan:
+    def with_held_back(self, plan: Plan) -> Plan:
         """Return the plan with a reason for members that are held back, gang by gang.
 
         If a gang waits for something else, only that is reported; for an untried gang nothing is.
@@ -97,38 +97,38 @@ class AtPace:
         return replace(plan, refused=(*plan.refused, *held)) if self.held else plan
 
 
-def at_pace(snapshot: Snapshot) -> AtPace:
+def hold_back(snapshot: Snapshot) -> PacedSnapshot:
     """Return a snapshot without the members that are held back; the same one if none is."""
     held = {each.gang.key: each for each in _held(snapshot)}
     if not held:
-        return AtPace(snapshot, held)
+        return PacedSnapshot(snapshot, held)
     left = (_without(group, held) for group in snapshot.groups)
     groups = tuple(group for group in left if any(gang.pending for gang in group.gangs))
-    return AtPace(replace(snapshot, groups=groups), held)
+    return PacedSnapshot(replace(snapshot, groups=groups), held)
 
 
 def _held(snapshot: Snapshot) -> Iterator[Refused]:
     now = snapshot.taken_at
     for gang in (gang for group in snapshot.groups for gang in group.gangs):
-        if gang.pace is None or gang.problem is not None:
+        if gang.elastic_size is None or gang.problem is not None:
             continue
-        workers = [pod for pod in gang.pending if gang.pace.elastic.counts(pod)]
-        most = min(most_members(gang.pace, now), len(workers))
-        number = whole(gang.pace, most)
+        workers = [pod for pod in gang.pending if gang.elastic_size.elastic.counts(pod)]
+        most = min(most_members(gang.elastic_size, now), len(workers))
+        number = in_whole_steps(gang.elastic_size, most)
         if number < len(workers):
-            cause = _cause(gang.key, gang.pace, now, is_step=number < most)
+            cause = _cause(gang.key, gang.elastic_size, now, is_step=number < most)
             pods = tuple(workers[number:])
             yield Refused(gang, Reason.ELASTIC_LIMIT, pods, cause=cause, left_over=True)
 
 
-def _cause(key: GangKey, pace: Pace, now: int, *, is_step: bool) -> Cause:
+def _cause(key: GangKey, size: ElasticSize, now: int, *, is_step: bool) -> Cause:
     """Return why workers are held back; `is_step` if they are too few for another step."""
     if is_step:
-        return StepIncomplete(key, pace.elastic.up_step)
-    until = cools_until(pace, now)
-    if until is not None and pace.bound < pace.elastic.max_workers:
+        return StepIncomplete(key, size.elastic.up_step)
+    until = cooldown_end(size, now)
+    if until is not None and size.bound < size.elastic.max_workers:
         return CoolingDown(key, until)
-    return BeyondMaxWorkers(key, pace.elastic.max_workers)
+    return BeyondMaxWorkers(key, size.elastic.max_workers)
 
 
 def _without(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
@@ -140,7 +140,7 @@ def _without(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
     if not concerned:
         return group
     numbers = tuple(len(each.pods) for each in concerned)
-    return group.derive(f"at_pace{numbers}", (), lambda: _reduced(group, held))
+    return group.cached(f"held_back{numbers}", (), lambda: _reduced(group, held))
 
 
 def _reduced(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
@@ -158,84 +158,90 @@ def _reduced(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
 # of the bounds, or twice in a short time, it ends all changes.
 
 VAIN_SECONDS: Final = 120
-"""How long members may wait before the workload loses them again."""
+"""How long members may wait before the number of replicas is lowered again."""
 LONGEST_WAIT_SECONDS: Final = 3600
 CONTEST_SECONDS: Final = 600
 """If another writer changes the replicas twice within this time, the operator leaves them alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """The members of a gang: `pace` counts those with a node, and `waiting` those without.
+class ReplicaCounts:
+    """The members of a gang: `elastic_size` counts those with a node, and `waiting` those without.
 
     `waiting_since` is when the oldest waiting member was created, in seconds since the epoch.
     `names_waiting` are the names of the waiting members.
     """
 
-    pace: Pace
+    elastic_size: ElasticSize
     waiting: int = 0
     waiting_since: float = 0
     names_waiting: tuple[str, ...] = ()
 
 
-def desired(
-    size: Size, found: Replicas, now: int, *, edited_at: int | None = None, fits: int = 0
-) -> Change | None:
+def due_change(
+    counts: ReplicaCounts, found: Replicas, now: int, *, edited_at: int | None = None, fits: int = 0
+) -> ReplicasChange | None:
     """Return the change of the replicas that is due; None for no change.
 
     `edited_at` is when another writer has changed the replicas, in seconds since the epoch. `fits`
     is the number of further workers for which a trial has found room. A change stays between the
     minimum and the maximum, and comes at least APART_SECONDS after the last one.
     """
-    elastic, written = size.pace.elastic, found.written
+    elastic, written = counts.elastic_size.elastic, found.written
     if found.is_fresh(now):
         return None
     vain = 0 if written is None else written.vain
-    why = loses(size, now)
+    why = why_lowered(counts, now)
     if why is not None:
         ends_waiting = found.drops_highest or found.ends_named
-        left = found.number - size.waiting if ends_waiting else size.pace.bound
+        left = found.number - counts.waiting if ends_waiting else counts.elastic_size.bound
         after = max(elastic.min_workers, left)
-        failed = why is Why.NO_ROOM and written is not None and written.why == Why.ROOM_FREE
-        made = Change(found.number, after, why, vain + 1 if failed else vain)
+        failed = (
+            why is ChangeReason.NO_ROOM
+            and written is not None
+            and written.why == ChangeReason.ROOM_FREE
+        )
+        made = ReplicasChange(found.number, after, why, vain + 1 if failed else vain)
         return made if after < found.number else None
-    step = min(fits, grows_by(size, found.written, edited_at, now))
-    if not step or size.pace.bound != found.number:
+    step = min(fits, growth(counts, found.written, edited_at, now))
+    if not step or counts.elastic_size.bound != found.number:
         return None
-    if written is not None and written.why == Why.ROOM_FREE:
+    if written is not None and written.why == ChangeReason.ROOM_FREE:
         vain = 0
-    return Change(found.number, found.number + step, Why.ROOM_FREE, vain)
+    return ReplicasChange(found.number, found.number + step, ChangeReason.ROOM_FREE, vain)
 
 
-def loses(size: Size, now: int) -> Why | None:
-    """Return why a workload loses the members that wait; None if it keeps them."""
-    if not size.waiting:
+def why_lowered(counts: ReplicaCounts, now: int) -> ChangeReason | None:
+    """Return why the replicas are lowered by the members that wait; None if they are not."""
+    if not counts.waiting:
         return None
-    pace = size.pace
-    lately = pace.changed_at is not None and now - pace.changed_at < VAIN_SECONDS
-    if pace.preempted and lately and pace.bound <= pace.size:
+    size = counts.elastic_size
+    lately = size.changed_at is not None and now - size.changed_at < VAIN_SECONDS
+    if size.preempted and lately and size.bound <= size.after_change:
         # The others were created in place of the victims, and there is no room for them.
-        return Why.PREEMPTED
-    return Why.NO_ROOM if now - size.waiting_since >= VAIN_SECONDS else None
+        return ChangeReason.PREEMPTED
+    return ChangeReason.NO_ROOM if now - counts.waiting_since >= VAIN_SECONDS else None
 
 
-def grows_by(size: Size, written: Written | None, edited_at: int | None, now: int) -> int:
+def growth(
+    counts: ReplicaCounts, written: WrittenReplicas | None, edited_at: int | None, now: int
+) -> int:
     """Return by how many workers a gang may grow now, if there is room; 0 if it may not."""
-    pace = size.pace
-    if size.waiting or pace.changed_at is None:
+    size = counts.elastic_size
+    if counts.waiting or size.changed_at is None:
         return 0
-    wait, since = pace.elastic.up_cooldown, max(pace.changed_at, edited_at or 0)
+    wait, since = size.elastic.up_cooldown, max(size.changed_at, edited_at or 0)
     if written is not None:
         since = max(since, written.at)
-        if written.vain and written.why == Why.NO_ROOM:
+        if written.vain and written.why == ChangeReason.NO_ROOM:
             doubled = max(wait, APART_SECONDS) * 2 ** min(written.vain, 12)
             wait = max(wait, min(doubled, LONGEST_WAIT_SECONDS))
     if now < min(since, now) + wait:
         return 0
-    return max(0, min(pace.elastic.up_step, pace.elastic.max_workers - pace.bound))
+    return max(0, min(size.elastic.up_step, size.elastic.max_workers - size.bound))
 
 
-def stopped_by(elastic: Elastic, found: Replicas, edits: Sequence[int], now: int) -> Cause | None:
+def why_stopped(elastic: Elastic, found: Replicas, edits: Sequence[int], now: int) -> Cause | None:
     """Return why the operator no longer changes the replicas of a gang; None if it does.
 
     `edits` are the times when other writers changed the replicas, in seconds since the epoch.

@@ -45,7 +45,7 @@ def check(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     checked = functools.partial(_checked, group, snapshot, trial)
     if any(gang.min_resources for gang in group.gangs):
         return checked()
-    return group.derive("checked", (snapshot.nodes, snapshot.tree_specs), checked)
+    return group.cached("checked", (snapshot.nodes, snapshot.tree_specs), checked)
 
 
 def refuses(group: GangGroup, snapshot: Snapshot, trial: Trial) -> bool:
@@ -144,7 +144,7 @@ def _claims(gang: Gang) -> Problem | None:
 def _incomplete(gang: Gang) -> Problem | None:
     missing = gang.missing
     is_whole = not gang.pending and not gang.lacking
-    if is_whole or gang.singly or (len(gang.pending) >= gang.quorum and not missing):
+    if is_whole or gang.placed_singly or (len(gang.pending) >= gang.quorum and not missing):
         return None
     present = gang.bound + len(gang.pending)
     return Problem(Reason.WAITING_FOR_MEMBERS, MembersMissing(present, gang.min_member, missing))

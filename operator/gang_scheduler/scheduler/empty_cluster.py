@@ -68,7 +68,7 @@ class EmptyCluster:
         self._looks_left = MOST_LOOKS
         self._counted = {NOT_TOLD}
         basis = snapshot.pinned, snapshot.tree_specs, snapshot.failed_nodes, profile
-        self._kept = snapshot.nodes.derive(IfEmpty, _Kept).on(basis)
+        self._kept = snapshot.nodes.cached(IfEmpty, _Kept).on(basis)
         # Volumes and devices change without notice, so a finding that depends on claims of them is
         # kept for one cycle only.
         self._of_claims = _Findings()

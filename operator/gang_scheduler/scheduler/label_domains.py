@@ -49,4 +49,4 @@ def one_node_each(key: str, nodes: NodeTable) -> bool:
         present = column.codes[has_domain(column)]
         return len(np.unique(present)) == len(present)
 
-    return nodes.derive(("one node each", key), compute)
+    return nodes.cached(("one node each", key), compute)

@@ -27,7 +27,7 @@ from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.placement.anywhere import assume_again, release
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.provisioning import AskingGroups
+from gang_scheduler.scheduler.provisioning import NodeRequests
 from gang_scheduler.scheduler.quorums import Outcome, Quorums
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.surplus import Surplus, in_steps
@@ -60,7 +60,7 @@ class Placing:
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.failed_preemptions: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
-        self.asking = AskingGroups(snapshot)
+        self.node_requests = NodeRequests(snapshot)
         self._unanswered: dict[GangKey, tuple[GangGroup, Sequence[PlacementUnit], Misfit]] = {}
         """Gangs that do not fit, and for which the empty cluster is not searched yet."""
 
@@ -222,7 +222,11 @@ class Placing:
     ) -> PreemptionOutcome:
         """Preempt for the whole missing quorum, or else for each pod that is a gang of its own."""
         outcome = self.evaluator.attempt(group, units, nominations, request)
-        if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
+        if (
+            outcome.waits
+            or units[0].quorum == 1
+            or not all(gang.each_alone for gang in group.waiting)
+        ):
             return outcome
         return self.evaluator.attempt_each(group, units[0], nominations, request)
 
@@ -234,8 +238,10 @@ class Placing:
     def ask_for_nodes(self, group: GangGroup) -> None:
         """Request new nodes for a group that lacks only room, if a provisioning class is set."""
         rules = provisioning.rules_of(group)
-        if rules is not None and self.asking.may_ask(group) and self.may_ask(group):
-            judgement = self.asking.consider(group, self.decided.units[group.gangs[0].key], rules)
+        if rules is not None and self.node_requests.may_ask(group) and self.may_ask(group):
+            judgement = self.node_requests.consider(
+                group, self.decided.units[group.gangs[0].key], rules
+            )
             if judgement is not None:
                 refused = self.decided.refused
                 refused |= provisioning.retold(group, refused, judgement)
@@ -250,7 +256,7 @@ class Placing:
             return False
         if not provisioning.lacks_only_room(group, refused):
             return False
-        return self.asking.stands(group) or provisioning.was_searched(group, refused)
+        return self.node_requests.stands(group) or provisioning.was_searched(group, refused)
 
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that fits, and note why the rest does not."""
@@ -269,7 +275,7 @@ class Placing:
         decided = self.decided
         placed = decided.placements[unit]
         grown = self.surplus.grow(some, placed, decided.placements, moving=moving)
-        if any(gang.pace is not None for gang in some.gangs):
+        if any(gang.elastic_size is not None for gang in some.gangs):
             grown = in_steps(some, placed, grown, self.trial, self.profile)
         decided.put(unit, grown.placement)
         if grown.moved:
@@ -352,8 +358,8 @@ class Placing:
     def plan(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan of all that was decided."""
         self._search_empty_cluster()
-        preemptions, asking = self.evaluator.preemptions, self.asking.found
-        return self.decided.plan(failures, self.trial, preemptions, asking)
+        preemptions, node_requests = self.evaluator.preemptions, self.node_requests.found
+        return self.decided.plan(failures, self.trial, preemptions, node_requests)
 
     def _search_empty_cluster(self) -> None:
         """Say of the groups that still have no place whether they would fit without any pods."""
@@ -420,6 +426,6 @@ def preemption_key(
     for gang in group.waiting:
         if gang.bound:
             return None
-    shapes = tuple([(unit.shape, unit.quorum, unit.singly) for unit in units])
+    shapes = tuple([(unit.shape, unit.quorum, unit.placed_singly) for unit in units])
     blocks = tuple([gang.preemption_block for gang in group.waiting])
     return shapes, group.priority, own, blocks, group.gangs[0].queue

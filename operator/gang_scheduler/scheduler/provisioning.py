@@ -26,10 +26,10 @@ from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.provisioning import (
     MOST_OUTSTANDING,
     MOST_POD_SETS,
-    AskedPodSet,
-    Asking,
+    NodeRequest,
     Provisioning,
     ProvisioningRequest,
+    RequestedPodSet,
 )
 from gang_scheduler.model.queues import NONE, Charge, ProvisioningRules, Queue, Retry
 from gang_scheduler.model.reasons import Cause, Reason
@@ -90,18 +90,18 @@ def _after(last: ProvisioningRequest, retry: Retry, now: int) -> Judgement:
     """Return the next step after a request has failed."""
     number = last.attempt
     if number > retry.times:
-        cause = NotProvisioned(number, last.came, last.message)
+        cause = NotProvisioned(number, last.state, last.message)
         return Judgement(Step.GIVE_UP, cause, number, last)
     until = last.since + retry.pause(number)
     if now < until:
-        cause_of_wait = AskedAgain(number, last.came, last.message, until)
+        cause_of_wait = AskedAgain(number, last.state, last.message, until)
         return Judgement(Step.WAIT, cause_of_wait, number, last)
     return Judgement(Step.ASK, attempt=number + 1, request=last)
 
 
 def awaited(request: ProvisioningRequest) -> NodesAwaited:
     """Return the cause of a gang that waits for the nodes of a request."""
-    return NodesAwaited(request.name, request.class_name, request.came, request.message)
+    return NodesAwaited(request.name, request.class_name, request.state, request.message)
 
 
 # A short digest of a request, equal in every process. A new leader must recognize a request that
@@ -155,7 +155,7 @@ class _Kind(NamedTuple):
 
 def pod_sets_of(
     units: Sequence[PlacementUnit], rules: ProvisioningRules, labels: Labels
-) -> tuple[AskedPodSet, ...]:
+) -> tuple[RequestedPodSet, ...]:
     """Return the pod sets of the quorums, in an order that depends only on their requests.
 
     Members that request no managed resource are left out.
@@ -166,7 +166,9 @@ def pod_sets_of(
             kind = _Kind(_asks(pod.pod_class), labels.get(pod.uid, ()))
             found.setdefault(kind, []).append(pod)
     by_digest = sorted((digest(kind), kind, pods) for kind, pods in found.items())
-    return tuple(AskedPodSet(pods[0], len(pods), kind.node_labels) for _, kind, pods in by_digest)
+    return tuple(
+        RequestedPodSet(pods[0], len(pods), kind.node_labels) for _, kind, pods in by_digest
+    )
 
 
 def quorum_of(units: Iterable[PlacementUnit]) -> list[Pod]:
@@ -174,7 +176,7 @@ def quorum_of(units: Iterable[PlacementUnit]) -> list[Pod]:
     return [pod for unit in units for pod in unit.members if pod.uid in unit.required]
 
 
-def digest_of(pod_sets: Iterable[AskedPodSet], rules: ProvisioningRules) -> str:
+def digest_of(pod_sets: Iterable[RequestedPodSet], rules: ProvisioningRules) -> str:
     """Return a digest of the requests of all members."""
     asked = tuple((_asks(each.pod.pod_class), each.number, each.node_labels) for each in pod_sets)
     return digest(rules.class_name, rules.parameters, asked)
@@ -209,7 +211,7 @@ def rules_of(
     return next(of_flavors, declared.get(""))
 
 
-class AskingGroups:
+class NodeRequests:
     """The groups of one cycle for which nodes are requested; none if requests are off."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -217,7 +219,7 @@ class AskingGroups:
         self._now = snapshot.taken_at
         self._outstanding = Counter(self._provisioning.outstanding)
         self.is_on = snapshot.provisioning is not None
-        self.found: dict[GangKey, Asking] = {}
+        self.found: dict[GangKey, NodeRequest] = {}
 
     def may_ask(self, group: GangGroup, queue: Queue | None = None) -> bool:
         """Return whether nodes may be requested for a group.
@@ -288,7 +290,7 @@ class AskingGroups:
             judgement = judgement._replace(cause=awaited(request), request=request)
         stands = is_new or judgement.step is Step.STAND
         members = quorum_of(units) if stands else ()
-        self.found[lead.key] = Asking(
+        self.found[lead.key] = NodeRequest(
             *(lead, named, request),
             is_new=is_new,
             parameters=rules.parameters,
@@ -298,7 +300,7 @@ class AskingGroups:
         return judgement
 
     def _within_limits(
-        self, group: GangGroup, asked: Sequence[AskedPodSet], judgement: Judgement
+        self, group: GangGroup, asked: Sequence[RequestedPodSet], judgement: Judgement
     ) -> Judgement:
         """Return the judgement, or one that says why a limit forbids a request now."""
         queue = group.queue or NONE

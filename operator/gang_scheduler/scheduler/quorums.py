@@ -55,12 +55,12 @@ class Quorums:
         """Place the quorums of all units; a unit that found no place is placed first next time."""
         self._trial.devices.next_gang()
         asked = _asked(units)
-        if len(units) == len(asked) == 1 and not (units[0].singly or units[0].elastic):
+        if len(units) == len(asked) == 1 and not (units[0].placed_singly or units[0].elastic):
             # Most gangs: one unit, placed as a whole or not at all.
             unit = units[0]
             placed = self._place(unit, unit.quorum)
             return (unit, placed) if isinstance(placed, Misfit) else {unit: placed}
-        if all(unit.singly for unit in asked):
+        if all(unit.placed_singly for unit in asked):
             return self._each_for_itself(asked)
         outcome = self._all_in_any_order(asked)
         if isinstance(outcome, tuple) and _may_differ(units):
@@ -133,7 +133,7 @@ class Quorums:
         """Place any members, as many as the quorum has: surplus waits for other gangs' quorums."""
         if unit.mixed:
             # Each role has a number of its own, which `_with_other_members` respects.
-            return self._role_by_role(unit, misfit) if unit.singly else misfit
+            return self._role_by_role(unit, misfit) if unit.placed_singly else misfit
         placed = self._place(unit, at_least)
         if isinstance(placed, Misfit):
             return placed

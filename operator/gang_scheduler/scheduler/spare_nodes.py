@@ -77,7 +77,7 @@ def _last(free: BoolArray, tree: Topology, depth: int, count: int) -> IntArray:
 
 def _pinned_use(snapshot: Snapshot) -> IntArray:
     """Return the resources that pinned pods use: (nodes, resources)."""
-    return snapshot.nodes.derive(PinnedPods, lambda: _PinnedUse(snapshot.nodes)).of(snapshot.pinned)
+    return snapshot.nodes.cached(PinnedPods, lambda: _PinnedUse(snapshot.nodes)).of(snapshot.pinned)
 
 
 class _PinnedUse:

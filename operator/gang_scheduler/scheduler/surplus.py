@@ -161,13 +161,13 @@ def of_payable(unit: PlacementUnit, there: Collection[str], pods: Sequence[Pod])
     """
     beyond: set[str] = set()
     for gang in unit.gangs:
-        if gang.pace is None:
+        if gang.elastic_size is None:
             continue
-        own = [pod for pod in gang.pending if gang.pace.elastic.counts(pod)]
+        own = [pod for pod in gang.pending if gang.elastic_size.elastic.counts(pod)]
         placed = sum(pod.uid in there for pod in own)
         uids = {pod.uid for pod in pods}
         more = [pod.uid for pod in own if pod.uid in uids]
-        fits = max(0, elastic_pace.whole(gang.pace, placed + len(more)) - placed)
+        fits = max(0, elastic_pace.in_whole_steps(gang.elastic_size, placed + len(more)) - placed)
         beyond.update(more[fits:])
     return [pod for pod in pods if pod.uid not in beyond]
 
@@ -184,11 +184,11 @@ def _beyond(unit: PlacementUnit, binds: Sequence[Bind], came: Sequence[Bind]) ->
     new = {bind.pod.uid for bind in came}
     beyond: set[str] = set()
     for gang in unit.gangs:
-        if gang.pace is None:
+        if gang.elastic_size is None:
             continue
-        workers = [pod.uid for pod in gang.pending if gang.pace.elastic.counts(pod)]
+        workers = [pod.uid for pod in gang.pending if gang.elastic_size.elastic.counts(pod)]
         workers = [uid for uid in workers if uid in placed]
-        excess = len(workers) - elastic_pace.whole(gang.pace, len(workers))
+        excess = len(workers) - elastic_pace.in_whole_steps(gang.elastic_size, len(workers))
         if excess > 0:
             beyond.update([uid for uid in workers if uid in new][-excess:])
     return beyond

@@ -76,8 +76,8 @@ class PlacementUnit:
 
     @functools.cached_property
     def at_least(self) -> int:
-        """How many quorum members must be placed together; 1 if members are placed singly."""
-        return min(1, self.quorum) if self.singly else self.quorum
+        """How many quorum members must be placed together; 1 if each member is placed by itself."""
+        return min(1, self.quorum) if self.placed_singly else self.quorum
 
     @property
     def sliced(self) -> bool:
@@ -85,9 +85,9 @@ class PlacementUnit:
         return any(size > 1 for part in self.parts for size in part.sizes)
 
     @property
-    def singly(self) -> bool:
+    def placed_singly(self) -> bool:
         """Whether the gangs have started, so that each member is placed by itself."""
-        return all(gang.singly for gang in self.gangs)
+        return all(gang.placed_singly for gang in self.gangs)
 
     @functools.cached_property
     def quorums(self) -> Mapping[RoleKey, int]:
@@ -203,7 +203,7 @@ class PlacementUnit:
     @functools.cached_property
     def likeness(self) -> Hashable:
         """A key that is equal for units that differ only in the names of gangs, pods and nodes."""
-        counted = len(self.members), self.quorum, self.at_least, self.step, self.singly
+        counted = len(self.members), self.quorum, self.at_least, self.step, self.placed_singly
         if len(self.classes) == len(self.gangs) == len(self.parts) == 1:
             return self.shape, counted
         return self.shape, counted, *self._roles_and_classes
@@ -285,9 +285,9 @@ def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
     If each member is a gang of its own, and other gangs of the group wait for these, one member is
     enough.
     """
-    if gang.roles and not gang.apart:
+    if gang.roles and not gang.each_alone:
         return gang.quorum_among(gang.startable)
-    number = min(1, gang.quorum) if gang.apart and len(group.waiting) > 1 else gang.quorum
+    number = min(1, gang.quorum) if gang.each_alone and len(group.waiting) > 1 else gang.quorum
     return _uids(gang.pending[:number])
 
 

@@ -240,7 +240,7 @@ class Cache:
     def take_in_asking(self, plan: Plan, now: int) -> None:
         """Note a cycle's decisions on gangs that request nodes. `now` is in seconds."""
         # The quota for requested nodes is charged member by member.
-        self.suspended.nominate(each.gang for each in plan.asking if each.members)
+        self.suspended.nominate(each.gang for each in plan.node_requests if each.members)
         self.provisioning.take_in(plan, now)
         self._changes.provisioning.set()
 

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.refs import GangKey, JobFailures, NaturalKey, natural_key
@@ -226,7 +226,7 @@ class EvictablePods:
                 evictable=self.protections.of_pod(pod, gang) is None,
                 budgets=self.protections.budgets_of(pod, ends_late=True),
                 unprotected=pod.job_uid in self.protections.unprotected_jobs,
-                lingers=True,
+                ends_late=True,
             )
             for pod, gang in self.leaving.staying(now)
         ]
@@ -290,13 +290,13 @@ class EvictablePods:
             if not bound:
                 del self._bound[bound_pod.gang]
 
-    def sparing(self, uid: str) -> Sparing:
+    def protected_by(self, uid: str) -> ProtectedBy:
         """Return the reason why a pod on a node is not evictable."""
         known = self._pods.get(uid)
         found = self.protections.of_pod(*known) if known is not None else None
         if found is None and known is not None and known[1] in self._kept:
-            return Sparing.POD_GROUP
-        return found or Sparing.MIN_RUNTIME
+            return ProtectedBy.POD_GROUP
+        return found or ProtectedBy.MIN_RUNTIME
 
     def _protections(self, infos: Infos) -> list[tuple[GangKey, GangProtection]]:
         """Return the gangs on nodes that protect some of their pods, and how.

@@ -251,7 +251,7 @@ class DegradedGangs:
 def _is_of_ones(info: GangInfo) -> bool:
     """Return whether each member is a gang of its own, so that a lost member degrades no other."""
     spec = info.observed.spec
-    return info.key.source == refs.SINGLE.name or (spec is not None and spec.apart)
+    return info.key.source == refs.SINGLE.name or (spec is not None and spec.each_alone)
 
 
 def _told_since(info: GangInfo) -> int | None:

@@ -8,7 +8,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.bound_pods import ENDS_LATE, TOO_MANY_BUDGETS
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.pods import Elastic, Pod, PodPhase
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.rules import PreemptionRules
@@ -179,23 +179,23 @@ class Protections:
         """By uid, the Jobs that fail for good if each of their pods is evicted once."""
         self._rules = rules
 
-    def of_pod(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
+    def of_pod(self, pod: Pod, gang: GangKey | None) -> ProtectedBy | None:
         """Return why a pod is protected while it runs; None if only its priority protects it."""
         # This runs for every pod on a node, so it skips all checks that cannot matter.
-        found: Sparing | None = None
+        found: ProtectedBy | None = None
         if pod.assumed:
             # A binding in progress must be finished first.
-            found = Sparing.BINDING
+            found = ProtectedBy.BINDING
         elif pod.priority >= SYSTEM_PRIORITY:
-            found = Sparing.SYSTEM
+            found = ProtectedBy.SYSTEM
         elif gang is None and not self._rules.preempt_other_schedulers:
-            found = Sparing.OTHER_SCHEDULER
+            found = ProtectedBy.OTHER_SCHEDULER
         elif pod.pinned:
-            found = Sparing.PINNED
+            found = ProtectedBy.PINNED
         elif pod.job_uid in self.unprotected_jobs and not self._rules.preempt_unprotected_jobs:
-            found = Sparing.JOB
+            found = ProtectedBy.JOB
         elif pod.labels and self._is_protected(pod):
-            found = Sparing.LABEL
+            found = ProtectedBy.LABEL
         return found
 
     def _is_protected(self, pod: Pod) -> bool:

@@ -7,7 +7,12 @@ from typing import Final
 
 from gang_scheduler.decode.provisioning import NO_GANG
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.provisioning import Asking, Came, Provisioning, ProvisioningRequest
+from gang_scheduler.model.provisioning import (
+    NodeRequest,
+    Provisioning,
+    ProvisioningRequest,
+    RequestState,
+)
 from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, Retry
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import NO_SETTINGS, WorkloadRules
@@ -32,13 +37,13 @@ class Holds:
         """Return the gangs that are charged for requests."""
         return set(self._members)
 
-    def put(self, asking: Asking) -> None:
+    def put(self, node_request: NodeRequest) -> None:
         """Charge the members that a cycle found to wait for nodes, and no others of the gang."""
-        uids = frozenset(uid for uid, _ in asking.members)
-        self._release(self._members.get(asking.gang.key, frozenset()) - uids)
-        for uid, flavors in asking.members:
+        uids = frozenset(uid for uid, _ in node_request.members)
+        self._release(self._members.get(node_request.gang.key, frozenset()) - uids)
+        for uid, flavors in node_request.members:
             self._usage.hold(uid, flavors)
-        self._members[asking.gang.key] = uids
+        self._members[node_request.gang.key] = uids
 
     def end(self, key: GangKey) -> bool:
         """Stop charging a gang; return whether it was charged."""
@@ -64,7 +69,7 @@ class Holds:
 
 Name = tuple[str, str]
 """Namespace and name."""
-NEWS: Final = ("came", "message", "deleting")
+NEWS: Final = ("state", "message", "deleting")
 MOST_NEWS: Final = 1000
 """At most this many requests with news are kept: more than a writer ever leaves."""
 
@@ -76,7 +81,7 @@ class Decided:
     `sent`: it may exist already, since the answer of the API server was unclear.
     """
 
-    asking: Asking
+    node_request: NodeRequest
     request: ProvisioningRequest
     sent: bool = False
 
@@ -123,7 +128,7 @@ class Requests:
         self.decided.pop(name, None)
         self._put(name, request)
         self._names[request.uid] = name
-        if before is None or before.uid != request.uid or before.came is not request.came:
+        if before is None or before.uid != request.uid or before.state is not request.state:
             self._tell(request)
         return before is None or any(getattr(before, e) != getattr(request, e) for e in NEWS)
 
@@ -141,19 +146,19 @@ class Requests:
         self._drop(name)
         return True
 
-    def decide(self, asking: Asking) -> None:
+    def decide(self, node_request: NodeRequest) -> None:
         """Note a request that must be created."""
-        request = asking.request
+        request = node_request.request
         if request is not None:
             name = (request.namespace, request.name)
-            self.decided[name] = Decided(asking, request)
+            self.decided[name] = Decided(node_request, request)
             self._put(name, request)
 
     def refused(self, request: ProvisioningRequest, message: str, now: int) -> None:
         """Note that the API server refused a request, which counts as failed."""
         name = (request.namespace, request.name)
         if self.decided.pop(name, None) is not None:
-            refused = replace(request, came=Came.REFUSED, message=message, since=now)
+            refused = replace(request, state=RequestState.REFUSED, message=message, since=now)
             self._put(name, refused)
             self._tell(refused)
 
@@ -240,28 +245,28 @@ class ProvisioningState:
         """Note a cycle's decisions; its new requests must be created. `now` is in seconds."""
         if not self.is_on:
             return
-        asking = {each.gang.key: each for each in plan.asking}
+        node_requests = {each.gang.key: each for each in plan.node_requests}
         for placed in plan.placed:
             self._unwanted(placed.gang.key, now)
             self._holds.end(placed.gang.key)
         for refused in plan.refused:
-            if refused.gang.key not in asking and not refused.left_over:
+            if refused.gang.key not in node_requests and not refused.left_over:
                 self._unwanted(refused.gang.key, now)
-        for each in asking.values():
+        for each in node_requests.values():
             self._asked(each)
         self._forget_the_gone()
 
-    def _asked(self, asking: Asking) -> None:
+    def _asked(self, node_request: NodeRequest) -> None:
         """Note the decision on one gang."""
-        key = asking.gang.key
-        self._wanted[key] = asking.digest
+        key = node_request.gang.key
+        self._wanted[key] = node_request.digest
         self._unwanted_since.pop(key, None)
-        if asking.members:
-            self._holds.put(asking)
+        if node_request.members:
+            self._holds.put(node_request)
         else:
             self._holds.end(key)
-        if asking.is_new:
-            self.requests.decide(asking)
+        if node_request.is_new:
+            self.requests.decide(node_request)
 
     def _unwanted(self, key: GangKey, now: int) -> None:
         self._wanted.pop(key, None)
@@ -313,7 +318,9 @@ class ProvisioningState:
     def provisioned_for(self, keys: Iterable[GangKey]) -> ProvisioningRequest | None:
         """Return the fulfilled request that provides nodes for one of these gangs."""
         found = (each for key in keys for each in self.requests.of(key))
-        return next((e for e in found if e.came is Came.PROVISIONED and not e.deleting), None)
+        return next(
+            (e for e in found if e.state is RequestState.PROVISIONED and not e.deleting), None
+        )
 
     def unwanted(self, now: int) -> list[ProvisioningRequest]:
         """Return the requests that must be deleted. `now` is in seconds."""
@@ -334,8 +341,8 @@ class ProvisioningState:
             return wanted != request.digest or self._is_superseded(request)
         if info.attempt.is_confirmed():
             # The gang runs. Its new nodes are booked for it until the request expires.
-            return request.came is not Came.PROVISIONED
-        if request.came is Came.PROVISIONED or not request.stands:
+            return request.state is not RequestState.PROVISIONED
+        if request.state is RequestState.PROVISIONED or not request.stands:
             return False
         return now - self._unwanted_since.setdefault(key, now) >= UNWANTED_SECONDS
 

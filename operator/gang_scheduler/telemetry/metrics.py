@@ -11,7 +11,7 @@ from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.consequences import Result
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.failures import DegradedReason
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.telemetry.family import (
     FOLDED,
@@ -368,7 +368,7 @@ WRITES = Counter(
 PROVISIONING_REQUESTS = Counter(
     "pgs_provisioning_requests_total",
     "ProvisioningRequests, by outcome.",
-    Label("state", Closed(tuple(each.value for each in Came))),
+    Label("state", Closed(tuple(each.value for each in RequestState))),
 )
 
 # Watching the cluster.

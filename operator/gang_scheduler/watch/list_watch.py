@@ -45,7 +45,7 @@ LAST_SECONDS: Final = (300, 600)
 SILENT_SECONDS: Final = 20
 """A quiet API server sends a bookmark about once a minute; silence may mean a stalled connection.
 
-Asking again from the last version is cheap.
+NodeRequest again from the last version is cheap.
 """
 FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
 """The time limits of a page.

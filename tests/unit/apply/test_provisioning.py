@@ -14,7 +14,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
 from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.provisioning import AskedPodSet, Asking
+from gang_scheduler.model.provisioning import NodeRequest, RequestedPodSet
 from gang_scheduler.model.suspended import ManagedWorkload, Suspended
 from gang_scheduler.state import kinds
 from gang_scheduler.workloads.ray import JOBS as RAY_JOBS
@@ -40,8 +40,10 @@ def bodies(
     cluster: FakeCluster, workload: ManagedWorkload, members: Sequence[Pod]
 ) -> list[dict[str, Any]]:
     gang = replace(builders.gang("g"), suspended=Suspended(workload))
-    asking = Asking(gang, "d", pod_sets=tuple(AskedPodSet(each, 1) for each in members))
-    return [{**each} for each in asyncio.run(MemberBodies(FakeApi(cluster)).of(asking))]
+    node_request = NodeRequest(
+        gang, "d", pod_sets=tuple(RequestedPodSet(each, 1) for each in members)
+    )
+    return [{**each} for each in asyncio.run(MemberBodies(FakeApi(cluster)).of(node_request))]
 
 
 def like(body: Body, **changes: Any) -> Body:

@@ -7,7 +7,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import gang_annotations
 from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.model.gangs import MatchPolicy
-from gang_scheduler.model.pods import SaidOfGang
+from gang_scheduler.model.pods import GangAnnotations
 from gang_scheduler.model.refs import GangName
 
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -143,28 +143,28 @@ def test_a_name_that_is_none_is_refused_with_field_and_name(name: str) -> None:
 
 
 def test_a_pod_that_says_nothing_of_its_gang_is_like_most() -> None:
-    assert gang_annotations.said_of_gang("ns/p", {}) is None
-    assert gang_annotations.said_of_gang("ns/p", {annotations.ROLES: "{}"}) is None
+    assert gang_annotations.gang_annotations_of("ns/p", {}) is None
+    assert gang_annotations.gang_annotations_of("ns/p", {annotations.ROLES: "{}"}) is None
 
 
 def test_the_options_that_a_pod_says_are_kept_with_their_annotations() -> None:
     said = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}total-number": "4"}
 
     expected = ((f"{PREFIX}mode", "strict", False), (f"{PREFIX}total-number", "total", 4))
-    assert SaidOfGang(options=expected) == gang_annotations.said_of_gang("ns/p", said)
+    assert GangAnnotations(options=expected) == gang_annotations.gang_annotations_of("ns/p", said)
 
 
 def test_how_the_gang_of_a_pod_grows_is_kept_with_them() -> None:
-    said = gang_annotations.said_of_gang(
+    said = gang_annotations.gang_annotations_of(
         "ns/p", {annotations.ELASTIC: '{"minWorkers": 2, "maxWorkers": 4}'}
     )
 
     assert said is not None
-    assert (2, True) == (said.elastic and said.elastic.min_workers, said.says_elastic)
+    assert (2, True) == (said.elastic and said.elastic.min_workers, said.has_elastic)
 
 
 def test_what_cannot_be_read_of_a_member_is_said() -> None:
-    said = gang_annotations.said_of_gang("ns/p", {annotations.MIN_RUNTIME: "soon"})
+    said = gang_annotations.gang_annotations_of("ns/p", {annotations.MIN_RUNTIME: "soon"})
 
     assert said is not None
     assert said.options_problem is not None

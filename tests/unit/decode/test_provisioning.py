@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import provisioning
-from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.model.queues import ProvisioningRules, Retry
 from gang_scheduler.model.refs import GangKey
 
@@ -61,25 +61,33 @@ def test_a_request_of_ours_says_which_gang_it_is_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conditions", "came", "message"),
+    ("conditions", "state", "message"),
     [
-        ([], Came.ASKED, ""),
-        ([("Accepted", "False", "no")], Came.ASKED, ""),
-        ([("Accepted", "True", "yes")], Came.ACCEPTED, "yes"),
-        ([("Accepted", "True", "yes"), ("Provisioned", "False", "soon")], Came.ACCEPTED, "soon"),
-        ([("Accepted", "True", ""), ("Provisioned", "True", "x")], Came.PROVISIONED, "x"),
-        ([("Provisioned", "True", ""), ("BookingExpired", "True", "x")], Came.EXPIRED, "x"),
-        ([("Provisioned", "True", ""), ("CapacityRevoked", "True", "x")], Came.REVOKED, "x"),
-        ([("Accepted", "True", ""), ("Failed", "True", "x")], Came.FAILED, "x"),
+        ([], RequestState.ASKED, ""),
+        ([("Accepted", "False", "no")], RequestState.ASKED, ""),
+        ([("Accepted", "True", "yes")], RequestState.ACCEPTED, "yes"),
+        (
+            [("Accepted", "True", "yes"), ("Provisioned", "False", "soon")],
+            RequestState.ACCEPTED,
+            "soon",
+        ),
+        ([("Accepted", "True", ""), ("Provisioned", "True", "x")], RequestState.PROVISIONED, "x"),
+        ([("Provisioned", "True", ""), ("BookingExpired", "True", "x")], RequestState.EXPIRED, "x"),
+        (
+            [("Provisioned", "True", ""), ("CapacityRevoked", "True", "x")],
+            RequestState.REVOKED,
+            "x",
+        ),
+        ([("Accepted", "True", ""), ("Failed", "True", "x")], RequestState.FAILED, "x"),
     ],
 )
 def test_what_came_of_a_request_is_its_most_telling_condition(
-    conditions: list[tuple[str, str, str]], came: Came, message: str
+    conditions: list[tuple[str, str, str]], state: RequestState, message: str
 ) -> None:
     found = provisioning.request(body(*conditions))
 
-    assert (came, message) == (found.came, found.message)
-    assert found.since == (0 if came is Came.ASKED else 1_767_225_600)
+    assert (state, message) == (found.state, found.message)
+    assert found.since == (0 if state is RequestState.ASKED else 1_767_225_600)
 
 
 @pytest.mark.parametrize(

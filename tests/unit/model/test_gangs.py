@@ -21,7 +21,7 @@ def test_the_quorum_is_what_is_missing(min_member: int, bound: int, quorum: int)
 def test_members_of_a_gang_that_was_whole_once_are_placed_each_for_itself() -> None:
     lost = gang("a", pods=2, min_member=6, bound=4, satisfied=True)
 
-    assert (2, True) == (lost.quorum, lost.singly)
+    assert (2, True) == (lost.quorum, lost.placed_singly)
 
 
 def test_a_gang_is_written_as_people_write_it() -> None:
@@ -52,7 +52,7 @@ def test_row_match_policy_before_the_first_quorum(
 
 
 @pytest.mark.parametrize(
-    ("strict", "policy", "quorum", "singly"),
+    ("strict", "policy", "quorum", "placed_singly"),
     [
         (True, "only-waiting", 4, False),
         (True, "waiting-and-running", 3, False),
@@ -63,13 +63,13 @@ def test_row_match_policy_before_the_first_quorum(
     ],
 )
 def test_rows_mode_and_match_policy_after_the_first_quorum(
-    policy: str, quorum: int, *, strict: bool, singly: bool
+    policy: str, quorum: int, *, strict: bool, placed_singly: bool
 ) -> None:
     found = gang(
         "a", pods=6, min_member=4, bound=1, satisfied=True, match_policy=policy, strict=strict
     )
 
-    assert (quorum, singly) == (found.quorum, found.singly)
+    assert (quorum, placed_singly) == (found.quorum, found.placed_singly)
 
 
 def test_a_group_has_the_lowest_priority_the_oldest_age_and_the_first_uid_of_its_gangs() -> None:

@@ -74,7 +74,7 @@ def test_what_is_derived_is_computed_once() -> None:
     table = NodeTable([node("n1")])
     answers = iter(["first", "second"])
 
-    found = [table.derive("key", lambda: next(answers)) for _ in range(2)]
+    found = [table.cached("key", lambda: next(answers)) for _ in range(2)]
 
     assert ["first", "first"] == found
 
@@ -83,7 +83,7 @@ def test_a_derived_nothing_is_computed_once_too() -> None:
     table = NodeTable([node("n1")])
     answers = iter([None, "second"])
 
-    found = [table.derive("key", lambda: next(answers)) for _ in range(2)]
+    found = [table.cached("key", lambda: next(answers)) for _ in range(2)]
 
     assert [None, None] == found
 

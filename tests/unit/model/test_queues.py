@@ -15,8 +15,8 @@ def test_a_cluster_queue_and_a_cohort_of_one_name_are_two_queues_of_one_tree() -
 def test_what_is_derived_from_a_set_is_kept_while_its_basis_is_the_same() -> None:
     declared, basis, made = QueueSet(), object(), [1, 2, 3]
 
-    first = declared.derive("x", (basis,), made.pop)
+    first = declared.cached("x", (basis,), made.pop)
 
-    assert 3 == first == declared.derive("x", (basis,), made.pop)
-    assert 2 == declared.derive("y", (basis,), made.pop)
-    assert 1 == declared.derive("x", (object(),), made.pop)
+    assert 3 == first == declared.cached("x", (basis,), made.pop)
+    assert 2 == declared.cached("y", (basis,), made.pop)
+    assert 1 == declared.cached("x", (object(),), made.pop)

@@ -20,7 +20,7 @@ from gang_scheduler.api.annotations import (
 )
 from gang_scheduler.client import patches
 from gang_scheduler.client.port import Body
-from gang_scheduler.model.gangs import Change, Written
+from gang_scheduler.model.gangs import ReplicasChange, WrittenReplicas
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.workloads import suspended, table
@@ -75,13 +75,13 @@ def suspending(found: Body, kind: str) -> Body:
     return _for_version(found, wanted)
 
 
-def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Body:
+def resizing(found: Body, kind: str, role: str, change: ReplicasChange, now: int) -> Body:
     """Return the patch that changes the number of replicas of this version of a workload.
 
     `role` names its elastic workers. Raises LookupError if the field is gone.
     """
     field = table.BY_REPLICAS[kind]
-    written = Written(change.after, now, change.why, change.vain, change.edits)
+    written = WrittenReplicas(change.after, now, change.why, change.vain, change.edits)
     wanted = copy.deepcopy(dict(found))
     _annotate(wanted, {ELASTIC_STATE: _state(written)})
     path = field.path(found, role)
@@ -96,14 +96,14 @@ def resizing(found: Body, kind: str, role: str, change: Change, now: int) -> Bod
     return _for_version(found, wanted)
 
 
-def leaving_alone(found: Body, written: Written) -> Body:
+def leaving_alone(found: Body, written: WrittenReplicas) -> Body:
     """Return the patch that notes the last change, and that others changed the number too often."""
     wanted = copy.deepcopy(dict(found))
     _annotate(wanted, {ELASTIC_STATE: _state(written)})
     return _for_version(found, wanted)
 
 
-def _state(written: Written) -> str:
+def _state(written: WrittenReplicas) -> str:
     state: dict[str, Any] = {
         "workers": written.workers,
         "at": rfc3339(written.at),

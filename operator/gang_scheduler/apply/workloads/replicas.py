@@ -26,10 +26,10 @@ from gang_scheduler.decode import fields
 from gang_scheduler.model.gangs import (
     APART_SECONDS,
     MOST_EDITS,
-    Change,
+    ChangeReason,
     Replicas,
-    Why,
-    Written,
+    ReplicasChange,
+    WrittenReplicas,
     signature,
 )
 from gang_scheduler.model.pods import Elastic, Pod
@@ -86,7 +86,7 @@ def is_stopped(found: Body, kind: str) -> bool:
     return ended or is_suspended or "deletionTimestamp" in found["metadata"]
 
 
-def _written(text: str, now: int) -> Written | None:
+def _written(text: str, now: int) -> WrittenReplicas | None:
     """Return the content of an annotation; None without one, or if users have broken it."""
     try:
         state = fields.read_json("", text).value if text else None
@@ -100,7 +100,7 @@ def _written(text: str, now: int) -> Written | None:
     if workers is None or vain is None or at > now + APART_SECONDS:
         return None
     why, stopped = (str(state.get(key, "")) for key in ("why", "stopped"))
-    return Written(workers, at, why, min(vain, MOST_IN_VAIN), edits, stopped)
+    return WrittenReplicas(workers, at, why, min(vain, MOST_IN_VAIN), edits, stopped)
 
 
 def _edits(found: object, now: int) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ class Resizer:
         return min(names, default="")
 
     async def resize(
-        self, workload: ManagedWorkload, role: str, found: Body, change: Change
+        self, workload: ManagedWorkload, role: str, found: Body, change: ReplicasChange
     ) -> Refusal | None:
         """Write a change if the object has not changed since it was read; return the refusal.
 
@@ -193,7 +193,7 @@ class Resizer:
         )
 
     async def leave_alone(
-        self, workload: ManagedWorkload, found: Body, written: Written
+        self, workload: ManagedWorkload, found: Body, written: WrittenReplicas
     ) -> Refusal | None:
         """Note on the object that others changed it too often; return why the write failed."""
         patch = patches.leaving_alone(found, written)
@@ -204,7 +204,7 @@ class Resizer:
         )
 
     async def write(
-        self, workload: ManagedWorkload, role: str, found: Body, change: Change
+        self, workload: ManagedWorkload, role: str, found: Body, change: ReplicasChange
     ) -> None:
         """Send the patch of a change once. Raises ApiError."""
         now = self._clock()
@@ -318,7 +318,7 @@ class Shrinking:
         return True
 
     def _may_lower(
-        self, found: Body, kind: str, present: Replicas, change: Change, now: int
+        self, found: Body, kind: str, present: Replicas, change: ReplicasChange, now: int
     ) -> bool:
         """Return whether a lower number is ours to write, and ends the victims."""
         if found["metadata"]["uid"] in self._resizer.hands_off or is_stopped(found, kind):
@@ -367,14 +367,14 @@ class _Shrunk:
         """The names of the victims, in order."""
         return tuple(sorted(pod.name for pod in self.pods))
 
-    def change(self, present: Replicas) -> Change:
+    def change(self, present: Replicas) -> ReplicasChange:
         """Return the change that ends the victims; to 0 replicas if there is none."""
         vain = 0 if present.written is None else present.written.vain
         if not present.ends_named:
-            return Change(present.number, self.left, Why.PREEMPTED, vain)
+            return ReplicasChange(present.number, self.left, ChangeReason.PREEMPTED, vain)
         after = present.number - len(self.pods)
         after = after if after >= self.elastic.min_workers else 0
-        return Change(present.number, after, Why.PREEMPTED, vain, self.names)
+        return ReplicasChange(present.number, after, ChangeReason.PREEMPTED, vain, self.names)
 
     def is_written(self, found: Body, present: Replicas) -> bool:
         """Return whether the change was written before."""

@@ -122,7 +122,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         seen,
         min_member=min_count,
         roles=roles,
-        apart=spec.scheduling_policy.gang is None,
+        each_alone=spec.scheduling_policy.gang is None,
         elastic=elastic,
         priority=spec.priority,
         preempts=preempts,
@@ -139,7 +139,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         was_scheduled=is_true(seen.status, "PodGroupInitiallyScheduled"),
         scheduled_at=condition_since(seen.status, "PodGroupInitiallyScheduled"),
     )
-    return said if said.apart else checked_together(said, MIN_COUNT)
+    return said if said.each_alone else checked_together(said, MIN_COUNT)
 
 
 def _min_count(spec: NativePodGroupSpec) -> int:

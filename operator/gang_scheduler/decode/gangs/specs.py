@@ -43,7 +43,7 @@ NO_ROLES: tuple[Role, ...] = ()
 class GangSpec:
     """The declaration of one gang. With a `problem` the gang waits, and only its key counts.
 
-    `gvr` is the kind of the declaring object, None if members declare the gang. `apart`: every
+    `gvr` is the kind of the declaring object, None if members declare the gang. `each_alone`: every
     member is a gang of one. `roles` are the roles with a minimum in every quorum, in rank order;
     their minima sum up to `min_member`. The gang may start with fewer members of the `elastic_role`
     than exist, "" for none. `elastic` is how the gang grows and shrinks, if declared. `held_back`
@@ -77,7 +77,7 @@ class GangSpec:
     generation: int = field(default=0, compare=False)
     created_at: float = 0
     min_member: int = 1
-    apart: bool = False
+    each_alone: bool = False
     roles: tuple[Role, ...] = ()
     elastic_role: str = ""
     elastic: Elastic | None = None

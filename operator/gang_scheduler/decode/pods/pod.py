@@ -9,7 +9,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import checkpoints, fields, foreign_marks, keys, topology
 from gang_scheduler.decode.fields import amounts, read, timestamp
-from gang_scheduler.decode.gang_annotations import said_of_gang
+from gang_scheduler.decode.gang_annotations import gang_annotations_of
 from gang_scheduler.decode.pods import membership as pod_membership
 from gang_scheduler.decode.pods import pod_class as pod_pod_class
 from gang_scheduler.decode.pods.membership import Membership, Rank, index_of, job_of
@@ -358,7 +358,9 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         role=sys.intern(membership.role_of(metadata)),
         podset=podset,
         gang_request=topology.of_pod(metadata.annotations),
-        said_of_gang=said_of_gang(f"{metadata.namespace}/{metadata.name}", metadata.annotations),
+        gang_annotations=gang_annotations_of(
+            f"{metadata.namespace}/{metadata.name}", metadata.annotations
+        ),
         volumes=volumes_of(source),
         claims=claims_of(source),
         extended=extended_of(source),

@@ -27,7 +27,7 @@ from gang_scheduler.inspection.listing import devices, gangs, waits
 from gang_scheduler.model import refs, topology
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.consequences import Trait
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.queues import QueueSet
 from gang_scheduler.model.reasons import Problem, those_with
@@ -269,19 +269,19 @@ def _surroundings(cluster: Cluster) -> Surroundings:
     asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
     if not (asked or rules.min_runtime_before_preemption_seconds):
         # A second reading of all pods is worth its cost only if there are minimum run times.
-        return Surroundings(current, None, _sparing(current, cache), rules.preemption)
+        return Surroundings(current, None, _protected_by(current, cache), rules.preemption)
     longest = max(rules.max_min_runtime_seconds, rules.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)
     before = sum(1 for each in current.pods if each.evictable)
     after = sum(1 for each in rested.pods if each.evictable)
     more = rested if after > before else None
-    return Surroundings(current, more, _sparing(current, cache), rules.preemption)
+    return Surroundings(current, more, _protected_by(current, cache), rules.preemption)
 
 
-def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
+def _protected_by(running: BoundPods, cache: Cache) -> dict[str, ProtectedBy]:
     """Return the protection of each pod that is not evictable, by uid."""
     spared = (each.pod.uid for each in running.pods if not each.evictable)
-    return {uid: cache.evictable_pods.sparing(uid) for uid in spared}
+    return {uid: cache.evictable_pods.protected_by(uid) for uid in spared}
 
 
 def header_of(

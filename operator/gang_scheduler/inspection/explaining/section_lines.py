@@ -10,7 +10,7 @@ from gang_scheduler.inspection.explaining.document_fields import ClaimedDevices,
 from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed
 from gang_scheduler.inspection.explaining.history import Transition
 from gang_scheduler.inspection.listing import table_layout
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.plan import PreemptionVerdict
 from gang_scheduler.model.queues import NONE, ROOT
 from gang_scheduler.model.wording import counted, ordinal
@@ -377,14 +377,14 @@ def _again(each: Transition, now: int) -> str:
 # Lines about evictions: the victims, or the rule that forbids all evictions.
 
 SPARED: Final = {
-    Sparing.LABEL: f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it",
-    Sparing.POD_GROUP: "spec.preemptable: false of its PodGroup forbids it",
-    Sparing.JOB: "the Job could end for good, and has no podFailurePolicy",
-    Sparing.MIN_RUNTIME: "the minimum run time of the gang is not over",
-    Sparing.OTHER_SCHEDULER: "another scheduler placed it",
-    Sparing.PINNED: "the owner would create it again on the same node",
-    Sparing.SYSTEM: "its priority is that of the system",
-    Sparing.BINDING: "it is being bound",
+    ProtectedBy.LABEL: f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it",
+    ProtectedBy.POD_GROUP: "spec.preemptable: false of its PodGroup forbids it",
+    ProtectedBy.JOB: "the Job could end for good, and has no podFailurePolicy",
+    ProtectedBy.MIN_RUNTIME: "the minimum run time of the gang is not over",
+    ProtectedBy.OTHER_SCHEDULER: "another scheduler placed it",
+    ProtectedBy.PINNED: "the owner would create it again on the same node",
+    ProtectedBy.SYSTEM: "its priority is that of the system",
+    ProtectedBy.BINDING: "it is being bound",
 }
 """The protections of pods, apart from their priority, in words."""
 SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"

@@ -194,7 +194,7 @@ def _measures(
         nodes.ready,
         np.ones(len(nodes), dtype=np.int64),
         nodes.unschedulable,
-        nodes.derive("tainted", functools.partial(_tainted, nodes)),
+        nodes.cached("tainted", functools.partial(_tainted, nodes)),
         usable & ~(used > 0).any(axis=1),
     )
     return np.column_stack([*counts, *used.T, *offered.T, *slots]).astype(np.int64)

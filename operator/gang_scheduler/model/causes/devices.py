@@ -87,13 +87,13 @@ class DevicesAwaited(Cause, frozen=True):
     """
 
     number: int
-    of: int
+    total: int
     claim: str
     device: str
     condition: str
 
     def text(self) -> str:
-        devices = "a device is" if self.of == 1 else f"{self.number} of {self.of} devices are"
+        devices = "a device is" if self.total == 1 else f"{self.number} of {self.total} devices are"
         lacks = f"{self.device} of claim {self.claim} lacks condition {self.condition}"
         return f"{devices} not attached yet: {lacks}"
 

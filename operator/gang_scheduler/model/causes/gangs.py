@@ -22,11 +22,11 @@ class BindingFailed(Cause, frozen=True):
     """The number of members whose binding failed; `cause` is the last error."""
 
     failed: int
-    of: int
+    total: int
     cause: Cause | None = None
 
     def text(self) -> str:
-        return f"binding failed for {self.failed} of {self.of} members{_because(self.cause)}"
+        return f"binding failed for {self.failed} of {self.total} members{_because(self.cause)}"
 
 
 class ApiAnswer(Cause, frozen=True):
@@ -87,11 +87,11 @@ class ClaimsUnbound(Cause, frozen=True):
     """The number of claims of a plan that are still unbound; `first` is one of them."""
 
     number: int
-    of: int
+    total: int
     first: UnboundClaim
 
     def text(self) -> str:
-        claims = "a claim is" if self.of == 1 else f"{self.number} of {self.of} claims are"
+        claims = "a claim is" if self.total == 1 else f"{self.number} of {self.total} claims are"
         more = f" and {self.number - 1} more" if self.number > 1 else ""
         claim, storage_class = self.first
         return f"{claims} not bound yet: {claim} (StorageClass {storage_class}){more}"

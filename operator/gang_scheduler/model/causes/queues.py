@@ -4,7 +4,7 @@ import enum
 from typing import Final, NamedTuple
 
 from gang_scheduler.model import api_words
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.model.queues import DEFAULT_FLAVOR
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey
@@ -65,24 +65,24 @@ class FlavorFault(enum.Enum):
 
     NOT_DECLARED = "{flavor} does not exist"
     LABELS_DIFFER = "{flavor} has other node labels than the pod selects"
-    TAINT_NOT_TOLERATED = "{flavor} has a taint that the pod does not tolerate: {of}"
+    TAINT_NOT_TOLERATED = "{flavor} has a taint that the pod does not tolerate: {detail}"
     TOLERATION_NOT_ADDED = (
-        "{flavor} tolerates a taint of its nodes, but tolerations are not added to pods: {of}"
+        "{flavor} tolerates a taint of its nodes, but tolerations are not added to pods: {detail}"
     )
     """The flavor has the toleration, but it is not written into pods that exist."""
     OTHER_TOPOLOGY = "{flavor} is in another topology"
 
 
 class UnsuitableFlavor(NamedTuple):
-    """A flavor and why it is unsuitable: `of` names the taint or the topology, if it is one."""
+    """A flavor and why it is unsuitable: `detail` is the taint, if one is at fault."""
 
     flavor: str
     fault: FlavorFault
-    of: str = ""
+    detail: str = ""
 
     def text(self) -> str:
         """Return the words for people."""
-        return self.fault.value.format(flavor=self.flavor, of=self.of)
+        return self.fault.value.format(flavor=self.flavor, detail=self.detail)
 
 
 class FlavorsUnsuitable(Cause, frozen=True):
@@ -272,20 +272,20 @@ class GangShared(Cause, frozen=True):
 
 # The progress of an autoscaler on the nodes for which a gang waits.
 
-_CAME: Final = {
-    Came.ASKED: "no answer yet",
-    Came.ACCEPTED: "accepted",
-    Came.PROVISIONED: "provisioned, and the gang does not fit yet",
-    Came.FAILED: "failed",
-    Came.REVOKED: "the capacity was revoked",
-    Came.EXPIRED: "the booking expired",
-    Came.REFUSED: "rejected by the API server",
+_STATE_WORDS: Final = {
+    RequestState.ASKED: "no answer yet",
+    RequestState.ACCEPTED: "accepted",
+    RequestState.PROVISIONED: "provisioned, and the gang does not fit yet",
+    RequestState.FAILED: "failed",
+    RequestState.REVOKED: "the capacity was revoked",
+    RequestState.EXPIRED: "the booking expired",
+    RequestState.REFUSED: "rejected by the API server",
 }
 
 
-def came_text(came: Came, message: str) -> str:
+def state_text(state: RequestState, message: str) -> str:
     """Return the state of a request with the message of the autoscaler."""
-    return f"{_CAME[came]}: {message}" if message else _CAME[came]
+    return f"{_STATE_WORDS[state]}: {message}" if message else _STATE_WORDS[state]
 
 
 def _times(number: int) -> str:
@@ -297,13 +297,13 @@ class NodesAwaited(Cause, frozen=True):
 
     request: str
     class_name: str
-    came: Came = Came.ASKED
+    state: RequestState = RequestState.ASKED
     message: str = ""
 
     def text(self) -> str:
         return (
             f"nodes are asked for by ProvisioningRequest {self.request} of class "
-            f"{self.class_name}: {came_text(self.came, self.message)}"
+            f"{self.class_name}: {state_text(self.state, self.message)}"
         )
 
 
@@ -311,13 +311,13 @@ class AskedAgain(Cause, frozen=True):
     """Attempt `number` to request nodes failed; the next one is made at `until`, in seconds."""
 
     number: int
-    came: Came
+    state: RequestState
     message: str
     until: int
 
     def text(self) -> str:
         return (
-            f"nodes were asked for {_times(self.number)}: {came_text(self.came, self.message)}; "
+            f"nodes were asked for {_times(self.number)}: {state_text(self.state, self.message)}; "
             f"asked again at {rfc3339(self.until)}"
         )
 
@@ -346,16 +346,16 @@ class MostOutstanding(Cause, frozen=True):
 
 
 class NotProvisioned(Cause, frozen=True):
-    """All attempts to request nodes failed; `came` and `message` are of the last one."""
+    """All attempts to request nodes failed; `state` and `message` are of the last one."""
 
     number: int
-    came: Came
+    state: RequestState
     message: str
 
     def text(self) -> str:
         return (
             f"nodes were asked for {_times(self.number)}, the last time: "
-            f"{came_text(self.came, self.message)}"
+            f"{state_text(self.state, self.message)}"
         )
 
 

@@ -190,10 +190,10 @@ def _members(refused: Refused, misfit: Misfit) -> str:
 
 def _step(gang: Gang) -> str:
     """Return how many workers a gang adds at once, if it has started and adds more than one."""
-    pace = gang.pace
-    if pace is None or pace.changed_at is None or pace.elastic.up_step == 1:
+    size = gang.elastic_size
+    if size is None or size.changed_at is None or size.elastic.up_step == 1:
         return ""
-    return f" for {pace.elastic.up_step} at once (scaleUpStep)"
+    return f" for {size.elastic.up_step} at once (scaleUpStep)"
 
 
 def _where(offers: Offers) -> str:
@@ -325,13 +325,13 @@ def status_of(info: GangInfo) -> dict[str, Any] | None:
 
 def scaled_up(gang: Gang, binds: Collection[Bind]) -> str:
     """Return how a gang has grown by these members; "" for a start, or for mere replacements."""
-    pace = gang.pace
-    if pace is None or pace.changed_at is None:
+    size = gang.elastic_size
+    if size is None or size.changed_at is None:
         return ""
-    number = pace.bound + sum(pace.elastic.counts(bind.pod) for bind in binds)
-    if number <= max(pace.size, pace.elastic.min_workers):
+    number = size.bound + sum(size.elastic.counts(bind.pod) for bind in binds)
+    if number <= max(size.after_change, size.elastic.min_workers):
         return ""
-    return f"From {pace.bound} to {number} workers of at most {pace.elastic.max_workers}"
+    return f"From {size.bound} to {number} workers of at most {size.elastic.max_workers}"
 
 
 def scaled_down(info: GangInfo, pods: Collection[Pod], by: str) -> str:

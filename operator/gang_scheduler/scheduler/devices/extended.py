@@ -45,7 +45,7 @@ def with_devices(snapshot: Snapshot) -> Snapshot:
     classes = {name: devices.classes[each] for name, each in offered if each in devices.classes}
     if not classes or nodes.by_devices is not None:
         return snapshot
-    kept = nodes.derive("devices", lambda: _Counted(nodes))
+    kept = nodes.cached("devices", lambda: _Counted(nodes))
     table = kept.table(kept_pools(devices), classes)
     free = snapshot.free + (table.allocatable - nodes.allocatable)
     free.flags.writeable = False

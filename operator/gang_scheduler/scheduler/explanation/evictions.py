@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods, by_gang
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue
@@ -130,8 +130,8 @@ def _is_spent(bound_pod: BoundPod, running: BoundPods) -> bool:
 
 def _spares(protected: Iterable[BoundPod], surroundings: Surroundings) -> Iterator[Spared]:
     """Yield each protection with the number of its pods, most pods first."""
-    known = surroundings.sparing
-    found = [(known.get(each.pod.uid, Sparing.MIN_RUNTIME), each.pod.key) for each in protected]
+    known = surroundings.protected_by
+    found = [(known.get(each.pod.uid, ProtectedBy.MIN_RUNTIME), each.pod.key) for each in protected]
     first = dict(reversed(found))
     for why, number in Counter(why for why, _ in found).most_common():
         yield Spared(why, number, first[why])

@@ -12,7 +12,7 @@ import msgspec
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.consequences import Turn
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Oversized, PreemptionVerdict, Refused
@@ -63,14 +63,14 @@ class Surroundings:
     """Facts about pods on nodes that an explanation needs and the cycle does not.
 
     `running` are all pods on nodes, with the expected ends of their gangs. `rested` are the same
-    pods once all minimum run times are over; None if no minimum run time protects any. `sparing`
-    maps the uid of a pod that is not evictable to its protection. `evicting`: preemption is not
-    switched off.
+    pods once all minimum run times are over; None if no minimum run time protects any.
+    `protected_by` maps the uid of a pod that is not evictable to its protection. `evicting`:
+    preemption is not switched off.
     """
 
     running: BoundPods = field(default_factory=BoundPods)
     rested: BoundPods | None = None
-    sparing: Mapping[str, Sparing] = field(default_factory=dict)
+    protected_by: Mapping[str, ProtectedBy] = field(default_factory=dict)
     evicting: bool = True
 
 
@@ -321,7 +321,7 @@ class Victims(Part, frozen=True):
 class Spared(Part, frozen=True):
     """How many pods of lower priority are protected in some way, and the first of them."""
 
-    reason: Sparing
+    reason: ProtectedBy
     pods: int
     example: str | None
 

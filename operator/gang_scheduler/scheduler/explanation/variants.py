@@ -149,7 +149,7 @@ def _fewer(asked: Asked) -> Iterator[Variant]:
     """Yield the largest minMember with which the largest gang of the unit without room starts."""
     gang = _largest(asked)
     least, most = gang.bound + 1, gang.min_member - 1
-    if gang.singly or least > most:
+    if gang.placed_singly or least > most:
         return
 
     def start(number: int) -> Variant | None:

@@ -178,4 +178,4 @@ def _most(pod_class: PodClass, nodes: NodeTable) -> IntArray:
             most[label_domains.has_domain(nodes.label(key))] = 1
         return most
 
-    return nodes.derive(("most in a domain", pod_class), compute)
+    return nodes.cached(("most in a domain", pod_class), compute)

@@ -35,7 +35,7 @@ def reasons(pod_class: PodClass, nodes: NodeTable, rejected: BoolArray) -> Count
 
 
 def _refusing(nodes: NodeTable) -> Mapping[Requests, Reasons]:
-    return nodes.derive("refused shapes", lambda: _refusing_of(nodes))
+    return nodes.cached("refused shapes", lambda: _refusing_of(nodes))
 
 
 def _refusing_of(nodes: NodeTable) -> Mapping[Requests, Reasons]:

@@ -76,7 +76,7 @@ class TaintColumns:
 def columns_of(nodes: NodeTable, effects: Collection[str]) -> TaintColumns:
     """Return the taints of some effects, made once for a table."""
     _, sets = nodes.taint_sets()
-    return nodes.derive(("taints", effects), lambda: TaintColumns(sets, effects))
+    return nodes.cached(("taints", effects), lambda: TaintColumns(sets, effects))
 
 
 def numbers_untolerated(
@@ -94,7 +94,7 @@ def numbers_untolerated(
         numbers: IntArray = np.bincount(rows, minlength=columns.number_of_sets)[codes]
         return numbers
 
-    return nodes.derive(("untolerated", effects, pod_class.tolerations), compute)
+    return nodes.cached(("untolerated", effects, pod_class.tolerations), compute)
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

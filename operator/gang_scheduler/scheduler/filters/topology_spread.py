@@ -202,7 +202,7 @@ def _known(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> IntArray:
         counted = _included(spread, pod_class, nodes)
         return np.unique(nodes.label(spread.key).codes[counted])
 
-    return nodes.derive(("domains of spread", spread, pod_class), compute)
+    return nodes.cached(("domains of spread", spread, pod_class), compute)
 
 
 def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArray:
@@ -219,7 +219,7 @@ def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArra
             included = included & taints.passes(pod_class, nodes)
         return included
 
-    return nodes.derive(("spread over", spread, pod_class), compute)
+    return nodes.cached(("spread over", spread, pod_class), compute)
 
 
 def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
@@ -232,4 +232,4 @@ def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
         )
         return labelled
 
-    return nodes.derive(("keys of spread", pod_class), compute)
+    return nodes.cached(("keys of spread", pod_class), compute)

@@ -81,7 +81,7 @@ def allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
         verdicts = [each.passes(pod_class, trial.nodes) for each in profile.node_filters]
         return np.where(np.logical_and.reduce(verdicts), UNLIMITED, 0)
 
-    return trial.nodes.derive(("allowed", pod_class), compute)
+    return trial.nodes.cached(("allowed", pod_class), compute)
 
 
 def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArray:

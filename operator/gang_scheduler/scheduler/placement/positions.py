@@ -76,4 +76,4 @@ def domains_by_level(tree: Topology) -> IntArray:
         places = np.arange(len(tree.rows))
         return np.array([level.at(places) for level in tree.levels])
 
-    return tree.nodes.derive(("domains by level", tree.tree_spec), compute)
+    return tree.nodes.cached(("domains by level", tree.tree_spec), compute)

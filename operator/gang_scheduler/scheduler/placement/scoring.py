@@ -34,7 +34,7 @@ def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
         number: IntArray = (trial.nodes.allocatable[:, columns] > 0).sum(axis=1, dtype=np.int64)
         return number * LAST
 
-    of_all = trial.nodes.derive(("scarce", *columns), compute)
+    of_all = trial.nodes.cached(("scarce", *columns), compute)
     return of_all if len(rows) == len(of_all) else of_all[rows]
 
 
@@ -67,7 +67,7 @@ def is_scarce(resource: str) -> bool:
 def _unasked(pod_class: PodClass, nodes: NodeTable) -> list[int]:
     """Return the columns of the scarce resources that a class does not ask for."""
     asked = {name for name, amount in pod_class.requests if amount > 0}
-    scarce = nodes.derive("scarce", lambda: [*filter(is_scarce, nodes.resources)])
+    scarce = nodes.cached("scarce", lambda: [*filter(is_scarce, nodes.resources)])
     return [nodes.axis[name] for name in scarce if name not in asked]
 
 
@@ -106,7 +106,7 @@ def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: 
     for level in reversed(layers):
         keys.append(np.add.reduceat(room, level.starts)[above])
         above = level.parents[above]
-    domain_of = trial.nodes.derive(("domains", tree.tree_spec), lambda: _domain_of(tree))
+    domain_of = trial.nodes.cached(("domains", tree.tree_spec), lambda: _domain_of(tree))
     # If domains are equal in all this, the one with the first node comes first.
     first = np.full(len(lowest) + 1, len(trial.nodes), dtype=np.int64)
     first[domain_of[rows[::-1]]] = rows[::-1]

@@ -163,7 +163,7 @@ def _usage(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Usage:
 
 
 def _request(pod_class: PodClass, nodes: NodeTable) -> IntArray:
-    return nodes.derive(("request", pod_class), functools.partial(nodes.vector, pod_class.requests))
+    return nodes.cached(("request", pod_class), functools.partial(nodes.vector, pod_class.requests))
 
 
 # Surplus of gangs that shrink by whole steps: members with the highest ranks go first. A step goes

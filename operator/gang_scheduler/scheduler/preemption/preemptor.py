@@ -179,7 +179,7 @@ class Preemptor:
     @functools.cached_property
     def floors(self) -> Floors:
         """The least room that the members need, by plain counting."""
-        return self.trial.nodes.derive(("floors", *self.classes.items()), self._floors)
+        return self.trial.nodes.cached(("floors", *self.classes.items()), self._floors)
 
     def _floors(self) -> Floors:
         requests = np.array(

@@ -179,7 +179,7 @@ class VictimCosts:
         # Gangs without an evictable pod are never asked about.
         self._gangs: dict[GangKey, list[BoundPod]] = {each.gang: [] for each in low}
         for each in bound_pods.pods:
-            if each.gang in self._gangs and (each.lingers or not each.pod.deleting):
+            if each.gang in self._gangs and (each.ends_late or not each.pod.deleting):
                 self._gangs[each.gang].append(each)
         self._lost: dict[GangKey, bool] = {}
         self._highest: dict[GangKey, int] = {}
@@ -422,7 +422,7 @@ class VictimCosts:
 
 
 def _may_go(bound_pod: BoundPod, below: int) -> bool:
-    is_leaving = bound_pod.pod.deleting and not bound_pod.lingers
+    is_leaving = bound_pod.pod.deleting and not bound_pod.ends_late
     return bound_pod.evictable and bound_pod.priority <= below and not is_leaving
 
 

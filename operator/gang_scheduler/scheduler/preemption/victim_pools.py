@@ -71,7 +71,7 @@ class VictimPools:
             self._by_priority = {
                 key: each for key, each in self._by_priority.items() if key[0] == below
             }
-            spared = _sparing(own, self._leant_on, self._bound_pods)
+            spared = _with_protected(own, self._leant_on, self._bound_pods)
             potential = PotentialVictims(
                 VictimCosts(spared, below, self._taken_at), self._trial.nodes
             )
@@ -100,7 +100,7 @@ class VictimPools:
         members = [each for gang in judge.running for each in reclaim_requests.members(gang)]
         # The cost stays so low that the search itself can begin.
         self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
-        spared = _sparing(
+        spared = _with_protected(
             self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
         )
         judge.costs = VictimCosts(spared, ANY_PRIORITY, self._taken_at, judge.standings())
@@ -154,7 +154,7 @@ def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
     return frozenset(each.selector for each in affinities if each is not None)
 
 
-def _sparing(
+def _with_protected(
     own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
 ) -> BoundPods:
     """Return the bound pods, with the own group and pods that `leant_on` selects protected."""

@@ -95,7 +95,7 @@ class Accounts:
     def fair_shares(self) -> FairShares:
         """The fair shares before any charge of this cycle; computed once."""
         charges = charges_of(QueueState(self.declared, self.usage), self.promises)
-        return self.declared.derive(
+        return self.declared.cached(
             "fair_shares",
             (self.promises, self.usage),
             lambda: fair_shares(self.promises, charges, self.usage),
@@ -104,7 +104,7 @@ class Accounts:
     @property
     def recent(self) -> Mapping[int, Mapping[str, int]] | None:
         """The recent usage of each queue with its subtree; None if recent usage does not count."""
-        return self.declared.derive(
+        return self.declared.cached(
             "recent", (self.promises, self.usage), lambda: _recent(self.promises, self.usage)
         )
 

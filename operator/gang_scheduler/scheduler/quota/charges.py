@@ -84,7 +84,7 @@ def _beyond(used: int, more: int, guaranteed: int) -> int:
 
 def charges_of(state: QueueState, promises: Promises) -> Charges:
     """Return the charges of a state, computed once for a usage. They must not be changed."""
-    return state.declared.derive(
+    return state.declared.cached(
         "charges", (promises, state.usage), lambda: _charged(state.usage, promises)
     )
 

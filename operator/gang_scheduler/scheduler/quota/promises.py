@@ -43,7 +43,7 @@ def nodes_of(flavor: Flavor | None, nodes: NodeTable) -> BoolArray:
 def is_empty(flavor: Flavor, nodes: NodeTable) -> bool:
     """Return whether no node is of a flavor. Computed once for these nodes."""
     key = "is_empty", flavor.node_labels
-    return nodes.derive(key, lambda: not nodes_of(flavor, nodes).any())
+    return nodes.cached(key, lambda: not nodes_of(flavor, nodes).any())
 
 
 def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: NodeTable) -> int:
@@ -127,7 +127,7 @@ class Promises:
 
 def promises_of(declared: QueueSet, nodes: NodeTable) -> Promises:
     """Return the promises of all trees, computed once for a queue set and these nodes."""
-    return declared.derive("promises", (nodes,), lambda: _promises(declared, nodes))
+    return declared.cached("promises", (nodes,), lambda: _promises(declared, nodes))
 
 
 def _promises(declared: QueueSet, nodes: NodeTable) -> Promises:

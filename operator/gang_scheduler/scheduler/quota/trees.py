@@ -255,4 +255,4 @@ def _key(ref: QueueRef) -> tuple[int, bool, str, str]:
 
 def trees_of(declared: QueueSet) -> Trees:
     """Return the trees of a set of queues, computed once for each set."""
-    return declared.derive("trees", (), lambda: Trees(declared))
+    return declared.cached("trees", (), lambda: Trees(declared))

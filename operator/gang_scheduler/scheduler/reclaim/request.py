@@ -115,7 +115,7 @@ def running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
 
     Computed once until the gang changes.
     """
-    return gang.derive("held", (), _running_in_queue_of)
+    return gang.cached("held", (), _running_in_queue_of)
 
 
 def _running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:

@@ -135,7 +135,7 @@ class Running:
         """
         ends_at = self._clock.believed(gang.known.ends_at)
         basis = (self._nodes, ends_at)
-        return gang.derive("release", basis, lambda gang: self._release(gang, ends_at))
+        return gang.cached("release", basis, lambda gang: self._release(gang, ends_at))
 
     def _release(self, gang: BoundGang, ends_at: int | None) -> Release | None:
         """Return the release of the pods of a gang that are not victims."""

@@ -90,16 +90,16 @@ class Attempts:
     def ask_for_nodes(self, trying: Attempt) -> None:
         """Request nodes for a group that has quota and lacks room, and charge it for them."""
         request, group = trying.request, trying.request.group
-        asking = self._placing.asking
-        if not (asking.may_ask(group, request.queue) and self._placing.may_ask(group)):
+        node_requests = self._placing.node_requests
+        if not (node_requests.may_ask(group, request.queue) and self._placing.may_ask(group)):
             return
-        if group.waiting[0].key in self._quota.unsearched and not asking.stands(group):
+        if group.waiting[0].key in self._quota.unsearched and not node_requests.stands(group):
             return
         found = self._assignment_to_ask(trying)
         if found is None:
             return
         assignment, rules = found
-        judgement = asking.consider(
+        judgement = node_requests.consider(
             *(group, assignment.units, rules),
             labels=_labels_of(assignment),
             flavors_of=assignment.option.flavors_of,
@@ -126,10 +126,12 @@ class Attempts:
             rules = provisioning.rules_of(group, queue, assignment.option.names)
             if rules is not None and assignment not in trying.unpaid:
                 assignments.append((assignment, rules))
-        asked = {each.digest for each in self._placing.asking.known(group) if each.stands}
+        asked = {each.digest for each in self._placing.node_requests.known(group) if each.stands}
         for assignment, rules in assignments if asked else ():
             if (
-                self._placing.asking.digest_of(assignment.units, rules, _labels_of(assignment))
+                self._placing.node_requests.digest_of(
+                    assignment.units, rules, _labels_of(assignment)
+                )
                 in asked
             ):
                 return assignment, rules

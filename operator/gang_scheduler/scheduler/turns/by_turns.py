@@ -97,7 +97,7 @@ class TurnTaking:
         """By key, (`spent`, number, head): once more is spent, the head may lack quota."""
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
-        reserved = frozenset((*nominated, *placing.asking.standing()))
+        reserved = frozenset((*nominated, *placing.node_requests.standing()))
         for_trees = self._effort.by(FOR_TREES)
         self._trees = OpenTrees(
             quota.forest.root, self._may_fit, lambda: not progress.is_over(for_trees), reserved
@@ -275,7 +275,7 @@ class TurnTaking:
         None if it is refused already.
         """
         queue = line.queue
-        nominated = group.nominated or self._placing.asking.stands(group)
+        nominated = group.nominated or self._placing.node_requests.stands(group)
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
         stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
         if not stands:
@@ -307,7 +307,7 @@ class TurnTaking:
 
     def _could_never_fit(self, group: GangGroup, queue: Queue, refused: Refused) -> bool:
         """Return whether a group cannot fit even the empty cluster, and no nodes are requested."""
-        if self._placing.asking.may_ask(group, queue):
+        if self._placing.node_requests.may_ask(group, queue):
             return False
         found = refused.if_empty
         if found is None and group.gangs[0].key in self._quota.tried:
@@ -384,7 +384,9 @@ class KnownFailures:
 
     def refuses(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
         """Refuse a group that is similar to one that did not fit; return whether it is."""
-        if not self._alike or self._placing.asking.may_ask(group, self._quota.forest.queue(ref)):
+        if not self._alike or self._placing.node_requests.may_ask(
+            group, self._quota.forest.queue(ref)
+        ):
             return False
         known = self._alike.get(self._likeness(group, ref, units))
         if known is None or self._quota.may_be_promised(group, self._quota.forest.queue(ref)):
@@ -400,7 +402,7 @@ class KnownFailures:
             return
         if isinstance(self._decided.refused[key].cause, DelaysReserved):
             return  # A similar group may end sooner.
-        if self._placing.asking.may_ask(group, request.queue):
+        if self._placing.node_requests.may_ask(group, request.queue):
             return  # Each group makes its own request for nodes.
         alike = self._likeness(group, request.ref, request.units)
         if alike is not None:

@@ -56,7 +56,7 @@ class Quota:
         self._decided = placing.decided
         self._trial = placing.trial
         self._evaluator = placing.evaluator
-        self._asking = placing.asking
+        self._node_requests = placing.node_requests
         self.declared = state.declared
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
@@ -90,9 +90,11 @@ class Quota:
         A request without assignments gets no turn. Computed once for a group until queues or nodes
         change.
         """
-        if self._evaluator.departures.without(group) is not group or self._asking.stands(group):
+        if self._evaluator.departures.without(group) is not group or self._node_requests.stands(
+            group
+        ):
             return None
-        return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
+        return group.cached("plain", self._basis, functools.partial(self._plain, group, queue))
 
     def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
         self._trial.effort.count(A_REQUEST)
@@ -109,7 +111,7 @@ class Quota:
         asked = self.requests.request_of(group, queue, verdict.units, holds=False, nominated=False)
         if isinstance(asked, Problem):
             return without_turn
-        if asked.singly or verdict.warnings:
+        if asked.placed_singly or verdict.warnings:
             return None
         return _without_members(asked) if group.suspended else asked
 
@@ -133,7 +135,7 @@ class Quota:
 
     def with_quota(self, request: Request) -> list[FlavorAssignment]:
         """Return the assignments with quota."""
-        if request.singly:
+        if request.placed_singly:
             parts = (
                 self._part_with_quota(request, assignment) for assignment in request.assignments
             )
@@ -197,7 +199,7 @@ class Quota:
 
         The same problem gives the same refusal objects as before.
         """
-        refusals = group.derive(
+        refusals = group.cached(
             "set_aside", (problem,), functools.partial(_refusals, group.waiting, problem)
         )
         for each in refusals:
@@ -214,7 +216,7 @@ class Quota:
         nominations = self._evaluator.nominated_room.release(keys)
         if nominations:
             self.ledger.release(request.ref, self.requests.nominated(request, nominations))
-        held = self._asking.held(request.group)
+        held = self._node_requests.held(request.group)
         if held:
             self.ledger.release(request.ref, held)
         return nominations

@@ -67,7 +67,12 @@ def podsets_by_number(group: GangGroup) -> Mapping[PodSetKey, int] | None:
         return None
     (gang,) = group.gangs
     pods = gang.pending
-    if not isinstance(pods, VirtualPods) or gang.roles or gang.singly or gang.quorum < len(pods):
+    if (
+        not isinstance(pods, VirtualPods)
+        or gang.roles
+        or gang.placed_singly
+        or gang.quorum < len(pods)
+    ):
         return None
     if any(pod.podset is not None for pod in pods.prototypes):
         return None
@@ -199,8 +204,8 @@ class FlavorAssignment:
 class Request:
     """A group that can be tried, with its assignments in the order of the queue's flavors.
 
-    `holds` quota: a gang of the group runs or is nominated. `singly`: the quota of each member may
-    be freed on its own, not all at once.
+    `holds` quota: a gang of the group runs or is nominated. `placed_singly`: the quota of each
+    member may be freed on its own, not all at once.
     """
 
     group: GangGroup
@@ -209,7 +214,7 @@ class Request:
     assignments: tuple[FlavorAssignment, ...]
     holds: bool = False
     nominated: bool = False
-    singly: bool = False
+    placed_singly: bool = False
 
     @property
     def ref(self) -> QueueRef:
@@ -260,12 +265,14 @@ class Requests:
         Computed once for a group until its units, the queues or the nodes change.
         """
         basis = (units, self._declared, self._snapshot.nodes, self._snapshot.tree_specs)
-        singly = all(unit.singly for unit in units)
-        make = functools.partial(self._assignments, group, queue, units, singly=singly)
-        assignments = group.derive("ways", basis, lambda: make(podsets_of(units)))
+        placed_singly = all(unit.placed_singly for unit in units)
+        make = functools.partial(
+            self._assignments, group, queue, units, placed_singly=placed_singly
+        )
+        assignments = group.cached("ways", basis, lambda: make(podsets_of(units)))
         if isinstance(assignments, Problem):
             return assignments
-        return Request(group, queue, units, assignments, holds, nominated, singly)
+        return Request(group, queue, units, assignments, holds, nominated, placed_singly)
 
     def without_members(self, group: GangGroup, queue: Queue) -> Request | Problem | None:
         """Return the request of a suspended group without creating its members, or its problem.
@@ -278,7 +285,7 @@ class Requests:
         found = self._of_podsets(group, queue, podsets).values()
         if any(choice.topology for choices, _ in found for choice in choices):
             return None
-        assignments = self._assignments(group, queue, (), podsets, singly=False)
+        assignments = self._assignments(group, queue, (), podsets, placed_singly=False)
         return (
             assignments
             if isinstance(assignments, Problem)
@@ -292,7 +299,7 @@ class Requests:
         units: tuple[PlacementUnit, ...],
         podsets: Mapping[PodSetKey, int],
         *,
-        singly: bool,
+        placed_singly: bool,
     ) -> tuple[FlavorAssignment, ...] | Problem:
         found = self._of_podsets(group, queue, podsets)
         enforced = queue.ref.product in self._declared.enforced
@@ -310,7 +317,9 @@ class Requests:
             assignments = [FlavorAssignment(FlavorOption({}, self._declared), {}, units)]
         if not assignments:
             return _unsuitable(group, queue, _elsewhere(choices))
-        possible = tuple(each for each in assignments if singly or self._is_possible(queue, each))
+        possible = tuple(
+            each for each in assignments if placed_singly or self._is_possible(queue, each)
+        )
         if not possible:
             return self._exceeded(queue, assignments[0])
         return possible

@@ -10,7 +10,7 @@ from gang_scheduler.api.annotations import REPLICATED_JOB_LABEL
 from gang_scheduler.model import refs
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.provisioning import AskedPodSet, ProvisioningRequest
+from gang_scheduler.model.provisioning import ProvisioningRequest, RequestedPodSet
 from gang_scheduler.model.queues import QueueFigures, QueueRef
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
@@ -38,24 +38,26 @@ def provisioning_requests(cache: Cache) -> Json:
     state = cache.provisioning
     if not state.is_on:
         return {}
-    decided = {each.request.name: each.asking.pod_sets for each in state.requests.decided.values()}
+    decided = {
+        each.request.name: each.node_request.pod_sets for each in state.requests.decided.values()
+    }
     known = sorted(state.requests.all(), key=lambda each: (each.gang, each.attempt))
     return {"provisioning": [_row(each, decided.get(each.name)) for each in known]}
 
 
-def _row(request: ProvisioningRequest, new: tuple[AskedPodSet, ...] | None) -> Json:
+def _row(request: ProvisioningRequest, new: tuple[RequestedPodSet, ...] | None) -> Json:
     return {
         "gang": str(request.gang),
         "request": request.name,
         "class": request.class_name,
         "attempt": request.attempt,
-        "state": request.came.value,
+        "state": request.state.value,
         "new": new is not None,
         **({} if new is None else {"podSets": [_pod_set(each) for each in new]}),
     }
 
 
-def _pod_set(each: AskedPodSet) -> Json:
+def _pod_set(each: RequestedPodSet) -> Json:
     asked = {name: quantity_of(name, n) for name, n in each.pod.pod_class.requests}
     asked.pop("pods", None)
     labels = {"nodeLabels": dict(each.node_labels)} if each.node_labels else {}

@@ -185,7 +185,7 @@ class Decisions:
         if info is None:
             return
         self._queue.changed.add(gang.key)
-        if gang.singly or gang.quorum <= 1:
+        if gang.placed_singly or gang.quorum <= 1:
             self._became_whole(info)
         uids = {pod.uid for pod in pods}
         refusal = info.verdict.refusal

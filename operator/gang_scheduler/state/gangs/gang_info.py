@@ -9,7 +9,7 @@ from gang_scheduler.api.pod_group import ScaleReason
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.causes.gangs import SavesAwaited
 from gang_scheduler.model.evictions import Backfilled
-from gang_scheduler.model.gangs import Gang, Pace
+from gang_scheduler.model.gangs import ElasticSize, Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Elastic, Pod, VirtualPods, one_of_each
 from gang_scheduler.model.reasons import Problem, Reason
@@ -79,12 +79,12 @@ class Scaling:
         return self._observed.elastic
 
     @property
-    def pace(self) -> Pace | None:
+    def elastic_size(self) -> ElasticSize | None:
         """The pace at which an elastic gang grows; None for a gang that is not elastic."""
         if self.elastic is None:
             return None
         preempted = self.reason is ScaleReason.PREEMPTED
-        return Pace(self.elastic, len(self.workers()), self.size, self.changed_at, preempted)
+        return ElasticSize(self.elastic, len(self.workers()), self.size, self.changed_at, preempted)
 
     @property
     def most_at_start(self) -> int | None:
@@ -464,7 +464,7 @@ class GangInfo:
             bound=summary.bound,
             was_whole=attempt.was_whole,
             partially_bound=attempt.is_partially_bound(),
-            apart=spec.apart,
+            each_alone=spec.each_alone,
             strict=spec.options.strict,
             match_policy=spec.options.match_policy,
             min_resources=spec.min_resources,
@@ -473,7 +473,7 @@ class GangInfo:
             problem=problems.of_gang(observed, pending),
             roles=attempt.roles,
             bound_by_role=_by_role(living) if spec.roles else (),
-            pace=self.scaling.pace,
+            elastic_size=self.scaling.elastic_size,
             suspended=self.suspended,
             object_uid=observed.object_uid,
         )

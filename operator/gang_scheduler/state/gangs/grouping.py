@@ -554,8 +554,8 @@ class Grouping:
 
         A running gang keeps running, and lost members are replaced.
         """
-        pace = gang.pace
-        if pace is None or not pace.elastic.by_replicas or gang.was_whole:
+        size = gang.elastic_size
+        if size is None or not size.elastic.by_replicas or gang.was_whole:
             return None
         if gang.key.source in self._elastic_kinds:
             return None

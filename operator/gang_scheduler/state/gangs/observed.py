@@ -68,7 +68,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
     if not special:
         return found
     return found._replace(
-        of_gang=any(pod.said_of_gang is not None for pod in special),
+        of_gang=any(pod.gang_annotations is not None for pod in special),
         nominated=any(pod.nominated for pod in special),
         never_preempts=not all(pod.preempts for pod in special),
         of_jobs=any(pod.job_uid for pod in special),
@@ -82,7 +82,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
 def _is_special(pod: Pod) -> bool:
     """Return whether a pod has any rare property, which members of most gangs lack."""
     return bool(
-        pod.said_of_gang
+        pod.gang_annotations
         or pod.nominated
         or not pod.preempts
         or pod.job_uid
@@ -386,8 +386,8 @@ class Observed:
     def _elastic_of_members(self) -> Elastic | None:
         if self.living and not self.summary.of_gang:
             return None
-        members = ((pod, pod.said_of_gang) for pod in one_of_each(self.telling))
-        telling = [(pod, said) for pod, said in members if said is not None and said.says_elastic]
+        members = ((pod, pod.gang_annotations) for pod in one_of_each(self.telling))
+        telling = [(pod, said) for pod, said in members if said is not None and said.has_elastic]
         if not telling:
             return None
         _, oldest = min(telling, key=lambda each: (each[0].created_at, each[0].uid))

@@ -42,8 +42,8 @@ def _of_members(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
     if summary.with_problem:
         problem = next((pod.problem for pod in members if pod.problem is not None), None)
     if summary.of_gang and problem is None:
-        said = [each.said_of_gang for each in members if each.said_of_gang is not None]
-        problem = next((each.elastic_problem for each in said if each.elastic_problem), None)
+        annotated = [each.gang_annotations for each in members if each.gang_annotations is not None]
+        problem = next((each.elastic_problem for each in annotated if each.elastic_problem), None)
         problem = problem or _other_options(observed, members)
     least = observed.min_member
     if problem is None and len(observed.living) < least:
@@ -64,12 +64,14 @@ def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None
     if spec is None or spec.problem is not None or elsewhere is None:
         return None
     for pod in members:
-        said = pod.said_of_gang
-        if said is None:
+        annotated = pod.gang_annotations
+        if annotated is None:
             continue
-        if said.options_problem is not None:
-            return said.options_problem
-        others = [key for key, name, value in said.options if getattr(spec.options, name) != value]
+        if annotated.options_problem is not None:
+            return annotated.options_problem
+        others = [
+            key for key, name, value in annotated.options if getattr(spec.options, name) != value
+        ]
         if others:
             cause = InvalidInput.misplaced(pod.key, map(field, others), elsewhere)
             return Problem(Reason.INVALID_SPEC, cause)
@@ -79,7 +81,7 @@ def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None
 def _contradicted(observed: Observed) -> Problem | None:
     """Return a problem if a PodGroup contradicts the way in which its members let the gang grow."""
     spec = observed.spec
-    if spec is None or spec.apart:
+    if spec is None or spec.each_alone:
         return None
     elastic, least = observed.elastic, spec.min_member
     wrong = elastic_annotation.contradiction(elastic, spec.roles, least, "spec.minMember")
@@ -164,7 +166,7 @@ def _misplaced(members: Sequence[Pod], topology_request: TopologyRequest | None)
     The request belongs on the PodGroup.
     """
     for pod in one_of_each(members):
-        said = pod.gang_request
-        if said is not None and (said.problem or said.topology_request != topology_request):
+        asked = pod.gang_request
+        if asked is not None and (asked.problem or asked.topology_request != topology_request):
             return Problem(Reason.INVALID_SPEC, GangRequestMisplaced(pod.key))
     return None

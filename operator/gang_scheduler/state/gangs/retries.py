@@ -321,8 +321,8 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, awaiting: Reason | None = None)
     """
     if awaiting is not None:
         return Refused(gang, awaiting, pods, cause=OthersAwaitClaims(gang.key))
-    if gang.pace is not None and _are_beyond(gang, pods):
-        beyond = BeyondMaxWorkers(gang.key, gang.pace.elastic.max_workers)
+    if gang.elastic_size is not None and _are_beyond(gang, pods):
+        beyond = BeyondMaxWorkers(gang.key, gang.elastic_size.elastic.max_workers)
         return Refused(gang, Reason.ELASTIC_LIMIT, pods, cause=beyond, left_over=True)
     if gang.bound:
         surplus = SurplusNotTried(gang.key, len(pods))
@@ -332,8 +332,10 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, awaiting: Reason | None = None)
 
 def _are_beyond(gang: Gang, pods: Collection[Pod]) -> bool:
     """Return whether an elastic gang has all the workers that it wants, without these members."""
-    if gang.pace is None:
+    if gang.elastic_size is None:
         return False
-    elastic, uids = gang.pace.elastic, {pod.uid for pod in pods}
+    elastic, uids = gang.elastic_size.elastic, {pod.uid for pod in pods}
     others = sum(elastic.counts(pod) for pod in gang.pending if pod.uid not in uids)
-    return gang.pace.bound + others >= elastic.max_workers and all(map(elastic.counts, pods))
+    return gang.elastic_size.bound + others >= elastic.max_workers and all(
+        map(elastic.counts, pods)
+    )

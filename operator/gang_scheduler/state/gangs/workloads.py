@@ -231,7 +231,7 @@ class JobSizes:
         will come, these are like most members. Linear in members.
         """
         spec, living = info.observed.spec or NO_SPEC, info.observed.living
-        if info.key.source == refs.SINGLE.name or spec.apart or not living:
+        if info.key.source == refs.SINGLE.name or spec.each_alone or not living:
             return ()
         found = list(self._absent_of_jobs(living))
         expected = len(living) + sum(number for _, number in found)

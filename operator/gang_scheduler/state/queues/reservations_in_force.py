@@ -197,7 +197,7 @@ class Reservations:
 
 def waits_of(declared: QueueSet) -> Mapping[QueueRef, int]:
     """Return how long gangs must wait for a reservation, in seconds, by queues that declare it."""
-    return declared.derive("waits", (), lambda: dict(_waits(declared)))
+    return declared.cached("waits", (), lambda: dict(_waits(declared)))
 
 
 def _waits(declared: QueueSet) -> Iterator[tuple[QueueRef, int]]:

@@ -10,7 +10,7 @@ from gang_scheduler.apply.workloads.replicas import (
     is_stopped,
     replicas_of,
 )
-from gang_scheduler.model.gangs import Change, Replicas, Why, Written
+from gang_scheduler.model.gangs import ChangeReason, Replicas, ReplicasChange, WrittenReplicas
 
 NOW = 1_767_268_800
 AT = "2026-01-01T12:00:00Z"
@@ -42,7 +42,7 @@ def test_a_job_that_was_never_changed_has_the_number_of_its_spec() -> None:
 def test_a_number_that_we_wrote_last_is_no_edit() -> None:
     found = replicas_of(job(f'{{"workers":4,"at":"{AT}","why":"NoRoom","vain":2}}'), "Job", "", NOW)
 
-    assert Replicas(4, drops_highest=True, written=Written(4, NOW, "NoRoom", 2)) == found
+    assert Replicas(4, drops_highest=True, written=WrittenReplicas(4, NOW, "NoRoom", 2)) == found
 
 
 def test_another_number_was_written_by_the_last_other_manager_of_the_field() -> None:
@@ -69,7 +69,7 @@ def test_without_managed_fields_an_edit_has_no_time() -> None:
 def test_the_patch_is_for_this_version_and_changes_the_field_and_what_goes_along(
     vain: int, more: str
 ) -> None:
-    change = Change(4, 6, Why.ROOM_FREE, vain)
+    change = ReplicasChange(4, 6, ChangeReason.ROOM_FREE, vain)
     metadata = {
         "uid": "u",
         "resourceVersion": "7",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.report.events import About
 from gang_scheduler.report.other_events import ProvisioningEvents
 from gang_scheduler.state.cache import Cache
@@ -30,42 +30,50 @@ class Recorded:
         self.all.append((about, reason, note, warning))
 
 
-def told(came: Came, message: str = "", *, there: bool = True) -> list[tuple[str, str, bool]]:
+def told(
+    state: RequestState, message: str = "", *, there: bool = True
+) -> list[tuple[str, str, bool]]:
     """Return the Events on the PodGroup of a gang."""
     cache, events = Cache([SCHEDULER], Changes()), Recorded()
     handlers = cache_feeding.event_handlers(cache)
     if there:
         cache_feeding.tell(handlers, "ADDED", pod_group_body("a"))
         cache_feeding.tell(handlers, "ADDED", pod_body("a-0", gang="a"))
-    request = replace(REQUEST, came=came, message=message)
+    request = replace(REQUEST, state=state, message=message)
     ProvisioningEvents(cache, events).tell(request)  # type: ignore[arg-type]
     assert all(about == About(*POD_GROUP, gang=REQUEST.gang) for about, *_ in events.all)
     return [(reason, note, warning) for _, reason, note, warning in events.all]
 
 
 @pytest.mark.parametrize(
-    ("came", "message", "reason", "note", "warning"),
+    ("state", "message", "reason", "note", "warning"),
     [
-        (Came.ASKED, "", "ProvisioningRequested", "nodes of class class are asked for", False),
-        (Came.PROVISIONED, "", "Provisioned", "the nodes are there", False),
-        (Came.FAILED, "no stock", "ProvisioningFailed", "failed: no stock", True),
-        (Came.REVOKED, "", "ProvisioningFailed", "the capacity was revoked", True),
-        (Came.EXPIRED, "", "ProvisioningFailed", "the booking expired", True),
-        (Came.REFUSED, "x", "ProvisioningFailed", "rejected by the API server: x", True),
+        (
+            RequestState.ASKED,
+            "",
+            "ProvisioningRequested",
+            "nodes of class class are asked for",
+            False,
+        ),
+        (RequestState.PROVISIONED, "", "Provisioned", "the nodes are there", False),
+        (RequestState.FAILED, "no stock", "ProvisioningFailed", "failed: no stock", True),
+        (RequestState.REVOKED, "", "ProvisioningFailed", "the capacity was revoked", True),
+        (RequestState.EXPIRED, "", "ProvisioningFailed", "the booking expired", True),
+        (RequestState.REFUSED, "x", "ProvisioningFailed", "rejected by the API server: x", True),
     ],
 )
 def test_what_came_of_a_request_is_told_on_the_object_of_its_gang(
-    came: Came, message: str, reason: str, note: str, *, warning: bool
+    state: RequestState, message: str, reason: str, note: str, *, warning: bool
 ) -> None:
-    assert [(reason, f"ProvisioningRequest pgs-1: {note}", warning)] == told(came, message)
+    assert [(reason, f"ProvisioningRequest pgs-1: {note}", warning)] == told(state, message)
 
 
 def test_that_a_request_was_accepted_is_counted_only() -> None:
     before = counted("pgs_provisioning_requests_total", state="Accepted")
 
-    assert [] == told(Came.ACCEPTED)
+    assert [] == told(RequestState.ACCEPTED)
     assert counted("pgs_provisioning_requests_total", state="Accepted") == before + 1
 
 
 def test_of_a_gang_that_is_gone_nothing_is_told() -> None:
-    assert [] == told(Came.FAILED, there=False)
+    assert [] == told(RequestState.FAILED, there=False)

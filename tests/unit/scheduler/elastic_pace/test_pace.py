@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.model.gangs import Pace
+from gang_scheduler.model.gangs import ElasticSize
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.scheduler import elastic_pace
 
@@ -10,21 +10,23 @@ NOW = 1000
 BY_TWO = Elastic(2, 8, up_cooldown=60, up_step=2)
 
 
-def at(bound: int, size: int, changed_at: int | None = NOW - 60) -> Pace:
-    return Pace(BY_TWO, bound, size, changed_at)
+def at(bound: int, size: int, changed_at: int | None = NOW - 60) -> ElasticSize:
+    return ElasticSize(BY_TWO, bound, size, changed_at)
 
 
 def test_a_gang_that_has_not_started_may_have_all_up_to_its_maximum() -> None:
-    fresh = Pace(BY_TWO)
+    fresh = ElasticSize(BY_TWO)
 
-    assert elastic_pace.cools_until(fresh, NOW) is None
+    assert elastic_pace.cooldown_end(fresh, NOW) is None
     assert elastic_pace.most_members(fresh, NOW) == 8
-    assert [0, 1, 5, 8, 8] == [elastic_pace.whole(fresh, number) for number in (0, 1, 5, 8, 9)]
+    assert [0, 1, 5, 8, 8] == [
+        elastic_pace.in_whole_steps(fresh, number) for number in (0, 1, 5, 8, 9)
+    ]
 
 
 @pytest.mark.parametrize(("ago", "until"), [(0, NOW + 60), (59, NOW + 1), (60, None), (3600, None)])
 def test_a_gang_grows_again_when_its_cooldown_has_passed(ago: int, until: int | None) -> None:
-    assert until == elastic_pace.cools_until(at(4, 4, NOW - ago), NOW)
+    assert until == elastic_pace.cooldown_end(at(4, 4, NOW - ago), NOW)
 
 
 def test_within_its_cooldown_a_gang_gets_only_what_it_has_lost() -> None:
@@ -56,4 +58,4 @@ def test_within_its_cooldown_a_gang_gets_only_what_it_has_lost() -> None:
     ],
 )
 def test_surplus_comes_in_whole_steps(bound: int, size: int, number: int, expected: int) -> None:
-    assert expected == elastic_pace.whole(at(bound, size), number)
+    assert expected == elastic_pace.in_whole_steps(at(bound, size), number)

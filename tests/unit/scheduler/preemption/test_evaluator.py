@@ -191,7 +191,7 @@ def test_victims_of_one_member_are_named_though_another_one_waits_for_a_pod_that
         pod("a-1", gang="a", cpu=2, priority=10),
         pod("a-2", gang="a", cpu=9, priority=10),
     )
-    each_by_itself = replace(gang("a", members=members, priority=10), apart=True)
+    each_by_itself = replace(gang("a", members=members, priority=10), each_alone=True)
     held = bound_pods(low("x", "n1", priority=99, deleting=True), low("y", "n2", cpu=2))
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=2)], held, each_by_itself)
@@ -202,7 +202,7 @@ def test_victims_of_one_member_are_named_though_another_one_waits_for_a_pod_that
 
 def test_members_that_go_one_by_one_make_room_where_a_gang_like_them_cannot() -> None:
     whole = gang("a", pods=3, priority=10)
-    each_by_itself = replace(gang("b", pods=3, priority=10, created_at=1), apart=True)
+    each_by_itself = replace(gang("b", pods=3, priority=10, created_at=1), each_alone=True)
     held = bound_pods(low("x", "n1", cpu=1), low("y", "n1", cpu=1))
 
     plan = decide([node("n1", cpu=2)], held, whole, each_by_itself)

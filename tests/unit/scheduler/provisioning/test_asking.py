@@ -37,7 +37,7 @@ def bought(found: Snapshot) -> Snapshot:
 
 def named(plan: Plan) -> dict[str, bool]:
     """Return the gangs that are asked for, and whether the request is new."""
-    return {each.gang.key.name: each.is_new for each in plan.asking}
+    return {each.gang.key.name: each.is_new for each in plan.node_requests}
 
 
 def naming(name: str, number: int = 2, cpu: int = 4, **fields: Any) -> Gang:
@@ -56,7 +56,7 @@ def test_without_queues_a_gang_without_room_asks() -> None:
     plan = scheduled(naming("a"))
 
     assert ({"a": True}, {"a": "WaitingForProvisioning"}) == (named(plan), reasons(plan))
-    (found,) = plan.asking
+    (found,) = plan.node_requests
     assert [2] == [each.number for each in found.pod_sets]
     assert ["uid-a-0", "uid-a-1"] == sorted(uid for uid, _ in found.members)
 
@@ -100,7 +100,7 @@ def test_surplus_asks_for_nothing() -> None:
 def test_only_the_quorum_is_asked_for() -> None:
     plan = scheduled(naming("a", 5, min_member=3))
 
-    (found,) = plan.asking
+    (found,) = plan.node_requests
     assert ([3], 3) == ([each.number for each in found.pod_sets], len(found.members))
 
 
@@ -109,7 +109,7 @@ def test_gangs_that_start_together_ask_together() -> None:
 
     assert {"a": True} == named(plan)
     assert {"a": "WaitingForProvisioning", "b": "WaitingForProvisioning"} == reasons(plan)
-    (found,) = plan.asking
+    (found,) = plan.node_requests
     assert [2, 3] == sorted(each.number for each in found.pod_sets)
 
 
@@ -196,7 +196,7 @@ def test_nodes_of_the_flavor_are_asked_for_that_the_gang_would_have() -> None:
         )
     )
 
-    (found,) = plan.asking
+    (found,) = plan.node_requests
     assert found.request is not None
     assert "for-spot" == found.request.class_name
     assert [(("kind", "spot"),)] == [each.node_labels for each in found.pod_sets]
@@ -215,7 +215,7 @@ def test_only_members_that_ask_for_what_is_managed_are_asked_for(
 
     plan = decide(bought(world([our_queue("root", 8000), own], gangs, [node("n", cpu=0)])))
 
-    assert asked == [each.number for found in plan.asking for each in found.pod_sets]
+    assert asked == [each.number for found in plan.node_requests for each in found.pod_sets]
 
 
 def test_the_class_of_a_gang_counts_before_that_of_its_queue() -> None:

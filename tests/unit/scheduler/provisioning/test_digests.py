@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.model.pods import PodClass, Toleration
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.scheduler.provisioning import LENGTH, digest
 
 ROOT = Path(__file__).parents[4]
@@ -40,7 +40,7 @@ def test_a_digest_is_the_same_in_every_process() -> None:
         ((1,), ("1",)),
         ((("a",), "b"), ("a", ("b",))),
         ((None,), ("None",)),
-        ((Came.ASKED,), (Came.FAILED,)),
+        ((RequestState.ASKED,), (RequestState.FAILED,)),
         (({"a": 1},), ({"a": 2},)),
         ((PodClass(requests=(("cpu", 1),)),), (PodClass(requests=(("cpu", 2),)),)),
         ((Toleration("a"),), (Toleration("b"),)),

@@ -10,7 +10,7 @@ from gang_scheduler.model.causes.queues import (
     NotProvisioned,
     RequestLeaves,
 )
-from gang_scheduler.model.provisioning import STANDING, Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import STANDING, ProvisioningRequest, RequestState
 from gang_scheduler.model.queues import Retry
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.provisioning import Judgement, Step, judge
@@ -21,10 +21,12 @@ LEAD = replace(gang("a", pods=2), object_uid="u")
 NOW = 1000
 
 
-def request(attempt: int = 1, came: Came = Came.ASKED, **fields: object) -> ProvisioningRequest:
+def request(
+    attempt: int = 1, state: RequestState = RequestState.ASKED, **fields: object
+) -> ProvisioningRequest:
     known = ProvisioningRequest(
         *("default", f"pgs-{attempt}", LEAD.key, "u", "digest", attempt, "class"),
-        came=came,
+        state=state,
         since=NOW,
     )
     return replace(known, **fields)  # type: ignore[arg-type]
@@ -38,22 +40,24 @@ def test_a_gang_without_a_request_asks() -> None:
     assert Judgement(Step.ASK) == judged()
 
 
-@pytest.mark.parametrize("came", sorted(STANDING))
-def test_a_gang_asks_for_nothing_while_a_request_stands(came: Came) -> None:
-    known = request(came=came)
+@pytest.mark.parametrize("state", sorted(STANDING))
+def test_a_gang_asks_for_nothing_while_a_request_stands(state: RequestState) -> None:
+    known = request(state=state)
 
-    cause = NodesAwaited("pgs-1", "class", came)
+    cause = NodesAwaited("pgs-1", "class", state)
     assert Judgement(Step.STAND, cause, 1, known) == judged(known)
 
 
-@pytest.mark.parametrize("came", [Came.FAILED, Came.REVOKED, Came.EXPIRED, Came.REFUSED])
-def test_what_came_to_nothing_is_asked_again_after_a_pause(came: Came) -> None:
-    known = request(came=came, message="why")
+@pytest.mark.parametrize(
+    "state", [RequestState.FAILED, RequestState.REVOKED, RequestState.EXPIRED, RequestState.REFUSED]
+)
+def test_what_came_to_nothing_is_asked_again_after_a_pause(state: RequestState) -> None:
+    known = request(state=state, message="why")
 
     waiting = judged(known, now=NOW + 59)
     again = judged(known, now=NOW + 60)
 
-    assert (Step.WAIT, AskedAgain(1, came, "why", NOW + 60)) == (waiting.step, waiting.cause)
+    assert (Step.WAIT, AskedAgain(1, state, "why", NOW + 60)) == (waiting.step, waiting.cause)
     assert (Step.ASK, 2) == (again.step, again.attempt)
 
 
@@ -62,15 +66,18 @@ def test_pauses_double_up_to_the_longest() -> None:
 
 
 def test_a_gang_gives_up_after_as_many_retries_as_it_has() -> None:
-    known = request(3, Came.FAILED, message="why")
+    known = request(3, RequestState.FAILED, message="why")
 
     found = judged(known, now=NOW * 9)
 
-    assert (Step.GIVE_UP, NotProvisioned(3, Came.FAILED, "why")) == (found.step, found.cause)
+    assert (Step.GIVE_UP, NotProvisioned(3, RequestState.FAILED, "why")) == (
+        found.step,
+        found.cause,
+    )
 
 
 def test_the_last_attempt_counts() -> None:
-    found = judged(request(2, Came.FAILED), request(1, Came.FAILED), now=NOW * 9)
+    found = judged(request(2, RequestState.FAILED), request(1, RequestState.FAILED), now=NOW * 9)
 
     assert (Step.ASK, 3) == (found.step, found.attempt)
 
@@ -80,9 +87,9 @@ def test_the_last_attempt_counts() -> None:
     [
         request(digest="other"),
         request(gang_uid="before"),
-        request(digest="other", came=Came.FAILED, deleting=True),
+        request(digest="other", state=RequestState.FAILED, deleting=True),
         request(deleting=True),
-        request(came=Came.FAILED, deleting=True),
+        request(state=RequestState.FAILED, deleting=True),
     ],
 )
 def test_nothing_is_asked_while_another_request_is_there(other: ProvisioningRequest) -> None:
@@ -92,7 +99,7 @@ def test_nothing_is_asked_while_another_request_is_there(other: ProvisioningRequ
 
 
 def test_requests_for_something_else_that_came_to_nothing_do_not_count() -> None:
-    assert Step.ASK is judged(request(9, Came.FAILED, digest="other")).step
+    assert Step.ASK is judged(request(9, RequestState.FAILED, digest="other")).step
 
 
 def test_a_second_request_that_stands_goes_first() -> None:

@@ -361,7 +361,7 @@ def test_nor_does_a_later_gang_wait_for_room_that_is_left(cpu: int, *, waits: bo
 
 
 def apart(pods: int, cpu: int) -> Gang:
-    return replace(asking("apart", cpu, pods=pods, min_member=pods, queue=B), apart=True)
+    return replace(asking("apart", cpu, pods=pods, min_member=pods, queue=B), each_alone=True)
 
 
 def borrowers(*cpus: int) -> tuple[list[Running], dict[str, int | None]]:

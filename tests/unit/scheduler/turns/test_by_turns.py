@@ -146,7 +146,7 @@ def test_gangs_like_the_head_that_waits_are_behind_it_too() -> None:
 
 def test_members_that_go_one_by_one_are_tried_where_a_gang_like_them_fails() -> None:
     whole = in_queue(A, "whole", pods=4)
-    each_by_itself = replace(in_queue(A, "single", pods=4, created_at=1), apart=True)
+    each_by_itself = replace(in_queue(A, "single", pods=4, created_at=1), each_alone=True)
 
     plan = decide(world(two(), [whole, each_by_itself], [node("n", cpu=2)]))
 

@@ -10,7 +10,7 @@ from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
@@ -115,7 +115,7 @@ def test_pods_of_a_group_that_is_not_preemptable_stay() -> None:
     told(cache, replace(gang_spec("a", 1), preemptable=False))
 
     assert ["b-0"] == evictable(cache)
-    assert Sparing.POD_GROUP is cache.evictable_pods.sparing(running("a-0", gang="a").uid)
+    assert ProtectedBy.POD_GROUP is cache.evictable_pods.protected_by(running("a-0", gang="a").uid)
 
     told(cache, gang_spec("a", 1))
     assert ["a-0", "b-0"] == evictable(cache, NOW + 1)

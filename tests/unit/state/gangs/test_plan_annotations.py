@@ -49,7 +49,7 @@ def found_by_a_new_process(*members: Pod, least: int = 4, **said: Any) -> Gang:
 
 def verdict(gang: Gang) -> tuple[bool, bool, int]:
     """Return whether it is a rest, whether it was whole, and how many must start together."""
-    together = min(1, gang.quorum) if gang.singly else gang.quorum
+    together = min(1, gang.quorum) if gang.placed_singly else gang.quorum
     return gang.partially_bound, gang.was_whole, together
 
 

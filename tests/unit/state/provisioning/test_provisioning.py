@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.model.plan import Plan, Refused
-from gang_scheduler.model.provisioning import Asking, Came
+from gang_scheduler.model.provisioning import NodeRequest, RequestState
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.state.memory import MOST_GONE
@@ -79,21 +79,23 @@ def test_a_request_of_a_gang_that_waits_for_something_else_goes_after_a_while() 
 
 def test_what_failed_is_kept_while_its_gang_waits_for_whatever() -> None:
     nodes = asked()
-    nodes.answer(nodes.names[0], Came.FAILED)
+    nodes.answer(nodes.names[0], RequestState.FAILED)
     nodes.cluster.delete(PODS, NAMESPACE, "a-0")
     nodes.cycle()
 
     assert [] == unwanted(nodes, UNWANTED_SECONDS * 9)
 
 
-@pytest.mark.parametrize(("came", "kept"), [(Came.PROVISIONED, True), (Came.EXPIRED, False)])
+@pytest.mark.parametrize(
+    ("state", "kept"), [(RequestState.PROVISIONED, True), (RequestState.EXPIRED, False)]
+)
 def test_what_was_bought_for_a_gang_that_runs_is_kept_while_it_is_booked(
-    came: Came, *, kept: bool
+    state: RequestState, *, kept: bool
 ) -> None:
     nodes = asked()
     nodes.provision(nodes.names[0], "bought")
     nodes.cycle()
-    nodes.answer(nodes.names[0], came)
+    nodes.answer(nodes.names[0], state)
 
     assert ([] if kept else nodes.names) == unwanted(nodes, UNWANTED_SECONDS * 9)
 
@@ -123,7 +125,7 @@ def test_members_are_charged_while_a_request_stands() -> None:
     assert [2000] == list(found.held[KEY].values())
     assert 0 == nodes.cache.usage_differences()
 
-    nodes.answer(nodes.names[0], Came.FAILED)
+    nodes.answer(nodes.names[0], RequestState.FAILED)
     nodes.cache.queue_state(nodes.now)
 
     found = nodes.cache.provisioning.snapshot()
@@ -136,9 +138,9 @@ def test_gangs_that_are_gone_take_no_memory() -> None:
     state = BoughtNodes().cache.provisioning
     for number in range(2 * MOST_GONE):
         made = gang(f"gone-{number}")
-        state.take_in(Plan(asking=(Asking(made, "d", None),)), number)
+        state.take_in(Plan(node_requests=(NodeRequest(made, "d", None),)), number)
         state.take_in(Plan(refused=(Refused(made, Reason.UNSCHEDULABLE, ()),)), number)
-        state.take_in(Plan(asking=(Asking(gang(f"left-{number}"), "d", None),)), number)
+        state.take_in(Plan(node_requests=(NodeRequest(gang(f"left-{number}"), "d", None),)), number)
 
     assert len(state._wanted) <= MOST_GONE
     assert len(state._unwanted_since) <= MOST_GONE
@@ -147,8 +149,8 @@ def test_gangs_that_are_gone_take_no_memory() -> None:
 def test_what_is_noted_of_gangs_that_are_there_is_kept() -> None:
     nodes = asked()
     for number in range(2 * MOST_GONE):
-        made = Asking(gang(f"gone-{number}"), "d", None)
-        nodes.cache.provisioning.take_in(Plan(asking=(made,)), nodes.now)
+        made = NodeRequest(gang(f"gone-{number}"), "d", None)
+        nodes.cache.provisioning.take_in(Plan(node_requests=(made,)), nodes.now)
 
     assert [] == unwanted(nodes, UNWANTED_SECONDS * 9)
     assert KEY in nodes.cache.provisioning._wanted

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gang_scheduler.decode.provisioning import NO_GANG
-from gang_scheduler.model.provisioning import Asking, Came, ProvisioningRequest
+from gang_scheduler.model.provisioning import NodeRequest, ProvisioningRequest, RequestState
 from gang_scheduler.state.provisioning import MOST_NEWS, Requests
 from support.builders import gang, gang_key
 
@@ -14,7 +14,7 @@ SEEN = replace(DECIDED, uid="1")
 
 def decided() -> Requests:
     requests = Requests()
-    requests.decide(Asking(gang("a"), "d", DECIDED, is_new=True))
+    requests.decide(NodeRequest(gang("a"), "d", DECIDED, is_new=True))
     return requests
 
 
@@ -39,8 +39,10 @@ def test_only_what_matters_is_news() -> None:
     requests.upsert(SEEN)
 
     assert not requests.upsert(replace(SEEN, templates=("x",)))
-    assert requests.upsert(replace(SEEN, came=Came.ACCEPTED))
-    assert [Came.ASKED, Came.ACCEPTED] == [each.came for each in requests.take_news()]
+    assert requests.upsert(replace(SEEN, state=RequestState.ACCEPTED))
+    assert [RequestState.ASKED, RequestState.ACCEPTED] == [
+        each.state for each in requests.take_news()
+    ]
     assert [] == requests.take_news()
 
 
@@ -69,7 +71,7 @@ def test_what_is_refused_came_to_nothing() -> None:
     requests.refused(DECIDED, "forbidden", 7)
 
     (found,) = requests.of(KEY)
-    assert (Came.REFUSED, "forbidden", 7) == (found.came, found.message, found.since)
+    assert (RequestState.REFUSED, "forbidden", 7) == (found.state, found.message, found.since)
     assert {} == requests.decided
 
 
@@ -114,9 +116,11 @@ def test_where_nobody_takes_news_requests_that_are_gone_take_no_memory() -> None
     for number in range(2 * MOST_NEWS):
         requests.upsert(replace(SEEN, name=f"pgs-{number}-x", uid=f"uid-{number}"))
         requests.delete(f"uid-{number}")
-    requests.upsert(replace(SEEN, came=Came.PROVISIONED))
+    requests.upsert(replace(SEEN, state=RequestState.PROVISIONED))
 
     news = requests.take_news()
 
     assert len(news) <= MOST_NEWS + 2
-    assert {Came.ASKED, Came.PROVISIONED} == {e.came for e in news if e.name == SEEN.name}
+    assert {RequestState.ASKED, RequestState.PROVISIONED} == {
+        e.state for e in news if e.name == SEEN.name
+    }

@@ -120,7 +120,7 @@ def _unlabelled(tree: Topology) -> Unlabelled | None:
                 return Unlabelled(keys)
         return None
 
-    return nodes.derive(("unlabelled", tree_spec), compute) if len(nodes) else None
+    return nodes.cached(("unlabelled", tree_spec), compute) if len(nodes) else None
 
 
 def _meant(
@@ -135,7 +135,7 @@ def _meant(
     def keys() -> list[str]:
         return sorted({key for node in nodes.nodes for key in node.labels} - OF_NO_PLACE)
 
-    known = nodes.derive("keys of labels", keys)
+    known = nodes.cached("keys of labels", keys)
     name = missing.label_keys[0]
     found = likeness.alike_in_part(name, known, _own_part, cutoff=CLOSE_ENOUGH)
     classes = [each.pod_class for each in by_class]

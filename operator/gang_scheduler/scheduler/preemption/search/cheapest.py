@@ -13,7 +13,7 @@
 4. Reprieve: victims are put back, the most valuable first, while the gang still fits and no other
    victim is evicted by a higher class. For each victim, all members are placed again. If there are
    too many victims for that, the victims that fit beside the placed members are put back
-   (`sparing`).
+   (`reprieve`).
 5. Of all candidates the cheapest is taken; then the one with the least left over; then the first
    by name.
 
@@ -44,7 +44,7 @@ from gang_scheduler.scheduler.preemption.preemptor import (
     usage_of,
 )
 from gang_scheduler.scheduler.preemption.queue_rules import Classes, Judge, victims_of
-from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, greedy, sparing
+from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, greedy, reprieve
 from gang_scheduler.scheduler.preemption.search.candidates import Candidate, EvictableUnit
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
@@ -484,7 +484,7 @@ class _Domain:
             if preemptor.is_in_the_way(each.pod.pod_class)
             or (preemptor.asks_for_devices and each.pod.may_use_devices(extended=True))
         }
-        fewer = sparing.beside(
+        fewer = reprieve.without_reprieved(
             placements.values(), victims, self._costs, preemptor.trial, leaving=in_the_way
         )
         if self._judge is not None:

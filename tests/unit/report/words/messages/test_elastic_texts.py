@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.gangs import Pace
+from gang_scheduler.model.gangs import ElasticSize
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.report.words import messages
@@ -24,9 +24,9 @@ def info_of(bound: int, elastic: Elastic | None = ELASTIC) -> GangInfo:
     return info
 
 
-def up(pace: Pace | None, *names: str) -> str:
+def up(size: ElasticSize | None, *names: str) -> str:
     binds = [Bind(pod(name), "n") for name in names]
-    return messages.scaled_up(replace(gang("a"), pace=pace), binds)
+    return messages.scaled_up(replace(gang("a"), elastic_size=size), binds)
 
 
 def test_the_status_has_the_workers_and_the_last_change() -> None:
@@ -62,9 +62,9 @@ def test_without_a_cooldown_the_next_change_is_not_told() -> None:
 
 
 def test_growth_is_told_and_neither_a_start_nor_a_replacement() -> None:
-    assert up(Pace(ELASTIC, 4, 4, 0), "x", "y") == "From 4 to 6 workers of at most 8"
-    assert up(Pace(ELASTIC, 3, 4, 0), "x") == ""
-    assert up(Pace(ELASTIC), "x", "y") == ""
+    assert up(ElasticSize(ELASTIC, 4, 4, 0), "x", "y") == "From 4 to 6 workers of at most 8"
+    assert up(ElasticSize(ELASTIC, 3, 4, 0), "x") == ""
+    assert up(ElasticSize(ELASTIC), "x", "y") == ""
     assert up(None, "x") == ""
 
 

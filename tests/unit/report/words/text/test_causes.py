@@ -126,7 +126,7 @@ from gang_scheduler.model.causes.specs import (
     UnknownLayers,
 )
 from gang_scheduler.model.gangs import OwnDomains, RoleCount
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.words.text import text_of
@@ -609,7 +609,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         "queue team has admission checks that another controller answers: x, y",
     ),
     (
-        NodesAwaited("pgs-1", "atomic", Came.ACCEPTED, "2 nodes come"),
+        NodesAwaited("pgs-1", "atomic", RequestState.ACCEPTED, "2 nodes come"),
         (
             "nodes are asked for by ProvisioningRequest pgs-1 of class atomic: accepted: 2 nodes "
             "come"
@@ -620,7 +620,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         "nodes are asked for by ProvisioningRequest pgs-1 of class atomic: no answer yet",
     ),
     (
-        AskedAgain(1, Came.FAILED, "out of stock", 1_767_225_600),
+        AskedAgain(1, RequestState.FAILED, "out of stock", 1_767_225_600),
         ("nodes were asked for once: failed: out of stock; asked again at 2026-01-01T00:00:00Z"),
     ),
     (
@@ -642,7 +642,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         ),
     ),
     (
-        NotProvisioned(4, Came.EXPIRED, ""),
+        NotProvisioned(4, RequestState.EXPIRED, ""),
         "nodes were asked for 4 times, the last time: the booking expired",
     ),
     (

@@ -335,7 +335,7 @@ def test_a_search_that_is_cut_off_says_so_and_still_finds_victims() -> None:
 
 def test_members_that_go_each_for_itself_say_that_a_search_of_one_was_cut_off() -> None:
     # The nodes have room for eight: all ten together find none.
-    single = replace(high(pods=10, cpu=5), apart=True)
+    single = replace(high(pods=10, cpu=5), each_alone=True)
     plan = decide(*unlike_each_other(16), single)
     with patch.multiple(effort, MOST_LOOKS=1, RESERVED=0, LEAST=1):
         cut_off = decide(*unlike_each_other(16), single)

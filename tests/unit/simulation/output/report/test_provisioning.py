@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.simulation.output import report
 from support.bought_nodes import CLASS, BoughtNodes
 
@@ -35,7 +35,7 @@ def test_a_request_that_is_there_says_what_came_of_it() -> None:
     nodes = BoughtNodes()
     nodes.gang("a", 2)
     nodes.settle()
-    nodes.answer(nodes.names[0], Came.FAILED)
+    nodes.answer(nodes.names[0], RequestState.FAILED)
 
     (found,) = shown(nodes)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.pod_group import ScaleReason
-from gang_scheduler.model.gangs import Pace
+from gang_scheduler.model.gangs import ElasticSize
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.state.gangs.gang_info import GangInfo, Scaling
 from support.builders import gang_key, gang_spec, pod
@@ -40,7 +40,7 @@ def test_a_gang_that_does_not_say_how_it_grows_has_no_pace() -> None:
 
     assert info.scaling.grow(uids(0, 1), NOW) == 0
     info.scaling.begin_or_end(NOW)
-    assert info.scaling.pace is None
+    assert info.scaling.elastic_size is None
     assert info.scaling.most_at_start is None
 
 
@@ -53,7 +53,7 @@ def test_a_start_is_a_change_and_so_is_growth() -> None:
     assert info.scaling.grow(uids(3), NOW + 60) == 1
 
     assert (4, 1, NOW + 60, ScaleReason.ROOM_FREE) == told(info.scaling)
-    assert Pace(ELASTIC, 3, 4, NOW + 60) == info.scaling.pace
+    assert ElasticSize(ELASTIC, 3, 4, NOW + 60) == info.scaling.elastic_size
 
 
 def test_what_was_lost_is_replaced_without_a_change() -> None:

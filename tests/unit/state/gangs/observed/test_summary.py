@@ -57,7 +57,7 @@ def test_a_summary_is_what_each_member_says(pods: list[Pod]) -> None:
         earliest=min(each.created_at if each.dated else 0 for each in pods),
         lowest=min(each.priority for each in pods),
         highest=max(each.priority for each in pods),
-        of_gang=any(each.said_of_gang for each in pods),
+        of_gang=any(each.gang_annotations for each in pods),
         nominated=any(each.nominated for each in pods),
         never_preempts=not all(each.preempts for each in pods),
         of_jobs=any(each.job_uid for each in pods),

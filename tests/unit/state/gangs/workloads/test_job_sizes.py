@@ -33,9 +33,11 @@ def member(name: str, cpu: int = 1, part: str = "", job: str = "") -> Pod:
 
 
 def absent(
-    *members: Pod, total: int | None = None, apart: bool = False, key: GangKey = KEY
+    *members: Pod, total: int | None = None, each_alone: bool = False, key: GangKey = KEY
 ) -> list[tuple[PodClass, int]]:
-    spec = replace(gang_spec("a", 1), key=key, options=GangOptions(total=total), apart=apart)
+    spec = replace(
+        gang_spec("a", 1), key=key, options=GangOptions(total=total), each_alone=each_alone
+    )
     return list(sizes().absent(gang_info(key, members, [spec])))
 
 
@@ -65,7 +67,7 @@ def test_what_a_total_says_beyond_jobs_is_like_most_members() -> None:
 
 
 def test_a_pod_that_is_a_gang_by_itself_is_all_of_it() -> None:
-    assert [] == absent(member("p", job="j"), apart=True)
+    assert [] == absent(member("p", job="j"), each_alone=True)
     assert [] == absent(member("p", job="j"), key=GangKey("Pod", "default", "p"))
 
 

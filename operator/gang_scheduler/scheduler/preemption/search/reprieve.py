@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.trial import Placement, Trial
 NONE: Final[AbstractSet[str]] = frozenset()
 
 
-def beside(
+def without_reprieved(
     placements: Iterable[Placement],
     victims: Victims,
     costs: VictimCosts,

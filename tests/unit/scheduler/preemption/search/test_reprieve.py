@@ -5,7 +5,7 @@ from dataclasses import replace
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.scheduler.placement.anywhere import place
 from gang_scheduler.scheduler.preemption.preemptor import usage_of
-from gang_scheduler.scheduler.preemption.search import sparing
+from gang_scheduler.scheduler.preemption.search import reprieve
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Placement, Trial
@@ -29,7 +29,7 @@ def left_over(bound_pods: BoundPods, members: int, *, nodes: int = 2, cpu: int =
         assert isinstance(placement, Placement)
         assert {bind.node for bind in placement.binds} == {"n0"}
     costs = VictimCosts(bound_pods, HIGH, 0)
-    found = sparing.beside([placement], victims, costs, trial)
+    found = reprieve.without_reprieved([placement], victims, costs, trial)
     return {each.pod.name for each in found.values()}
 
 
