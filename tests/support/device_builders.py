@@ -21,11 +21,11 @@ from gang_scheduler.model.devices import (
     Slice,
     SubRequest,
 )
-from gang_scheduler.scheduler.devices.asking import Asked, asked_of
 from gang_scheduler.scheduler.devices.candidates import Candidates
+from gang_scheduler.scheduler.devices.claim_requests import ClaimRequests, requests_of
+from gang_scheduler.scheduler.devices.devices_in_use import DevicesInUse
 from gang_scheduler.scheduler.devices.outcomes import Budget, Found, Outcome
 from gang_scheduler.scheduler.devices.pools import Pools
-from gang_scheduler.scheduler.devices.room import Room
 from gang_scheduler.scheduler.devices.search import allocate
 from gang_scheduler.scheduler.devices.taken import Taken
 
@@ -134,18 +134,18 @@ def chosen(outcome: Outcome) -> list[list[str]]:
     ]
 
 
-def asked_for(*claims: Claim) -> Asked:
+def asked_for(*claims: Claim) -> ClaimRequests:
     """Return what claims ask for."""
-    return asked_of(claims, CLASSES)
+    return requests_of(claims, CLASSES)
 
 
 def candidates_of(
-    given: Sequence[Device] | Sequence[Slice], wanted: Asked, taken: Taken | None = None
+    given: Sequence[Device] | Sequence[Slice], wanted: ClaimRequests, taken: Taken | None = None
 ) -> Candidates:
     """Return the candidates on NODE."""
     return Candidates(wanted, pools_of(given).on(NODE), taken or Taken())
 
 
-def room_of(wanted: Asked, candidates: Candidates) -> Room:
+def room_of(wanted: ClaimRequests, candidates: Candidates) -> DevicesInUse:
     """Return the room for what is asked for."""
-    return Room(wanted, candidates)
+    return DevicesInUse(wanted, candidates)

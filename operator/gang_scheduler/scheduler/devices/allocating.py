@@ -15,8 +15,8 @@ from gang_scheduler.model.devices import (
     NodeView,
 )
 from gang_scheduler.model.selectors import NodeTerm, Requirement
-from gang_scheduler.scheduler.devices.asking import Choice
 from gang_scheduler.scheduler.devices.candidates import Candidates
+from gang_scheduler.scheduler.devices.claim_requests import Choice
 from gang_scheduler.scheduler.devices.pools import OfferedDevice
 
 FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
@@ -52,7 +52,7 @@ def _result(
 ) -> DeviceResult:
     offered = candidates.devices[place]
     is_share = offered.device.allow_multiple
-    consumed = candidates.view(choice, place).consumed if is_share else None
+    consumed = candidates.match(choice, place).consumed if is_share else None
     return DeviceResult(
         request=choice.name,
         driver=offered.id.driver,

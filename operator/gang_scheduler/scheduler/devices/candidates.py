@@ -15,28 +15,33 @@ from gang_scheduler.model.devices import (
     Problem,
 )
 from gang_scheduler.scheduler.devices import capacity
-from gang_scheduler.scheduler.devices.asking import Asked, Choice, ClaimError, Wish
 from gang_scheduler.scheduler.devices.capacity import CapacityError
 from gang_scheduler.scheduler.devices.cards import Cards
+from gang_scheduler.scheduler.devices.claim_requests import (
+    Choice,
+    ClaimError,
+    ClaimRequests,
+    DeviceFilter,
+)
 from gang_scheduler.scheduler.devices.outcomes import Funnel, Lack, NoFit
 from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool
 from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
 from gang_scheduler.scheduler.devices.taken import Taken
 
 NOT_OF_CLASS, NOT_MATCHING, MATCHING = range(3)
-"""How far a device comes through the selectors of a wish."""
+"""How far a device comes through the selectors of a device filter."""
 _NO_CAPACITY: Final[Mapping[str, int]] = {}
 
 Faulty = str
-"""Why it cannot be said whether a device suits a wish."""
+"""Why it cannot be said whether a device suits a device filter."""
 
 
-class View:
-    """A device as one wish sees it."""
+class DeviceMatch:
+    """A device under one device filter: which of its conditions the device meets."""
 
     __slots__ = ("consumed", "fault", "is_enough", "selected", "taints")
 
-    def __init__(self, wish: Wish, offered: OfferedDevice) -> None:
+    def __init__(self, device_filter: DeviceFilter, offered: OfferedDevice) -> None:
         self.fault: Faulty = ""
         self.selected = MATCHING
         self.consumed: Mapping[str, Quantity] | None = {}
@@ -46,12 +51,12 @@ class View:
             str(taint)
             for taint in device.taints
             if taint.effect in KEEPING_OUT
-            and not any(each.tolerates(taint) for each in wish.tolerations)
+            and not any(each.tolerates(taint) for each in device_filter.tolerations)
         )
         try:
-            self.selected = _selected(wish, offered)
-            if self.selected == MATCHING and (device.capacity or wish.capacity):
-                self.consumed = capacity.consumed(device, dict(wish.capacity))
+            self.selected = _selected(device_filter, offered)
+            if self.selected == MATCHING and (device.capacity or device_filter.capacity):
+                self.consumed = capacity.consumed(device, dict(device_filter.capacity))
                 self.is_enough = self.consumed is not None and capacity.is_enough(
                     device, self.consumed, _NO_CAPACITY
                 )
@@ -64,28 +69,32 @@ class View:
         return self.selected == MATCHING and self.is_enough
 
 
-_VIEWS: Final[WeakKeyDictionary[Pool, dict[Wish, tuple[View, ...]]]] = WeakKeyDictionary()
-MOST_WISHES: Final = 64
-"""The most wishes whose views are kept for one pool."""
+_MATCHES: Final[WeakKeyDictionary[Pool, dict[DeviceFilter, tuple[DeviceMatch, ...]]]] = (
+    WeakKeyDictionary()
+)
+MOST_DEVICE_FILTERS: Final = 64
+"""The most device filters whose matches are kept for one pool."""
 
 
-def views(wish: Wish, pool: Pool) -> tuple[View, ...]:
-    """Return the devices of a pool as a wish sees them: kept for as long as the pool."""
-    known = _VIEWS.setdefault(pool, {})
-    found = known.get(wish)
+def matches_of(device_filter: DeviceFilter, pool: Pool) -> tuple[DeviceMatch, ...]:
+    """Return the devices of a pool matched with a device filter: kept for as long as the pool."""
+    known = _MATCHES.setdefault(pool, {})
+    found = known.get(device_filter)
     if found is None:
-        if len(known) >= MOST_WISHES:
+        if len(known) >= MOST_DEVICE_FILTERS:
             known.clear()
-        found = known[wish] = tuple(View(wish, each) for each in pool.devices)
+        found = known[device_filter] = tuple(
+            DeviceMatch(device_filter, each) for each in pool.devices
+        )
     return found
 
 
-def _selected(wish: Wish, offered: OfferedDevice) -> int:
+def _selected(device_filter: DeviceFilter, offered: OfferedDevice) -> int:
     driver = offered.id.driver
-    where = f"DeviceClass {wish.device_class}, selector"
-    if not _all_match(wish.of_class, offered, driver, where):
+    where = f"DeviceClass {device_filter.device_class}, selector"
+    if not _all_match(device_filter.of_class, offered, driver, where):
         return NOT_OF_CLASS
-    if not _all_match(wish.selectors, offered, driver, "selector"):
+    if not _all_match(device_filter.selectors, offered, driver, "selector"):
         return NOT_MATCHING
     return MATCHING if offered.here else NOT_OF_CLASS
 
@@ -103,7 +112,7 @@ def _all_match(texts: Iterable[str], offered: OfferedDevice, driver: str, where:
 class Candidates:
     """The devices of the pools of a node, in the order in which they are tried."""
 
-    def __init__(self, asked: Asked, pools: Sequence[Pool], taken: Taken) -> None:
+    def __init__(self, asked: ClaimRequests, pools: Sequence[Pool], taken: Taken) -> None:
         self._asked = asked
         self._pools = pools
         self.taken = taken
@@ -111,19 +120,20 @@ class Candidates:
         self.pools = [pool for pool in usable for _ in pool.devices]
         self.devices = [device for pool in usable for device in pool.devices]
         self.is_taken = [taken.has(each.id) for each in self.devices]
-        self._wishes = list(asked.wishes)
-        self._views = [
-            [view for pool in usable for view in views(wish, pool)] for wish in self._wishes
+        self._filters = list(asked.device_filters)
+        self._matches = [
+            [match for pool in usable for match in matches_of(device_filter, pool)]
+            for device_filter in self._filters
         ]
-        self.has_errors = any(view.fault for seen in self._views for view in seen)
+        self.has_errors = any(match.fault for seen in self._matches for match in seen)
         self.unsupported: tuple[Problem, ...] = tuple(
             problem for each in pools for problem in each.unsupported
         )
         self._all = [
-            [i for i, view in enumerate(seen) if view.is_selectable]
-            if wish.mode is Mode.ALL
+            [i for i, match in enumerate(seen) if match.is_selectable]
+            if device_filter.mode is Mode.ALL
             else []
-            for wish, seen in zip(self._wishes, self._views, strict=True)
+            for device_filter, seen in zip(self._filters, self._matches, strict=True)
         ]
         self.values = [
             tuple(attribute_of(each, name) for name in asked.attributes()) for each in self.devices
@@ -133,7 +143,7 @@ class Candidates:
         self.counters = {pool.id: counters_left(pool, taken) for pool in usable if pool.counters}
         self.cards = Cards(self.devices, self.pools, self.kinds, bare_kinds, self.counters)
         self.kind_count = max(self.kinds, default=-1) + 1
-        self._left = [self._suffix_counts(i) for i in range(len(self._wishes))]
+        self._left = [self._suffix_counts(i) for i in range(len(self._filters))]
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -142,42 +152,44 @@ class Candidates:
 
     def count(self, choice: Choice) -> int:
         """Return how many devices a choice needs on this node."""
-        return len(self._all[choice.wish]) if choice.mode is Mode.ALL else choice.asked.count
+        return (
+            len(self._all[choice.device_filter]) if choice.mode is Mode.ALL else choice.asked.count
+        )
 
     def all_of(self, choice: Choice) -> Sequence[int]:
         """Return the places of all devices that a choice asks for."""
-        return self._all[choice.wish]
+        return self._all[choice.device_filter]
 
-    def view(self, choice: Choice, place: int) -> View:
+    def match(self, choice: Choice, place: int) -> DeviceMatch:
         """Return a device as a choice sees it. Raises ClaimError if that is an error."""
-        view = self._views[choice.wish][place]
-        if view.fault:
-            raise ClaimError(choice.claim, choice.name, view.fault)
-        return view
+        match = self._matches[choice.device_filter][place]
+        if match.fault:
+            raise ClaimError(choice.claim, choice.name, match.fault)
+        return match
 
     def suits(self, choice: Choice, place: int) -> bool:
         """Return whether a device suits a choice, whatever is in use. Raises ClaimError."""
-        view = self.view(choice, place)
-        return view.is_selectable and not view.taints
+        match = self.match(choice, place)
+        return match.is_selectable and not match.taints
 
     def eligible(self, choice: Choice, place: int) -> bool:
         """Return whether a device suits a choice, and is not taken by claims."""
-        return self._is_eligible(choice.wish, place)
+        return self._is_eligible(choice.device_filter, place)
 
     def eligible_from(self, choice: Choice, place: int) -> int:
         """Return how many eligible devices there are from a place on."""
-        return self._left[choice.wish][place]
+        return self._left[choice.device_filter][place]
 
-    def _is_eligible(self, wish: int, place: int) -> bool:
-        view = self._views[wish][place]
-        if view.fault or view.taints or not view.is_selectable:
+    def _is_eligible(self, device_filter: int, place: int) -> bool:
+        match = self._matches[device_filter][place]
+        if match.fault or match.taints or not match.is_selectable:
             return False
-        return self._wishes[wish].admin or not self.is_taken[place]
+        return self._filters[device_filter].admin or not self.is_taken[place]
 
-    def _suffix_counts(self, wish: int) -> list[int]:
+    def _suffix_counts(self, device_filter: int) -> list[int]:
         counts = [0] * (len(self.devices) + 1)
         for place in reversed(range(len(self.devices))):
-            counts[place] = counts[place + 1] + self._is_eligible(wish, place)
+            counts[place] = counts[place + 1] + self._is_eligible(device_filter, place)
         return counts
 
     def _kinds(self, bare: Sequence[object]) -> list[int]:
@@ -199,17 +211,17 @@ class Candidates:
         if self._asked.has_admin or offered.device.allow_multiple:
             # In use by one claim and not by another, or in part: each is its own kind.
             return place
-        answers = tuple(self._answer(views[place]) for views in self._views)
+        answers = tuple(self._answer(matches[place]) for matches in self._matches)
         return (self.is_taken[place], answers, self.values[place])
 
     @staticmethod
-    def _answer(view: View) -> object:
-        return view.fault or (view.is_selectable, bool(view.taints))
+    def _answer(match: DeviceMatch) -> object:
+        return match.fault or (match.is_selectable, bool(match.taints))
 
-    def looks(self, place: int) -> tuple[object, ...]:
-        """Return each wish's view of a device, and the free capacity if the device is shared."""
+    def device_key(self, place: int) -> tuple[object, ...]:
+        """Return what the filters make of a device, and the free capacity of a shared one."""
         offered = self.devices[place]
-        answers = tuple(self._answer(views[place]) for views in self._views)
+        answers = tuple(self._answer(matches[place]) for matches in self._matches)
         if not offered.device.allow_multiple:
             return (self.is_taken[place], answers)
         in_use = self.taken.capacity(offered.id)
@@ -218,19 +230,21 @@ class Candidates:
             for name, each in sorted(offered.device.capacity.items())
         )
         consumed = tuple(
-            tuple(sorted((name, q.nanos) for name, q in (views[place].consumed or {}).items()))
-            for views in self._views
+            tuple(sorted((name, q.nanos) for name, q in (matches[place].consumed or {}).items()))
+            for matches in self._matches
         )
         is_shared = self.taken.shares(offered.id) > 0
         return (self.is_taken[place], answers, is_shared, left, consumed)
 
-    def matters(self, place: int) -> bool:
-        """Return whether a device can make a difference: some wish could take it or needs it."""
+    def is_relevant(self, place: int) -> bool:
+        """Return whether a device matters to a search: some filter could take it, or needs it."""
         return any(
-            bool(views[place].fault)
-            or (wish.mode is Mode.ALL and views[place].is_selectable)
+            bool(matches[place].fault)
+            or (device_filter.mode is Mode.ALL and matches[place].is_selectable)
             or self._is_eligible(i, place)
-            for i, (wish, views) in enumerate(zip(self._wishes, self._views, strict=True))
+            for i, (device_filter, matches) in enumerate(
+                zip(self._filters, self._matches, strict=True)
+            )
         )
 
     # What is lacking.
@@ -242,7 +256,7 @@ class Candidates:
                 if choice.mode is not Mode.ALL:
                     continue
                 for place in range(len(self.devices)):
-                    self.view(choice, place)
+                    self.match(choice, place)
                 for pool in self._pools:
                     if not pool.is_usable:
                         lack = Lack.INCOMPLETE_POOL if pool.is_incomplete else Lack.INVALID_POOL
@@ -262,13 +276,13 @@ class Candidates:
 
     def funnel(self, choice: Choice) -> Funnel:
         """Return how many devices are left after each condition of a choice."""
-        views = self._views[choice.wish]
-        of_class = [view for view in views if view.fault or view.selected != NOT_OF_CLASS]
-        matching = [view for view in of_class if view.fault or view.selected == MATCHING]
-        tolerated = [view for view in matching if not view.taints]
+        matches = self._matches[choice.device_filter]
+        of_class = [match for match in matches if match.fault or match.selected != NOT_OF_CLASS]
+        matching = [match for match in of_class if match.fault or match.selected == MATCHING]
+        tolerated = [match for match in matching if not match.taints]
         taints: dict[str, int] = {}
-        for view in matching:
-            for taint in view.taints:
+        for match in matching:
+            for taint in match.taints:
                 taints[taint] = taints.get(taint, 0) + 1
         return Funnel(
             claim=choice.claim,
@@ -280,8 +294,8 @@ class Candidates:
             of_class=len(of_class),
             matching=len(matching),
             tolerated=len(tolerated),
-            sufficient=sum(view.is_enough for view in tolerated),
-            free=self._left[choice.wish][0],
+            sufficient=sum(match.is_enough for match in tolerated),
+            free=self._left[choice.device_filter][0],
             taints=tuple(sorted(taints.items(), key=lambda item: (-item[1], item[0]))),
         )
 

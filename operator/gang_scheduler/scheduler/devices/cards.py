@@ -36,7 +36,7 @@ class Cards:
                 self._places[card].append(place)
         self._kinds = [list(dict.fromkeys(kinds[i] for i in places)) for places in self._places]
         names = [_names(places, devices) for places in self._places]
-        self._looks: list[object] = [
+        self._device_keys: list[object] = [
             None if card == NO_CARD else (bare_kinds[place], _uses(devices[place], names[card]))
             for place, card in enumerate(self.of)
         ]
@@ -44,17 +44,17 @@ class Cards:
         self.likeness = []
         for places, of_card in zip(self._places, names, strict=True):
             pool = pools[places[0]].id
-            looks = tuple(self._looks[place] for place in places)
-            whole = (pool, looks, _counters(left[pool], of_card))
+            device_keys = tuple(self._device_keys[place] for place in places)
+            whole = (pool, device_keys, _counters(left[pool], of_card))
             self.likeness.append(known.setdefault(whole, len(known)))
         on_cards = {kind for of_card in self._kinds for kind in of_card}
         self._others = [kind for kind in sorted(set(kinds)) if kind not in on_cards]
 
-    def like(self, place: int, in_use: Sequence[bool]) -> object:
+    def interchange_key(self, place: int, in_use: Sequence[bool]) -> object:
         """Return a key that is the same for all devices on cards that could take its place."""
         card = self.of[place]
         state = tuple(in_use[each] for each in self._places[card])
-        return (self.likeness[card], state, self._looks[place])
+        return (self.likeness[card], state, self._device_keys[place])
 
     def state(self, used: Sequence[int]) -> object:
         """Return how many devices of each kind are in use, whichever of equal cards they are on."""

@@ -1,14 +1,14 @@
-"""Tells by counting that devices are too few, without a search: 24 of 23, or 11 times 1 of 10."""
+"""Finds by counting that devices are too few, without a search: 24 of 23, or 11 times 1 of 10."""
 
 from collections import deque
 
 from gang_scheduler.model.devices import Mode
-from gang_scheduler.scheduler.devices.asking import Asked, AskedRequest, Choice
 from gang_scheduler.scheduler.devices.candidates import Candidates
-from gang_scheduler.scheduler.devices.room import Room
+from gang_scheduler.scheduler.devices.claim_requests import Choice, ClaimRequest, ClaimRequests
+from gang_scheduler.scheduler.devices.devices_in_use import DevicesInUse
 
 
-def alone(asked: Asked, candidates: Candidates) -> Choice | None:
+def short_alone(asked: ClaimRequests, candidates: Candidates) -> Choice | None:
     """Return a request for which there are too few devices, whatever the others take."""
     for request in asked.requests:
         if all(
@@ -19,7 +19,9 @@ def alone(asked: Asked, candidates: Candidates) -> Choice | None:
     return None
 
 
-def together(asked: Asked, candidates: Candidates, start: int, room: Room) -> Choice | None:
+def short_beside_others(
+    asked: ClaimRequests, candidates: Candidates, start: int, in_use: DevicesInUse
+) -> Choice | None:
     """Return a request for which the others, from `start` on, leave too few devices.
 
     Hall's condition: kinds of devices are assigned to groups of requests that can use the same
@@ -29,29 +31,29 @@ def together(asked: Asked, candidates: Candidates, start: int, room: Room) -> Ch
     first: dict[frozenset[int], Choice] = {}
     known: dict[tuple[int, ...], frozenset[int] | None] = {}
     for request in asked.requests[start:]:
-        wishes = tuple(each.wish for each in request.choices)
-        if wishes not in known:
-            known[wishes] = _kinds(candidates, request)
-        kinds = known[wishes]
+        device_filters = tuple(each.device_filter for each in request.choices)
+        if device_filters not in known:
+            known[device_filters] = _kinds(candidates, request)
+        kinds = known[device_filters]
         if kinds is None:
             continue
         least = min(candidates.count(each) for each in request.choices)
         needed[kinds] = needed.get(kinds, 0) + least
         first[kinds] = request.choices[0]
-    free = _free(candidates, room)
+    free = _free(candidates, in_use)
     short = _group_that_is_short(needed, free)
     return None if short is None else first[short]
 
 
-def _free(candidates: Candidates, room: Room) -> dict[int, int]:
+def _free(candidates: Candidates, in_use: DevicesInUse) -> dict[int, int]:
     free: dict[int, int] = {}
     for place, kind in enumerate(candidates.kinds):
         if not candidates.is_taken[place]:
             free[kind] = free.get(kind, 0) + 1
-    return {kind: count - room.kinds_used[kind] for kind, count in free.items()}
+    return {kind: count - in_use.kinds_used[kind] for kind, count in free.items()}
 
 
-def _kinds(candidates: Candidates, request: AskedRequest) -> frozenset[int] | None:
+def _kinds(candidates: Candidates, request: ClaimRequest) -> frozenset[int] | None:
     """Return the kinds that a request can use; None if it is not bound to free devices."""
     found = set()
     for choice in request.choices:

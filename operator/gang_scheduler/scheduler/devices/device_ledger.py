@@ -26,9 +26,9 @@ from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler.devices.allocating import given_to
-from gang_scheduler.scheduler.devices.answers import UNKNOWN, Answers
 from gang_scheduler.scheduler.devices.extended import at_node, name_of, own_claim
 from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed, FreedClaims
+from gang_scheduler.scheduler.devices.known_slots import UNKNOWN, KnownSlots
 from gang_scheduler.scheduler.devices.members import (
     Gangs,
     Members,
@@ -65,7 +65,7 @@ class _Room:
 
     slots: IntArray
     stale: set[int]
-    kept: Answers | None
+    kept: KnownSlots | None
     short: set[int] = field(default_factory=set)
 
 
@@ -168,7 +168,7 @@ class DeviceLedger:
     def _room(self, needs: DeviceNeeds) -> _Room:
         room = self._rooms.get(needs)
         if room is None:
-            kept = self.stock.answers(needs)
+            kept = self.stock.known_slots(needs)
             if kept is None:
                 slots, stale = np.zeros(len(self.nodes), dtype=np.int64), {*range(len(self.nodes))}
             else:
@@ -324,7 +324,7 @@ class DeviceLedger:
     def _has_members(self, row: int) -> bool:
         return any(members.numbers() for members in self._gangs.get(row, ()))
 
-    def _slots(self, row: int, of_pods: DeviceNeeds, kept: Answers | None) -> int:
+    def _slots(self, row: int, of_pods: DeviceNeeds, kept: KnownSlots | None) -> int:
         freed: tuple[str, ...] = ()
         kept = None if kept is None or self._has_members(row) else kept
         if kept is not None:

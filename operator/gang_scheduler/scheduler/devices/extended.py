@@ -26,8 +26,8 @@ from gang_scheduler.model.extended_resources import ExtendedNeed, claim_name, sp
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.devices.asking import ClaimError, Wish, asked_of
-from gang_scheduler.scheduler.devices.candidates import MOST_WISHES, views
+from gang_scheduler.scheduler.devices.candidates import MOST_DEVICE_FILTERS, matches_of
+from gang_scheduler.scheduler.devices.claim_requests import ClaimError, DeviceFilter, requests_of
 from gang_scheduler.scheduler.devices.pools import Pool, Pools
 from gang_scheduler.scheduler.devices.stock import kept_pools
 
@@ -156,31 +156,33 @@ class _Counted:
         request = Request("", (SubRequest("", device_class.name),))
         claim = Claim("", "", requests=(request,))
         try:
-            (wish,) = asked_of([claim], {device_class.name: device_class}).wishes
+            (device_filter,) = requests_of(
+                [claim], {device_class.name: device_class}
+            ).device_filters
         except ClaimError:
             # What is wrong with the class is told by the search, where a node might have devices.
             return np.full(len(rows), SHARES, dtype=np.int64)
         nodes = (self._nodes.nodes[row] for row in rows)
         views = (NodeView(each.name, each.labels) for each in nodes)
-        found = [sum(_number(wish, pool) for pool in pools.on(view)) for view in views]
+        found = [sum(_number(device_filter, pool) for pool in pools.on(view)) for view in views]
         return np.array(found, dtype=np.int64)
 
 
-_NUMBERS: Final[WeakKeyDictionary[Pool, dict[Wish, int]]] = WeakKeyDictionary()
+_NUMBERS: Final[WeakKeyDictionary[Pool, dict[DeviceFilter, int]]] = WeakKeyDictionary()
 
 
-def _number(wish: Wish, pool: Pool) -> int:
+def _number(device_filter: DeviceFilter, pool: Pool) -> int:
     """Return how many devices can be allocated, of all that match: kept for as long as the pool."""
     known = _NUMBERS.setdefault(pool, {})
-    if wish not in known:
-        if len(known) >= MOST_WISHES:
+    if device_filter not in known:
+        if len(known) >= MOST_DEVICE_FILTERS:
             known.clear()
-        known[wish] = _count(wish, pool) if pool.is_usable else 0
-    return known[wish]
+        known[device_filter] = _count(device_filter, pool) if pool.is_usable else 0
+    return known[device_filter]
 
 
-def _count(wish: Wish, pool: Pool) -> int:
+def _count(device_filter: DeviceFilter, pool: Pool) -> int:
     """Return how many devices of a pool match. A selector that fails is told by the search."""
-    seen = zip(views(wish, pool), pool.devices, strict=True)
-    matching = (offered for view, offered in seen if view.fault or view.is_selectable)
+    seen = zip(matches_of(device_filter, pool), pool.devices, strict=True)
+    matching = (offered for match, offered in seen if match.fault or match.is_selectable)
     return sum(SHARES if each.device.allow_multiple else 1 for each in matching)

@@ -19,7 +19,7 @@ from gang_scheduler.model.devices import (
     TaintRule,
     Unsupported,
 )
-from gang_scheduler.scheduler.devices.line import Line
+from gang_scheduler.scheduler.devices.change_history import ChangeHistory
 
 
 class PoolId(NamedTuple):
@@ -140,7 +140,7 @@ class Pools:
 
     def differs_in(self, before: "Pools") -> frozenset[str] | None:
         """Return the nodes to which other pools offered something else; None if not known."""
-        return self._line.since(before._line)  # noqa: SLF001 - of this class
+        return self._history.since(before._history)  # noqa: SLF001 - of this class
 
     def __iter__(self) -> Iterator[PoolId]:
         return iter(self._groups)
@@ -163,7 +163,7 @@ class Pools:
         # What a pool that is for one node offers to it depends on nothing else.
         self._local: dict[PoolId, Pool | None] = {}
         self._offered: dict[str, tuple[Mapping[str, str], tuple[Pool, ...]]] = {}
-        self._line: Line[str] = Line()
+        self._history: ChangeHistory[str] = ChangeHistory()
 
     def _replace(self, groups: Mapping[PoolId, _Group | None]) -> None:
         """Take in pools that changed, and those that are gone, as None."""
@@ -184,7 +184,7 @@ class Pools:
             self._offered = dict(self._offered)
             for name in nodes:
                 self._offered.pop(name, None)
-        self._line = self._line.then(None if "" in nodes else frozenset(nodes))
+        self._history = self._history.followed_by(None if "" in nodes else frozenset(nodes))
 
     def _reach(self, pool: PoolId) -> str:
         """Note which node a pool reaches, and return it: "" if there may be several."""

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gang_scheduler.model.devices import MOST_RESULTS, Claim, DeviceClass, Mode, NodeView
 from gang_scheduler.scheduler.devices import allocating, counting
-from gang_scheduler.scheduler.devices.asking import (
-    Asked,
+from gang_scheduler.scheduler.devices.candidates import Candidates
+from gang_scheduler.scheduler.devices.claim_requests import (
     Choice,
     ClaimError,
-    asked_of,
+    ClaimRequests,
     refuse_what_does_not_compile,
+    requests_of,
 )
-from gang_scheduler.scheduler.devices.candidates import Candidates
+from gang_scheduler.scheduler.devices.devices_in_use import AbandonedError, DevicesInUse
 from gang_scheduler.scheduler.devices.outcomes import (
     Budget,
     Cut,
@@ -28,7 +29,6 @@ from gang_scheduler.scheduler.devices.outcomes import (
     Refused,
 )
 from gang_scheduler.scheduler.devices.pools import Pools
-from gang_scheduler.scheduler.devices.room import AbandonedError, Room
 from gang_scheduler.scheduler.devices.taken import Taken
 
 Classes = Mapping[str, DeviceClass]
@@ -60,7 +60,7 @@ def solutions(  # noqa: PLR0917 - as above
     """
     search = None
     try:
-        asked = asked_of(claims, classes)
+        asked = requests_of(claims, classes)
         candidates = Candidates(asked, pools.on(node), taken)
         search = _Search(node, claims, asked, candidates, budget)
         yield from search.run()
@@ -74,7 +74,7 @@ def why_not(
 ) -> list[Funnel]:
     """Return the funnel of each alternative of each request on a node; none of a refused claim."""
     try:
-        asked = asked_of(claims, classes)
+        asked = requests_of(claims, classes)
     except ClaimError:
         return []
     candidates = Candidates(asked, pools.on(node), taken)
@@ -108,7 +108,7 @@ class _Search:
         self,
         node: NodeView,
         claims: Sequence[Claim],
-        asked: Asked,
+        asked: ClaimRequests,
         candidates: Candidates,
         budget: Budget,
     ) -> None:
@@ -117,7 +117,7 @@ class _Search:
         self._asked = asked
         self._candidates = candidates
         self._budget = budget
-        self._room = Room(asked, candidates)
+        self._in_use = DevicesInUse(asked, candidates)
         self._frames: list[_Frame] = []
         self._chosen: list[Choice | None] = [None] * len(asked.requests)
         self._failed: set[object] = set()
@@ -168,10 +168,10 @@ class _Search:
         if lack is not None or self._candidates.has_errors:
             # Which of the errors counts depends on the search.
             return lack
-        short = counting.alone(self._asked, self._candidates)
+        short = counting.short_alone(self._asked, self._candidates)
         if short is not None:
             return self._lack(short, Lack.DEVICES)
-        short = counting.together(self._asked, self._candidates, 0, self._room)
+        short = counting.short_beside_others(self._asked, self._candidates, 0, self._in_use)
         return None if short is None else self._lack(short)
 
     def _lack(self, choice: Choice, lack: Lack = Lack.TOGETHER) -> NoFit:
@@ -198,7 +198,7 @@ class _Search:
         asked = self._asked.requests[request]
         if self._failed:
             self._step()
-            if self._room.state(request) in self._failed or self._is_short(request):
+            if self._in_use.state(request) in self._failed or self._is_short(request):
                 return
         frame = _Frame(request, None if asked.is_prioritized else asked.choices[0])
         frame.is_first = True
@@ -209,13 +209,16 @@ class _Search:
             return False
         left = len(self._asked.requests) - request
         self._budget.besides += left + len(self._candidates)
-        return counting.together(self._asked, self._candidates, request, self._room) is not None
+        return (
+            counting.short_beside_others(self._asked, self._candidates, request, self._in_use)
+            is not None
+        )
 
     def _close(self, frame: _Frame) -> None:
         """End a frame whose choices are used up, and remember that its state has no solution."""
         self._frames.pop()
         if frame.is_first and not frame.is_solved:
-            self._failed.add(self._room.state(frame.request))
+            self._failed.add(self._in_use.state(frame.request))
 
     def _following(self, frame: _Frame) -> _Frame | None:
         """Return the frame for the next device of the same request; None if it has all."""
@@ -229,7 +232,7 @@ class _Search:
 
     def _undo(self, frame: _Frame) -> None:
         if frame.choice is not None and frame.picked >= 0:
-            self._room.give_back(frame.choice, frame.picked)
+            self._in_use.give_back(frame.choice, frame.picked)
         frame.picked = -1
 
     # Choices.
@@ -240,7 +243,7 @@ class _Search:
             return self._next_alternative(frame)
         self._chosen[frame.request] = frame.choice
         missing = self._candidates.count(frame.choice) - frame.index
-        if not 0 < missing <= MOST_RESULTS - self._room.results(frame.choice.claim):
+        if not 0 < missing <= MOST_RESULTS - self._in_use.results(frame.choice.claim):
             return False
         if frame.choice.mode is Mode.ALL:
             return self._next_of_all(frame, frame.choice)
@@ -274,18 +277,18 @@ class _Search:
                 return False
             frame.at += 1
             self._step()
-            if self._room.is_in_use(choice, place) or not self._candidates.suits(choice, place):
+            if self._in_use.is_in_use(choice, place) or not self._candidates.suits(choice, place):
                 continue
-            like = self._room.like(place)
-            if like in frame.tried:
+            key = self._in_use.interchange_key(place)
+            if key in frame.tried:
                 continue
-            frame.tried.add(like)
+            frame.tried.add(key)
             if self._take(frame, choice, place):
                 return True
         return False
 
     def _take(self, frame: _Frame, choice: Choice, place: int) -> bool:
-        if not self._room.take(choice, place):
+        if not self._in_use.take(choice, place):
             return False
         frame.picked = place
         return True

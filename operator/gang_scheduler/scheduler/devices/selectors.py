@@ -197,10 +197,10 @@ _PLAIN: Final = re.compile(
     r"\s*(?:\.\s*(?P<name>[A-Za-z_]\w*)\b(?!\s*\()|\[\s*(?P<quoted>\d+)\s*\]))"
 )
 _SPECIAL: Final = re.compile(r"""["']{3}|\b[rRbB]+["']|//|\\""")
-_Look = Callable[[Device, str], object]
+_Reader = Callable[[Device, str], object]
 
 
-def _seen(text: str) -> tuple[_Look, ...] | None:
+def _seen(text: str) -> tuple[_Reader, ...] | None:
     """Return readers of the values that an expression uses; None if it may use all of them."""
     if _SPECIAL.search(text):
         return None
@@ -213,7 +213,7 @@ def _seen(text: str) -> tuple[_Look, ...] | None:
     # The numbers of literals stand for them: a number of the expression itself is no index of a
     # map whose keys are texts.
     bare = _LITERAL.sub(numbered, text.replace("?", " "))
-    looks = []
+    readers = []
     for match in _PLAIN.finditer(bare):
         if match["whole"]:
             continue
@@ -223,12 +223,12 @@ def _seen(text: str) -> tuple[_Look, ...] | None:
         if quoted and int(quoted) >= len(literals):
             return None
         identifier = literals[int(quoted)] if quoted else match["name"]
-        looks.append(_look(match["part"], literals[int(match["domain"])], identifier))
+        readers.append(_reader(match["part"], literals[int(match["domain"])], identifier))
     rest = _PLAIN.sub(" ", bare)
-    return None if re.search(r"\bdevice\b", rest) else tuple(looks)
+    return None if re.search(r"\bdevice\b", rest) else tuple(readers)
 
 
-def _look(part: str, domain: str, identifier: str) -> _Look:
+def _reader(part: str, domain: str, identifier: str) -> _Reader:
     name = f"{domain}/{identifier}"
 
     def attribute(device: Device, driver: str) -> object:

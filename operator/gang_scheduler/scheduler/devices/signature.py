@@ -9,9 +9,9 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from gang_scheduler.model.devices import Claim, DeviceClass, NodeView
-from gang_scheduler.scheduler.devices.asking import Asked, ClaimError, asked_of
-from gang_scheduler.scheduler.devices.candidates import Candidates, attribute_of, views
+from gang_scheduler.scheduler.devices.candidates import Candidates, attribute_of, matches_of
 from gang_scheduler.scheduler.devices.cards import NO_CARD
+from gang_scheduler.scheduler.devices.claim_requests import ClaimError, ClaimRequests, requests_of
 from gang_scheduler.scheduler.devices.pools import Pool, PoolId, Pools
 from gang_scheduler.scheduler.devices.taken import Taken
 
@@ -24,7 +24,7 @@ class Signatures:
     """The signatures of nodes for the same claims, pools and classes.
 
     A node is looked at again when other pools reach it, or when other devices of it are taken.
-    `looks` are those of the same claims and classes, if there are any yet.
+    `pool_numbers` are those of the same claims and classes, if there are any yet.
     """
 
     def __init__(
@@ -32,18 +32,18 @@ class Signatures:
         claims: Sequence[Claim],
         pools: Pools,
         classes: Mapping[str, DeviceClass],
-        looks: "Looks | None" = None,
+        pool_numbers: "PoolNumbers | None" = None,
     ) -> None:
         self._pools = pools
-        self.looks = looks or Looks()
+        self.pool_numbers = pool_numbers or PoolNumbers()
         self._known: dict[str, tuple[tuple[Pool, ...], Hashable, Hashable]] = {}
-        self._asked: Asked | None = None
+        self._asked: ClaimRequests | None = None
         self._refused: Hashable = None
-        self._of_looks: dict[Hashable, Hashable] = {}
+        self._by_numbers: dict[Hashable, Hashable] = {}
         self.made = 0
         """How many signatures were made, and not only looked up."""
         try:
-            self._asked = asked_of(claims, classes)
+            self._asked = requests_of(claims, classes)
         except ClaimError as error:
             self._refused = (error.claim, error.why)
 
@@ -69,22 +69,22 @@ class Signatures:
         self._known[node.name] = (offered, used, found)
         return found
 
-    def _of_pools(self, asked: Asked, offered: tuple[Pool, ...], taken: Taken) -> Hashable:
-        looks = [self.looks.of(asked, pool) for pool in offered]
-        if NOT_PLAIN in looks:
+    def _of_pools(self, asked: ClaimRequests, offered: tuple[Pool, ...], taken: Taken) -> Hashable:
+        numbers = [self.pool_numbers.of(asked, pool) for pool in offered]
+        if NOT_PLAIN in numbers:
             self.made += 1
             return _signature(asked, offered, taken)
         places = (_places(pool, taken) for pool in offered)
-        key = tuple(zip(looks, places, strict=True))
-        if key not in self._of_looks:
+        key = tuple(zip(numbers, places, strict=True))
+        if key not in self._by_numbers:
             self.made += 1
-            if len(self._of_looks) >= MOST_REMEMBERED:
-                self._of_looks.clear()
-            self._of_looks[key] = _signature(asked, offered, taken)
-        return self._of_looks[key]
+            if len(self._by_numbers) >= MOST_REMEMBERED:
+                self._by_numbers.clear()
+            self._by_numbers[key] = _signature(asked, offered, taken)
+        return self._by_numbers[key]
 
 
-class Looks:
+class PoolNumbers:
     """Numbers that are equal for plain pools whose devices the same claims see alike.
 
     The devices of a plain pool are for one node, each for one claim, and share no counters. So
@@ -98,7 +98,7 @@ class Looks:
         self.read = 0
         """How many devices were looked at."""
 
-    def of(self, asked: Asked, pool: Pool) -> int:
+    def of(self, asked: ClaimRequests, pool: Pool) -> int:
         """Return the number of a pool, or NOT_PLAIN: kept for as long as the pool."""
         found = self._of_pool.get(pool)
         if found is None:
@@ -106,15 +106,15 @@ class Looks:
             self._of_pool[pool] = found
         return found
 
-    def _number(self, asked: Asked, pool: Pool) -> int:
+    def _number(self, asked: ClaimRequests, pool: Pool) -> int:
         self.read += len(pool.devices)
-        seen = [views(wish, pool) for wish in asked.wishes]
+        seen = [matches_of(device_filter, pool) for device_filter in asked.device_filters]
         devices = tuple(
             (
-                *((view.fault, view.is_selectable, bool(view.taints)) for view in of_wishes),
+                *((match.fault, match.is_selectable, bool(match.taints)) for match in of_filters),
                 *(attribute_of(device, name) for name in asked.attributes()),
             )
-            for device, *of_wishes in zip(pool.devices, *seen, strict=True)
+            for device, *of_filters in zip(pool.devices, *seen, strict=True)
         )
         key = _state(pool), devices
         if key not in self._numbers:
@@ -145,7 +145,7 @@ def _used(offered: Sequence[Pool], taken: Taken) -> Hashable:
     )
 
 
-def _signature(asked: Asked, offered: Sequence[Pool], taken: Taken) -> Hashable:
+def _signature(asked: ClaimRequests, offered: Sequence[Pool], taken: Taken) -> Hashable:
     """Return a key of everything that decides about the answer.
 
     A pool that reaches several nodes is in it by name, since it is one stock for all of them.
@@ -153,9 +153,9 @@ def _signature(asked: Asked, offered: Sequence[Pool], taken: Taken) -> Hashable:
     candidates = Candidates(asked, offered, taken)
     values: dict[object, int] = {}
     sets: dict[tuple[PoolId, str], int] = {}
-    told: list[Hashable] = []
+    found: list[Hashable] = []
     for place, device in enumerate(candidates.devices):
-        if not candidates.matters(place):
+        if not candidates.is_relevant(place):
             continue
         attributes = tuple(
             value if value is None else values.setdefault((i, value), len(values))
@@ -171,8 +171,8 @@ def _signature(asked: Asked, offered: Sequence[Pool], taken: Taken) -> Hashable:
                 )
                 for use in device.device.consumes
             )
-        told.append((candidates.looks(place), attributes, uses))
-    return (tuple(told), _left(sets, candidates), tuple(map(_state, offered)))
+        found.append((candidates.device_key(place), attributes, uses))
+    return (tuple(found), _left(sets, candidates), tuple(map(_state, offered)))
 
 
 def _left(sets: Mapping[tuple[PoolId, str], int], candidates: Candidates) -> Hashable:

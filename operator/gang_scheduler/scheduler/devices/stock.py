@@ -18,8 +18,8 @@ from gang_scheduler.model.devices import (
 )
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import NO_SEARCHES, DeviceSearches
-from gang_scheduler.scheduler.devices.answers import Answers
 from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed
+from gang_scheduler.scheduler.devices.known_slots import KnownSlots
 from gang_scheduler.scheduler.devices.outcomes import (
     Budget,
     Cut,
@@ -188,11 +188,11 @@ class Stock:
         share = f" {sorted(result.consumed.items())}" if result.share_id else ""
         return self._pools.kind_of(result.id) + share
 
-    def answers(self, needs: DeviceNeeds) -> Answers | None:
-        """Return what is known of nodes without members; None if nodes depend on each other."""
+    def known_slots(self, needs: DeviceNeeds) -> KnownSlots | None:
+        """Return the known slots of nodes without members; None if nodes depend on each other."""
         if self.is_networked or any(each.shared for each in needs.claims):
             return None
-        return _KEPT.answers((needs, self._is_free), self._nodes, self._pools, self._taken)
+        return _KEPT.known_slots((needs, self._is_free), self._nodes, self._pools, self._taken)
 
     def most(self, row: int, needs: DeviceNeeds, in_use: int = 0, freed: Freed = ()) -> int | None:
         """Return an upper bound of members with these needs on a node; None if there is none.
@@ -213,11 +213,11 @@ class Stock:
         node = self._view(row)
         view = self._is_free, bool(freed)
         signatures = _KEPT.signatures(needs, view, self._pools, self._classes)
-        made, read = signatures.made, signatures.looks.read
+        made, read = signatures.made, signatures.pool_numbers.read
         found = signatures.of(node, self._without(freed))
         is_new = signatures.made > made
         self._count(self._looks_to_read(node, ()) if is_new else LOOKS_A_KNOWN_NODE)
-        self._count((signatures.looks.read - read) / DEVICES_A_LOOK)
+        self._count((signatures.pool_numbers.read - read) / DEVICES_A_LOOK)
         return found
 
     def reaches(self, row: int, allocation: Allocation) -> bool:
@@ -255,7 +255,7 @@ class _Kept:
         self._classes: Mapping[str, DeviceClass] = {}
         self._pools = Pools(())
         self._signatures: dict[tuple[DeviceNeeds, _View], Signatures] = {}
-        self._answers: dict[tuple[DeviceNeeds, bool], Answers] = {}
+        self._known_slots: dict[tuple[DeviceNeeds, bool], KnownSlots] = {}
         self._claims: Mapping[str, Claim] = {}
         self._taken = Taken()
 
@@ -328,20 +328,26 @@ class _Kept:
             if len(self._signatures) >= MOST_KEPT:
                 self._signatures.clear()
             alike = (each for of, each in self._signatures.items() if of[0] == needs)
-            known = next((each.looks for each in alike), None)
+            known = next((each.pool_numbers for each in alike), None)
             self._signatures[key] = Signatures(claims_of(needs), pools, classes, known)
         self._signatures[key].follow(pools)
         return self._signatures[key]
 
-    def answers(
+    def known_slots(
         self, key: tuple[DeviceNeeds, bool], nodes: NodeTable, pools: Pools, taken: Taken
-    ) -> Answers:
-        """Return the answers that are known for some needs, with claims or without any."""
-        known = self._answers.pop(key, None)
-        if known is None and len(self._answers) >= MOST_KEPT:
-            del self._answers[next(iter(self._answers))]  # It was not asked for the longest.
-        of_now = Answers(nodes, pools, taken) if known is None else known.on(nodes, pools, taken)
-        self._answers[key] = of_now
+    ) -> KnownSlots:
+        """Return the slots that are known for some needs, with claims or without any."""
+        known = self._known_slots.pop(key, None)
+        if known is None and len(self._known_slots) >= MOST_KEPT:
+            del self._known_slots[
+                next(iter(self._known_slots))
+            ]  # It was not asked for the longest.
+        of_now = (
+            KnownSlots(nodes, pools, taken)
+            if known is None
+            else known.updated_for(nodes, pools, taken)
+        )
+        self._known_slots[key] = of_now
         return of_now
 
 

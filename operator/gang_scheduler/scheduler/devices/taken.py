@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.model.devices import Allocation, Claim, DeviceId, DeviceResult
-from gang_scheduler.scheduler.devices.line import Line
+from gang_scheduler.scheduler.devices.change_history import ChangeHistory
 from gang_scheduler.scheduler.devices.pools import PoolId
 
 MOST_CHANGES: Final = 256
@@ -26,7 +26,7 @@ class Taken:
         self._whole: dict[DeviceId, int] = {}
         self._shares: dict[DeviceId, int] = {}
         self._capacity: dict[DeviceId, dict[str, int]] = {}
-        self._line: Line[PoolId] = Line()
+        self._history: ChangeHistory[PoolId] = ChangeHistory()
 
     @classmethod
     def of_claims(cls, claims: Iterable[Claim]) -> "Taken":
@@ -56,12 +56,12 @@ class Taken:
             if new is not None and new.allocation is not None:
                 taken.add(new.allocation)
                 changed.update(_pools_of(new.allocation))
-        taken._line = self._line.then(frozenset(changed))  # noqa: SLF001 - of this class
+        taken._history = self._history.followed_by(frozenset(changed))  # noqa: SLF001 - of this class
         return taken
 
     def differs_in(self, before: "Taken") -> frozenset[PoolId] | None:
         """Return the pools of which something else was taken; None if that is not known."""
-        return self._line.since(before._line)  # noqa: SLF001 - of this class
+        return self._history.since(before._history)  # noqa: SLF001 - of this class
 
     def _own(self) -> int:
         """Return the number of devices that differ from the base."""

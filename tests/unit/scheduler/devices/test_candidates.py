@@ -3,8 +3,8 @@
 import pytest
 
 from gang_scheduler.model.devices import Constraint, Device, DeviceTaint, Mode
-from gang_scheduler.scheduler.devices.asking import ClaimError
 from gang_scheduler.scheduler.devices.candidates import attribute_of
+from gang_scheduler.scheduler.devices.claim_requests import ClaimError
 from support.device_builders import (
     DRIVER,
     NODE,

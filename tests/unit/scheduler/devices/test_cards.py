@@ -65,13 +65,13 @@ def test_cards_are_alike_by_their_devices_and_by_what_is_left_of_them() -> None:
 
 def test_devices_of_equal_cards_are_alike_until_one_of_the_cards_is_used() -> None:
     candidates = candidates_of(three_cards(), WANTED)
-    room = room_of(WANTED, candidates)
+    in_use = room_of(WANTED, candidates)
     (choice,) = WANTED.requests[0].choices
 
-    assert room.like(0) == room.like(2)
-    assert room.take(choice, 0)
-    assert room.like(1) != room.like(2)
-    assert room.like(2) == room.like(5)
+    assert in_use.interchange_key(0) == in_use.interchange_key(2)
+    assert in_use.take(choice, 0)
+    assert in_use.interchange_key(1) != in_use.interchange_key(2)
+    assert in_use.interchange_key(2) == in_use.interchange_key(5)
 
 
 def test_the_state_is_the_same_whichever_of_equal_cards_is_used() -> None:
@@ -79,9 +79,9 @@ def test_the_state_is_the_same_whichever_of_equal_cards_is_used() -> None:
     (choice,) = WANTED.requests[0].choices
     states = []
     for place in (0, 3, 6):
-        room = room_of(WANTED, candidates)
-        assert room.take(choice, place)
-        states.append(room.state(0))
+        in_use = room_of(WANTED, candidates)
+        assert in_use.take(choice, place)
+        states.append(in_use.state(0))
 
     assert states[0] == states[1]
     assert states[1] != states[2]
@@ -94,6 +94,6 @@ def test_parts_of_different_size_are_not_alike() -> None:
         slice_of([], name="s0", slice_count=2, counters=sets),
         slice_of(given, name="s1", slice_count=2),
     ]
-    room = room_of(WANTED, candidates_of(slices, WANTED))
+    in_use = room_of(WANTED, candidates_of(slices, WANTED))
 
-    assert room.like(0) != room.like(1)
+    assert in_use.interchange_key(0) != in_use.interchange_key(1)

@@ -28,7 +28,7 @@ def short(found: list[Device], *claims: Claim) -> str | None:
     """Return the request for which there is too little, whichever way it is counted."""
     wanted = asked_for(*claims)
     candidates = candidates_of(found, wanted)
-    choice = counting.alone(wanted, candidates) or counting.together(
+    choice = counting.short_alone(wanted, candidates) or counting.short_beside_others(
         wanted, candidates, 0, room_of(wanted, candidates)
     )
     return None if choice is None else choice.name

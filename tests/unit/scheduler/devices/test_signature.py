@@ -161,7 +161,7 @@ def test_what_is_remembered_of_devices_and_pools_that_were_is_bounded(
     expected = known.of(node, nothing)
     for number in range(8):
         known.of(node, taken_by(allocated(f"gpu-{number}")))
-    assert len(known._of_looks) <= 4
+    assert len(known._by_numbers) <= 4
 
     kept = []
     for number in range(1, 10):
@@ -169,7 +169,7 @@ def test_what_is_remembered_of_devices_and_pools_that_were_is_bounded(
         kept.append(pools)
         known.follow(pools)
         assert known.of(node, nothing) == Signatures([ONE], pools, CLASSES).of(node, nothing)
-        assert len(known.looks._numbers) <= 4
+        assert len(known.pool_numbers._numbers) <= 4
     known.follow(kept[7])
     assert expected == known.of(node, nothing)
 

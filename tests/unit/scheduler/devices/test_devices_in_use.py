@@ -3,9 +3,9 @@
 import pytest
 
 from gang_scheduler.model.devices import Constraint, Device, Mode
-from gang_scheduler.scheduler.devices.asking import Asked
 from gang_scheduler.scheduler.devices.candidates import counters_left
-from gang_scheduler.scheduler.devices.room import AbandonedError, Room
+from gang_scheduler.scheduler.devices.claim_requests import ClaimRequests
+from gang_scheduler.scheduler.devices.devices_in_use import AbandonedError, DevicesInUse
 from support.device_builders import (
     DRIVER,
     NODE,
@@ -35,7 +35,7 @@ def parts() -> list[object]:
     ]
 
 
-def room(given: list[object], wanted: Asked) -> Room:
+def room(given: list[object], wanted: ClaimRequests) -> DevicesInUse:
     return room_of(wanted, candidates_of(given, wanted))  # type: ignore[arg-type]
 
 

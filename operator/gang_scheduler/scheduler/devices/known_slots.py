@@ -1,4 +1,4 @@
-"""Answers of nodes on which nothing is assumed, kept from cycle to cycle.
+"""KnownSlots of nodes on which nothing is assumed, kept from cycle to cycle.
 
 They only save work. An answer is dropped once the node, its pools, or what is taken of these are
 not the same any more.
@@ -16,14 +16,14 @@ from gang_scheduler.scheduler.devices.taken import Taken
 
 UNKNOWN: Final = -1
 MOST_OF_A_NODE: Final = 64
-"""So many answers of a node are kept that hold once some claims are freed."""
+"""At most this many sets of freed claims are remembered for a node."""
 
 
-class Answers:
+class KnownSlots:
     """For how many members with the same needs each node has devices, and what it lacks for one.
 
-    They hold for one table of nodes, for its pools and for what is taken. They keep what tells its
-    nodes from those of a later table, and not the table with all that was derived from it.
+    They hold for one table of nodes, for its pools and for what is taken. Of the table, only the
+    list of nodes is kept, to compare it with later tables, and not the values cached in it.
     """
 
     def __init__(self, nodes: NodeTable, pools: Pools, taken: Taken) -> None:
@@ -48,11 +48,11 @@ class Answers:
             of_node.clear()
         of_node[tuple(sorted(freed))] = slots  # Whichever pods leave first.
 
-    def on(self, nodes: NodeTable, pools: Pools, taken: Taken) -> "Answers":
-        """Return the answers that still hold for other nodes, pools, or devices taken."""
+    def updated_for(self, nodes: NodeTable, pools: Pools, taken: Taken) -> "KnownSlots":
+        """Return the slots that still hold for other nodes, pools, or devices taken."""
         if nodes.listed is self._nodes and pools is self._pools and taken is self._taken:
             return self
-        after = Answers(nodes, pools, taken)
+        after = KnownSlots(nodes, pools, taken)
         by_slices, by_claims = pools.differs_in(self._pools), taken.differs_in(self._taken)
         if by_slices is None or by_claims is None:
             return after

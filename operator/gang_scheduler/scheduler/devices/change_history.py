@@ -1,16 +1,16 @@
-"""What changed from one value to the next, in values that are each made of the one before."""
+"""What changed between versions of a value, each made from the version before."""
 
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 MOST_FOLLOWED: Final = 64
-"""So many last changes are known."""
+"""The number of last changes that are remembered."""
 
 
-class Line(Generic[T]):
-    """The place of a value in a line of values, and what changed on the way to it. Immutable.
+class ChangeHistory(Generic[T]):
+    """The last changes that led to a version of a value. Immutable.
 
-    Two values may be made of the same one: neither is on the way to the other.
+    Two versions may be made from the same one: neither history then contains the other.
     """
 
     __slots__ = ("changes", "mark")
@@ -20,14 +20,14 @@ class Line(Generic[T]):
         self.changes: tuple[tuple[object, frozenset[T] | None], ...] = ()
         """The last changes, each after the mark of the value that was changed."""
 
-    def then(self, changed: frozenset[T] | None) -> "Line[T]":
-        """Return the place of the next value; None if anything may have changed."""
-        after: Line[T] = Line()
+    def followed_by(self, changed: frozenset[T] | None) -> "ChangeHistory[T]":
+        """Return the history of the next version. `changed` is None if all may have changed."""
+        after: ChangeHistory[T] = ChangeHistory()
         after.changes = (*self.changes[1 - MOST_FOLLOWED :], (self.mark, changed))
         return after
 
-    def since(self, before: "Line[T]") -> frozenset[T] | None:
-        """Return what may have changed since another value; None if that is not known."""
+    def since(self, before: "ChangeHistory[T]") -> frozenset[T] | None:
+        """Return what may have changed since another version; None if that is not known."""
         if before.mark is self.mark:
             return frozenset()
         found: set[T] = set()

@@ -11,10 +11,10 @@ from gang_scheduler.model.devices import (
     Mode,
     Unsupported,
 )
-from gang_scheduler.scheduler.devices.asking import Asked, Choice, ClaimError
 from gang_scheduler.scheduler.devices.candidates import Candidates, charge
 from gang_scheduler.scheduler.devices.capacity import is_enough
 from gang_scheduler.scheduler.devices.cards import NO_CARD
+from gang_scheduler.scheduler.devices.claim_requests import Choice, ClaimError, ClaimRequests
 from gang_scheduler.scheduler.devices.pools import Pool
 
 LIST_ATTRIBUTES: Final = "DRAListTypeAttributes"
@@ -32,10 +32,10 @@ class AbandonedError(Exception):
         self.choice = choice
 
 
-class Room:
+class DevicesInUse:
     """Takes devices one by one, if all that holds between them allows it, and gives them back."""
 
-    def __init__(self, asked: Asked, candidates: Candidates) -> None:
+    def __init__(self, asked: ClaimRequests, candidates: Candidates) -> None:
         self._asked = asked
         self._candidates = candidates
         self._attribute_at = {name: i for i, name in enumerate(asked.attributes())}
@@ -62,9 +62,9 @@ class Room:
 
     def take(self, choice: Choice, place: int) -> bool:
         """Take a device for a choice if it suits and nothing forbids it."""
-        view = self._candidates.view(choice, place)
+        match = self._candidates.match(choice, place)
         device = self._candidates.devices[place].device
-        if view.taints or self.is_in_use(choice, place) or not view.is_enough:
+        if match.taints or self.is_in_use(choice, place) or not match.is_enough:
             return False
         is_charged = bool(device.consumes) and not self._is_shared(place)
         if is_charged and not self._has_counters(place):
@@ -72,7 +72,7 @@ class Room:
         if not self._satisfies(choice, place):
             return False
         if device.allow_multiple:
-            taken = view.consumed or {}
+            taken = match.consumed or {}
             if not is_enough(device, taken, self._capacity_in_use(place)):
                 return False
         if is_charged:
@@ -82,7 +82,7 @@ class Room:
             assert value is not None  # noqa: S101 - the constraint is satisfied
             self._values[choice.claim][each].append(value)
         if device.allow_multiple:
-            self._shares.setdefault(place, []).append(view.consumed or {})
+            self._shares.setdefault(place, []).append(match.consumed or {})
         else:
             self._users[place].append(choice.claim)
         self._results[choice.claim] += 1
@@ -128,12 +128,12 @@ class Room:
             if shares
         )
 
-    def like(self, place: int) -> object:
+    def interchange_key(self, place: int) -> object:
         """Return a key that is the same for all devices that could take its place here."""
         cards = self._candidates.cards
         if cards.of[place] == NO_CARD:
             return self._candidates.kinds[place]
-        return cards.like(place, self._in_use)
+        return cards.interchange_key(place, self._in_use)
 
     # Shares and counters.
 

@@ -1,4 +1,4 @@
-"""Answers of nodes that are kept from cycle to cycle are those that a first cycle would give."""
+"""KnownSlots of nodes that are kept from cycle to cycle are those that a first cycle would give."""
 
 import asyncio
 import gc
@@ -18,8 +18,8 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.devices import stock
-from gang_scheduler.scheduler.devices.answers import UNKNOWN, Answers
 from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
+from gang_scheduler.scheduler.devices.known_slots import UNKNOWN, KnownSlots
 from gang_scheduler.scheduler.devices.pools import Pools
 from gang_scheduler.scheduler.devices.taken import Taken
 from gang_scheduler.scheduler.profile import PROFILES
@@ -125,7 +125,7 @@ def told(world: World, seed: int, monkeypatch: pytest.MonkeyPatch, *, anew: bool
     with monkeypatch.context() as patch:
         if anew:
             patch.setattr(stock, "_KEPT", stock._Kept())
-            patch.setattr(stock.Stock, "answers", lambda *_: None)
+            patch.setattr(stock.Stock, "known_slots", lambda *_: None)
         ledger = DeviceLedger(world.devices(), world.table)
         everywhere = np.ones(len(world.table), dtype=np.bool_)
         found: list[object] = []
@@ -204,7 +204,7 @@ def test_nothing_is_remembered_of_nodes_that_are_gone() -> None:
 
 
 def test_what_is_known_once_claims_are_free_does_not_depend_on_their_order() -> None:
-    known = Answers(NodeTable([node("n0")]), Pools(()), Taken())
+    known = KnownSlots(NodeTable([node("n0")]), Pools(()), Taken())
     known.note(0, ("default/a", "default/b"), 3)
 
     assert known.slots_of(0, ("default/b", "default/a")) == 3

@@ -35,8 +35,8 @@ class ClaimError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """The conditions of a request on each device. The same devices suit equal wishes."""
+class DeviceFilter:
+    """The conditions of a request on each device. The same devices suit equal filters."""
 
     device_class: str
     of_class: tuple[str, ...]
@@ -49,7 +49,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """An alternative of a request. `wish` and `request` are places in the lists of `Asked`."""
+    """An alternative of a request. `device_filter` and `request` are places in `ClaimRequests`."""
 
     claim: int
     request: int
@@ -59,7 +59,7 @@ class Choice:
     name: str
     """As results have it."""
     asked: SubRequest
-    wish: int
+    device_filter: int
     constrained: tuple[int, ...]
     """The constraints of the claim that apply."""
 
@@ -70,7 +70,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRequest:
+class ClaimRequest:
     """A request of a claim, with its alternatives."""
 
     claim: int
@@ -79,11 +79,11 @@ class AskedRequest:
 
 
 @dataclass(slots=True)
-class Asked:
+class ClaimRequests:
     """All requests of all claims, in order."""
 
-    requests: list[AskedRequest] = field(default_factory=list)
-    wishes: dict[Wish, int] = field(default_factory=dict)
+    requests: list[ClaimRequest] = field(default_factory=list)
+    device_filters: dict[DeviceFilter, int] = field(default_factory=dict)
     constraints: list[tuple[Constraint, ...]] = field(default_factory=list)
     """By claim."""
     classes: dict[str, DeviceClass] = field(default_factory=dict)
@@ -98,12 +98,12 @@ class Asked:
 _ALL_AT_LEAST: Final = 1
 
 
-def asked_of(claims: Sequence[Claim], classes: Mapping[str, DeviceClass]) -> Asked:
+def requests_of(claims: Sequence[Claim], classes: Mapping[str, DeviceClass]) -> ClaimRequests:
     """Return the requests of claims. Raises ClaimError for a claim that can run nowhere."""
-    asked = Asked()
+    asked = ClaimRequests()
     for place, claim in enumerate(claims):
         if claim.problems:
-            raise ClaimError(place, "", _told(claim.problems[0]), claim.problems)
+            raise ClaimError(place, "", _problem_text(claim.problems[0]), claim.problems)
         asked.constraints.append(claim.constraints)
         for request in claim.requests:
             asked.requests.append(_request(asked, place, claim, request, classes))
@@ -114,7 +114,7 @@ def asked_of(claims: Sequence[Claim], classes: Mapping[str, DeviceClass]) -> Ask
     return asked
 
 
-def _told(problem: Problem) -> str:
+def _problem_text(problem: Problem) -> str:
     match problem:
         case Unsupported(where, gate):
             return f"{where} is not supported" + (f" (feature gate {gate})" if gate else "")
@@ -134,8 +134,12 @@ def _least(request: Request) -> int:
 
 
 def _request(
-    asked: Asked, place: int, claim: Claim, request: Request, classes: Mapping[str, DeviceClass]
-) -> AskedRequest:
+    asked: ClaimRequests,
+    place: int,
+    claim: Claim,
+    request: Request,
+    classes: Mapping[str, DeviceClass],
+) -> ClaimRequest:
     choices = []
     for i, each in enumerate(request.alternatives):
         device_class = classes.get(each.device_class)
@@ -144,11 +148,11 @@ def _request(
             why = f"device class {each.device_class} does not exist"
             raise ClaimError(place, name, why)
         if device_class.problems:
-            why = f"DeviceClass {each.device_class}: {_told(device_class.problems[0])}"
+            why = f"DeviceClass {each.device_class}: {_problem_text(device_class.problems[0])}"
             raise ClaimError(place, name, why, device_class.problems)
         asked.classes[device_class.name] = device_class
         asked.has_admin |= each.admin_access
-        wish = Wish(
+        device_filter = DeviceFilter(
             device_class=device_class.name,
             of_class=device_class.selectors,
             selectors=each.selectors,
@@ -170,14 +174,16 @@ def _request(
                 is_prioritized=request.is_prioritized,
                 name=name,
                 asked=each,
-                wish=asked.wishes.setdefault(wish, len(asked.wishes)),
+                device_filter=asked.device_filters.setdefault(
+                    device_filter, len(asked.device_filters)
+                ),
                 constrained=tuple(constrained),
             )
         )
-    return AskedRequest(place, tuple(choices), request.is_prioritized)
+    return ClaimRequest(place, tuple(choices), request.is_prioritized)
 
 
-def refuse_what_does_not_compile(asked: Asked) -> None:
+def refuse_what_does_not_compile(asked: ClaimRequests) -> None:
     """Raise ClaimError if a selector does not compile. Checked if no other fault was found."""
     for request in asked.requests:
         for choice in request.choices:

@@ -3,10 +3,10 @@
 import pytest
 
 from gang_scheduler.model.devices import Constraint, DeviceClass, Mode, Unsupported
-from gang_scheduler.scheduler.devices.asking import (
+from gang_scheduler.scheduler.devices.claim_requests import (
     ClaimError,
-    asked_of,
     refuse_what_does_not_compile,
+    requests_of,
 )
 from support.device_builders import CLASSES, asked, asked_for, claim, first_available, request
 
@@ -16,9 +16,9 @@ def test_members_that_ask_for_the_same_share_a_wish() -> None:
         *[claim(request(count=n)) for n in (1, 2, 1)], claim(request(selectors=("1 == 1",)))
     )
 
-    wishes = [each.choices[0].wish for each in found.requests]
-    assert [0, 0, 0, 1] == wishes
-    assert len(found.wishes) == 2
+    device_filters = [each.choices[0].device_filter for each in found.requests]
+    assert [0, 0, 0, 1] == device_filters
+    assert len(found.device_filters) == 2
 
 
 def test_a_choice_knows_its_claim_its_place_and_its_constraints() -> None:
@@ -54,13 +54,13 @@ def test_a_class_that_is_not_understood_refuses_its_claims() -> None:
     with pytest.raises(
         ClaimError, match=r"DeviceClass gpu: spec.selectors\[0\].cel is not"
     ) as told:
-        asked_of([claim(request())], classes)
+        requests_of([claim(request())], classes)
     assert ((problem,), 0, "gpu") == (told.value.problems, told.value.claim, told.value.request)
 
 
 def test_selectors_of_classes_must_compile_too() -> None:
-    wanted = asked_of([claim(request())], {"gpu": DeviceClass("gpu", ("nonsense(",))})
+    wanted = requests_of([claim(request())], {"gpu": DeviceClass("gpu", ("nonsense(",))})
 
     with pytest.raises(ClaimError, match="DeviceClass gpu, selector 0: does not compile"):
         refuse_what_does_not_compile(wanted)
-    refuse_what_does_not_compile(asked_of([claim(request())], CLASSES))
+    refuse_what_does_not_compile(requests_of([claim(request())], CLASSES))
