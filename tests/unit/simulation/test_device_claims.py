@@ -170,7 +170,7 @@ def test_an_eviction_frees_the_devices_of_an_extended_resource() -> None:
 def test_a_group_that_is_no_object_is_refused_by_its_field(spec: object) -> None:
     member = pod("a", by_template("one"))
     member["spec"]["schedulingGroup"] = {"podGroupName": "claims"}
-    said = yaml_texts.written_all([*CLUSTER, native_body("claims", 1) | {"spec": spec}, member])
+    said = yaml_texts.written_all([*CLUSTER, {**native_body("claims", 1), "spec": spec}, member])
     outcome = CliRunner().invoke(main, ["simulate", "-f", "-"], input=said)
 
     assert outcome.exit_code == 2
