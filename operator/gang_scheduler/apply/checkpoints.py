@@ -28,7 +28,12 @@ from gang_scheduler.decode.checkpoints import LEAST_PORT
 from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.bound_pods import by_gang
 from gang_scheduler.model.causes.gangs import MemberGone, SavesAwaited
-from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, News, Request
+from gang_scheduler.model.checkpoints import (
+    CheckpointMode,
+    CheckpointPolicy,
+    CheckpointReport,
+    Request,
+)
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey, PodRef
@@ -373,7 +378,7 @@ class Saving:
             request = stands._replace(at=min(stands.at, now)) if stands.at > now else stands
             seconds = self._seconds(key, policy)
             by = self._naming.preemptor(current.preemption, key.namespace)
-            records.ask(key, request, News(None, by=by, seconds=seconds))
+            records.ask(key, request, CheckpointReport(None, by=by, seconds=seconds))
             current.requests[key] = request
             yield AskedGang(key, policy, request, request.at + seconds, tuple(pods))
 

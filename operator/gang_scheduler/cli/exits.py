@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 import click
 
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 
 MOST_NAMES: Final = 10
 """How many known names are listed if none resembles the given one."""
@@ -43,7 +43,7 @@ def meant(name: str, known: Sequence[str]) -> str:
     Upper and lower case count as equal.
     """
     lower = {each.lower(): each for each in known}
-    near = [lower[each] for each in likeness.close_to(name.lower(), lower, most=3)]
+    near = [lower[each] for each in similar_names.close_to(name.lower(), lower, most=3)]
     if near or not known:
         return f"; did you mean {' or '.join(near)}?" if near else ""
     more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""

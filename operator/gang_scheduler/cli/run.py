@@ -16,7 +16,7 @@ from gang_scheduler.cli.settings_options import (
     variable,
     with_variable,
 )
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.settings.choices import ENV_PREFIX
 from gang_scheduler.settings.run import Settings, unknown_variables
 
@@ -64,6 +64,6 @@ def _settings(flags: Mapping[str, Any]) -> Settings:
 
 def _unknown(found: str) -> str:
     """Return the message about a variable that is not a setting."""
-    near = likeness.close_to(found[len(ENV_PREFIX) :].lower(), Settings.model_fields)
+    near = similar_names.close_to(found[len(ENV_PREFIX) :].lower(), Settings.model_fields)
     hint = f"; did you mean {variable(near[0])}?" if near else ""
     return f"{found}: there is no such setting{hint}"

@@ -11,7 +11,7 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import foreign_marks
-from gang_scheduler.model import likeness, records, refs
+from gang_scheduler.model import records, refs, similar_names
 from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import core
 
@@ -240,7 +240,7 @@ def meant_by(key: str) -> str:
     It differs in one place, or names a gang under a similar prefix. The result is remembered, as
     most pods have the same keys; otherwise the cost is linear in the length of a key.
     """
-    if key in _NOT_MISSPELT or key.startswith(_LOOKED_AT) or len(key) > likeness.LONGEST:
+    if key in _NOT_MISSPELT or key.startswith(_LOOKED_AT) or len(key) > similar_names.LONGEST:
         return ""
     return next((each for each in _NEAR if _is_near(key, each)), "") or _of_like_prefix(key)
 
@@ -280,7 +280,9 @@ def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple
 def _podset_meant_by(key: str) -> str:
     """Return Kueue's annotation that a label stands for by mistake; "" for none."""
     return (
-        likeness.near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
+        similar_names.near_podset(field(key))
+        if key.startswith(annotations.KUEUE_PODSET_PREFIX)
+        else ""
     )
 
 
@@ -300,7 +302,7 @@ def _instead(key: str) -> str:
     if _plain(name) in _OF_POD_GROUPS:
         return f": write the label {annotations.POD_GROUP_LABEL}"
     names = {each.removeprefix(POD_GROUP_PREFIX): each for each in POD_GROUP_LABELS}
-    near = likeness.close_to(name.lower(), names)
+    near = similar_names.close_to(name.lower(), names)
     if near:
         return f"; did you mean {names[near[0]]}?"
     return f": {annotations.POD_GROUP_LABEL} names a PodGroup"
@@ -371,6 +373,6 @@ def _unknown(where: str, key: str, other: str, others: Collection[str], place: i
         return InvalidField(where, None, "is unknown")
     prefix, _, name = key.partition("/")
     names = {each.partition("/")[2]: each for each in LABELS | ANNOTATIONS if prefix in each}
-    near = likeness.close_to(name.lower(), names)
+    near = similar_names.close_to(name.lower(), names)
     hint = f"; did you mean {names[near[0]]}?" if near else ""
     return InvalidField(where, None, f"is unknown{hint}")

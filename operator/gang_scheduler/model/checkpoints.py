@@ -133,8 +133,8 @@ def _is_of(uid: str, workloads: Collection[str]) -> bool:
 NO_CHECKPOINTS: Final = Checkpoints()
 
 
-class News(NamedTuple):
-    """News for users: a gang was asked to save its work (no outcome), or the outcome is known.
+class CheckpointReport(NamedTuple):
+    """A report for users: a gang was asked to save its work (no outcome), or the outcome is known.
 
     `save` is the saved work, None without any. `by` is the gang that needs the room, as far as the
     namespace may know its name, and `seconds` how long the gang may take to save; "" and 0 if the

@@ -4,7 +4,7 @@ import enum
 from typing import NamedTuple
 
 
-class Turn(enum.StrEnum):
+class Fixer(enum.StrEnum):
     """Who can fix it."""
 
     SUBMITTER = "submitter"
@@ -16,7 +16,7 @@ class Turn(enum.StrEnum):
     """It ends by itself, or is no problem."""
 
 
-class Helped(enum.Flag):
+class RetryAfter(enum.Flag):
     """Changes, other than of the gang or its group, after which a gang is tried again."""
 
     NONE = 0
@@ -119,10 +119,10 @@ class Rule(NamedTuple):
     """The meaning of the reason. `explain` adds the cause."""
     meaning: str
     """Sentences of docs/reasons.md."""
-    turn: tuple[Turn, ...]
+    fixers: tuple[Fixer, ...]
     do: str
     """The remedy; may have Markdown links."""
-    helped_by: Helped
+    retry_after: RetryAfter
     strict: Strict
     room: Room
     outlook: Outlook

@@ -68,7 +68,7 @@ class Obstacle:
     is_room: bool = field(default=False, compare=False)
     is_quoted: bool = field(default=False, compare=False)
 
-    def said_of(self, nodes: int) -> str:
+    def words(self, nodes: int) -> str:
         """Return the words about this many nodes."""
         return self.one if nodes == 1 else self.several
 

@@ -13,15 +13,15 @@ from typing import Final
 import msgspec
 
 from gang_scheduler.model.consequences import (
+    Fixer,
     GangEvent,
-    Helped,
     Outlook,
     Result,
+    RetryAfter,
     Room,
     Rule,
     Strict,
     Trait,
-    Turn,
 )
 
 
@@ -65,12 +65,12 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "nodes that it may use do not have everything free that it needs at once. The message "
         "begins with what is short, and says whether the gang would fit the empty cluster. A "
         "cluster autoscaler adds nodes for this reason only.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "[Read what is short](troubleshooting.md#how-to-read-what-is-short). If the gang fits the "
         "empty cluster, wait, or ask for a higher priority. If it never fits, ask for less, for "
         "another layer or resource, or for larger nodes. If nodes with room are cordoned, not "
         "ready or tainted, the platform brings them back.",
-        helped_by=Helped.NODES | Helped.TREES | Helped.QUEUES | Helped.TIME,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.QUEUES | RetryAfter.TIME,
         strict=Strict.HOLDS_UP,
         room=Room.SOUGHT,
         outlook=Outlook.OPEN,
@@ -81,12 +81,12 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.WAITING_FOR_MEMBERS: Rule(
         "It lacks members",
         "The gang has fewer pods than it needs at once.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Compare `MIN` and `MEMBERS` of `kubectl get podgroups`. Look at the owner of the pods to "
         "see why it creates no more: a quota of the namespace, a webhook, or a suspended Job. "
         "Otherwise `minMember` is higher than the number of pods. With [roles](gangs.md#roles) the "
         "message names the role that lacks members.",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.KEPT_FOR_MEMBERS,
         outlook=Outlook.NONE,
@@ -98,10 +98,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It waits for another gang of its group",
         "The gang starts together with other gangs, and one of these cannot start. Or the members "
         "of the gang have not been tried yet.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "The message names the other gang: create it, complete it, or remove it from the "
         "annotation `groups`.",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.KEPT_FOR_MEMBERS,
         outlook=Outlook.NONE,
@@ -113,12 +113,12 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "What describes it is missing",
         "The pods name a PodGroup, or belong to a workload, that does not exist or that the "
         "scheduler may not read.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "Create the PodGroup in the namespace of the pods, in an [API "
         "group](gangs.md#how-pods-become-a-gang) whose CRD is installed. If the gang is a workload "
         "of another kind, the message names that kind: the workload is gone, its CRD is not "
         "installed, or the scheduler [may not read it](metrics.md).",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -129,11 +129,11 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.INVALID_SPEC: Rule(
         "What is written is invalid",
         "The spec of the gang, or of a member, contradicts itself or has an impossible value.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "The message names the field and the value: correct them. If the fault is in an object of "
         "another namespace, such as another gang of the group, the message names that object, too. "
         "[How to mend it](troubleshooting.md#mend-it).",
-        helped_by=Helped.TREES | Helped.QUEUES,
+        retry_after=RetryAfter.TREES | RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -144,10 +144,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.UNKNOWN_LAYER: Rule(
         "It asks for a layer that does not exist",
         "The gang must gather in a layer that the network tree does not have.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "Ask for one of the layers that the message lists. Or let the platform add the layer to "
         "`clusternetworktopology default` and label the nodes.",
-        helped_by=Helped.NODES | Helped.TREES | Helped.QUEUES,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -159,9 +159,9 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It asks for what is not supported",
         "A field asks for a feature that this scheduler does not have, so the pod would not be "
         "placed as intended.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Remove the field that the message names: [what is not built](filters.md#refused-by-name).",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -173,10 +173,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It waits for pods to leave",
         "The scheduler makes room: pods of lower priority are ending on the nodes that the gang is "
         "nominated to.",
-        (Turn.SCHEDULER,),
+        (Fixer.SCHEDULER,),
         "Wait for their grace periods. If a pod does not end, it has an Event: its kubelet or a "
         "finalizer keeps it. `kubectl get pods -A --field-selector spec.nodeName=NODE` shows it.",
-        helped_by=Helped.NODES | Helped.TREES | Helped.TIME,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.TIME,
         # Room and quota are kept for it, so the gangs behind it may have the rest.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.MADE | Room.CHARGED | Room.KEPT,
@@ -189,10 +189,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It waits for volumes",
         "The gang has nodes, and the claims of its members are being bound. The scheduler holds "
         "the room for `claimTimeoutSeconds`.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "Run `kubectl describe pvc NAME`: it shows that the provisioner of the class is at work, "
         "or why it is not.",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         # It has room and quota: the gangs behind it may have the rest.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.CHARGED,
@@ -207,11 +207,11 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "nodes. No member is bound before all of them are ready. The scheduler holds the room for "
         "`deviceBindingTimeoutSeconds`. If a device fails, the gang gives all its devices back, "
         "and is tried with others.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "The message names a claim, a device, and the condition that the driver has not set. "
         "`kubectl get resourceclaim NAME -o yaml` shows under `status.devices` what the driver "
         "says.",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         # It has room and quota: the gangs behind it may have the rest.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.CHARGED,
@@ -225,10 +225,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "A member asks for devices by a template, and kube-controller-manager has not created its "
         "ResourceClaim yet, or the claim of an earlier pod is still being deleted, or a claim is "
         "giving back the devices of an attempt that failed.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "Wait: claims are usually there within seconds. Otherwise check that the resourceclaim "
         "controller of kube-controller-manager runs.",
-        helped_by=Helped.NODES | Helped.TREES,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -240,10 +240,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Its claim does not exist",
         "A member names a ResourceClaim or a ResourceClaimTemplate that does not exist, or a claim "
         "that was made for another pod.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Create the object that the message names, in the namespace of the pods. Or correct the "
         "name in `spec.resourceClaims`: this needs a new pod.",
-        helped_by=Helped.NODES | Helped.TREES,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -255,10 +255,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Its claim is invalid",
         "A claim of a member can never be allocated as it is: its DeviceClass does not exist, it "
         "asks for more devices than a claim can hold, or one of its selectors fails on a device.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "The message names the claim or the class, the request, and the fault. A selector fails on "
         "a device that lacks an attribute: guard it with `has()` or `.?orValue()`.",
-        helped_by=Helped.NODES | Helped.TREES,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -270,10 +270,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Its queue cannot be used",
         "The queue that the gang names does not exist, has queues below it, or is not for this "
         "namespace. Or the gang names no queue, and gangs of this namespace must name one.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
         "Name a queue of `kubectl get queues.py-gang-scheduler.io`. The administrator of the queue "
         "can say which namespaces it is for.",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -284,10 +284,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.QUEUE_STOPPED: Rule(
         "Its queue is stopped",
         "The queue takes no gangs now: it is held, or it or a queue above it is invalid.",
-        (Turn.QUEUE_ADMIN,),
+        (Fixer.QUEUE_ADMIN,),
         "Look at the conditions of the queue. Its administrator resumes it, or corrects the field "
         "that the condition names.",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         # A stopped LocalQueue holds up no gang of another LocalQueue of its ClusterQueue.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
@@ -300,9 +300,9 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Its queue does not admit it",
         "The queue does not admit such a gang: it has too many GPUs, or a priority that is not "
         "allowed.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Keep to the limit that the message names, or use another queue.",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.IF_CHANGED,
@@ -314,10 +314,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It asks for more than its queue can ever have",
         "The gang asks for more than its queue could ever have, including borrowed quota, or for "
         "flavors or resources that the queue does not have.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
         "Ask for less, or use another queue. The gang never starts in this queue unless one of "
         "both is changed.",
-        helped_by=Helped.QUEUES | Helped.POOL,
+        retry_after=RetryAfter.QUEUES | RetryAfter.POOL,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.IF_CHANGED,
@@ -328,9 +328,9 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.JOB_LIMIT_REACHED: Rule(
         "Its queue has as many gangs as it may have",
         "The maximum number of gangs of the queue hold quota already.",
-        (Turn.SCHEDULER,),
+        (Fixer.SCHEDULER,),
         "Wait: the gang starts when another gang of the queue has ended.",
-        helped_by=Helped.QUEUES | Helped.QUOTA | Helped.POOL,
+        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL,
         strict=Strict.HOLDS_UP,
         room=Room.NONE,
         outlook=Outlook.OPEN,
@@ -342,11 +342,11 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It lacks quota",
         "The queue does not have enough quota left, or its own quota is lent and not yet given "
         "back.",
-        (Turn.SCHEDULER, Turn.QUEUE_ADMIN),
+        (Fixer.SCHEDULER, Fixer.QUEUE_ADMIN),
         "Wait: the gang starts when quota becomes free. `kubectl get queues.py-gang-scheduler.io` "
         "shows used and borrowed quota, and the message names the queues that borrow. Only the "
         "administrator of the queue can give it more quota, or the right to reclaim.",
-        helped_by=Helped.QUEUES | Helped.QUOTA | Helped.POOL,
+        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL,
         strict=Strict.HOLDS_UP,
         room=Room.NONE,
         outlook=Outlook.OPEN,
@@ -358,10 +358,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Other gangs come first",
         "Another gang of the queue comes first, or another gang would start later if this one were "
         "allowed to pass.",
-        (Turn.SCHEDULER,),
+        (Fixer.SCHEDULER,),
         "Wait: the gang starts after the gang that the message names. A short gang may pass if you "
         "declare its end (`py-gang-scheduler.io/expected-duration`).",
-        helped_by=Helped.QUEUES | Helped.QUOTA | Helped.POOL,
+        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL,
         # If the gang ahead must hold up others, it does so itself. And a gang that would delay a
         # promised start leaves the room until then to shorter gangs.
         strict=Strict.TRIED_ALONG,
@@ -374,9 +374,9 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.WAITING_FOR_CHECKS: Rule(
         "It waits for admission checks",
         "The queue has admission checks that another controller must answer.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "Check that the controller of the check runs, and what it says.",
-        helped_by=Helped.QUEUES,
+        retry_after=RetryAfter.QUEUES,
         strict=Strict.HOLDS_UP,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -388,10 +388,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It waits for others to save their work",
         "The scheduler makes room: gangs that it will evict [save their work](checkpoints.md) "
         "first.",
-        (Turn.SCHEDULER,),
+        (Fixer.SCHEDULER,),
         "Wait: those gangs are evicted when they have saved their work, or when their time is "
         "over. The message says when that is.",
-        helped_by=Helped.NODES | Helped.TREES | Helped.TIME,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.TIME,
         # Plans never give this reason: state/gangs/gang_info makes it from WaitingForVictims for
         # people. So no room is KEPT for it, and it has no Event of its own.
         strict=Strict.TRIED_ALONG,
@@ -404,10 +404,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
     Reason.WAITING_FOR_PROVISIONING: Rule(
         "It waits for nodes that are bought",
         "The gang lacks only room, and a ProvisioningRequest asks for nodes.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "The message has the name of the request and the answer of its autoscaler: [nodes that are "
         "bought](provisioning.md).",
-        helped_by=Helped.NODES | Helped.TREES | Helped.QUEUES,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.QUEUES,
         strict=Strict.HOLDS_UP,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -419,9 +419,9 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "It must not grow yet",
         "One of three things holds for an elastic gang: it has all the workers that it asks for, "
         "it may grow again only later, or it waits for as many workers as it grows by.",
-        (Turn.SCHEDULER,),
+        (Fixer.SCHEDULER,),
         "Nothing: the [annotation](gangs.md#elastic-at-a-pace) of the gang asks for this.",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         # Its quorum runs, and it does not grow, so the gangs behind it may have the room.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
@@ -434,10 +434,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Its members are scattered",
         "Members were bound in several domains although the gang must gather in one. The gang "
         "runs, and its other members join the largest part.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Delete the members in other domains: their controller creates them again, and they are "
         "placed with the others.",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         # A warning: the gang runs, and no cycle refuses it for this reason.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
@@ -451,10 +451,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "The members claim channels of a ComputeDomain of NVIDIA's driver, and the gang may be "
         "placed in several NVLink domains, between which no channel works. The gang is scheduled "
         "all the same.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Let the gang [gather](devices.md#nvlink-over-several-nodes) in one domain of the label "
         "nvidia.com/gpu.clique.",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         # Advice: no cycle refuses a gang for this reason.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
@@ -469,11 +469,11 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "after ten times as long as the last decision took, then after twice as long each time. "
         "Gangs that wait meanwhile are always tried first. A restart of the scheduler does not "
         "forget this.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "Make the gang easier to decide: use fewer members in one gang, and fewer affinity terms, "
         "spread constraints or alternatives. A changed gang is tried sooner. [What the platform "
         "does](liveness.md#gangs-that-are-hard-to-decide).",
-        helped_by=Helped.NONE,
+        retry_after=RetryAfter.NONE,
         # Such members are tried after all other gangs, so they must not hold up any.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
@@ -486,10 +486,10 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "The scheduler failed on it, which is a bug",
         "The scheduler had an internal error while it decided this gang. It tries the gang again, "
         "and other gangs are not held up.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "The log has `internal_error` with a traceback: please report it, with the input of a [dry "
         "run](simulate.md).",
-        helped_by=Helped.TIME,
+        retry_after=RetryAfter.TIME,
         # A bug that the scheduler meets on one gang must not stop the whole queue.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,

@@ -46,7 +46,7 @@ class Snapshot:
     that get no reservation for a while, since they held one for long. `promised` are the
     reservations of earlier cycles: only a hint of where the next search begins. `provisioning` is
     None if no nodes can be requested. `failed_nodes` are the names of nodes that count as failed.
-    `made_anew` is the work of making the snapshot, counted in gangs.
+    `build_work` is the work that building the snapshot took, counted in gangs.
     """
 
     taken_at: int
@@ -68,4 +68,4 @@ class Snapshot:
     promised: Mapping[GangKey, Reservation] = field(default_factory=dict)
     provisioning: Provisioning | None = None
     failed_nodes: frozenset[str] = frozenset()
-    made_anew: float = 0
+    build_work: float = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gang_scheduler.model import likeness, topology
+from gang_scheduler.model import similar_names, topology
 from gang_scheduler.model.causes.specs import InvalidSlice, LayersApart, SliceFault, UnknownLayers
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import NodeTable
@@ -138,7 +138,7 @@ def _unknown(refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec]) -> Proble
 
 def _near(name: str, known: Sequence[str]) -> str:
     by_lower = {each.lower(): each for each in reversed(known)}
-    found = likeness.alike_in_part(name.lower(), by_lower, _stem, cutoff=CLOSE_ENOUGH)
+    found = similar_names.alike_in_part(name.lower(), by_lower, _stem, cutoff=CLOSE_ENOUGH)
     return next((by_lower[each] for each in found), "")
 
 

@@ -22,7 +22,7 @@ from gang_scheduler.inspection.listing import (
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.node_view import NodeView
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.page import (
     bodies,
@@ -551,7 +551,7 @@ def _no_gang(namespace: str, name: str, near: Sequence[str]) -> str:
 def _of_queue(seen: View, name: str) -> Any:  # noqa: ANN401 - lines and rows.
     lines, rows = view.of_queue(seen, name)
     if not lines:
-        near = likeness.close_to(name, {each.name for each in seen.queues}, most=3)
+        near = similar_names.close_to(name, {each.name for each in seen.queues}, most=3)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise _Missing(f"{name}: no queue has this name{meant}")
     return lines, rows
@@ -565,7 +565,7 @@ def _node_of(seen: View, request: web.Request) -> NodeView:
     shown = node_view.view(seen.cluster, name)
     if shown is None:
         names = seen.cluster.cache.node_usage.table().rows
-        near = likeness.close_to(name, names, most=3)
+        near = similar_names.close_to(name, names, most=3)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise _Missing(f"{name}: no node has this name{meant}")
     pods = (each for each in shown.pods if seen.shows(each.namespace))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from gang_scheduler.api.parsing import InvalidField, shortened
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of, quantity
 from gang_scheduler.model.wording import counted
@@ -374,7 +374,7 @@ def _settings(where: str, policy: Policy, given: Mapping[str, Any]) -> Policy:
             continue
         if name not in Policy.model_fields:
             known = [*_OWN, *map(_camel, Policy.model_fields)]
-            near = likeness.close_to(key, known)
+            near = similar_names.close_to(key, known)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise UnreadableJobs([f"{where}: {key}: there is no such setting{hint}"])
         changed[name] = value

@@ -15,7 +15,7 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.api_words import CheckpointOutcome
-from gang_scheduler.model.checkpoints import Checkpoints, News, Save
+from gang_scheduler.model.checkpoints import CheckpointReport, Checkpoints, Save
 from gang_scheduler.model.refs import JOB, GangKey
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report import pod_group_status as checkpoint_status
@@ -69,7 +69,7 @@ class CheckpointAnnouncer:
             with confined("report", str(key)):
                 self._tell(key, news)
 
-    def _tell(self, key: GangKey, news: News) -> None:
+    def _tell(self, key: GangKey, news: CheckpointReport) -> None:
         event = REQUESTED if news.outcome is None else EVENTS[news.outcome]
         note = words_of(news)
         log.info("checkpoint", gang=str(key), what=event, note=note)
@@ -84,7 +84,7 @@ class CheckpointAnnouncer:
         return ref.name if ref is not None else NO_QUEUE
 
 
-def words_of(news: News) -> str:
+def words_of(news: CheckpointReport) -> str:
     """Return the note of the Event for a checkpoint outcome."""
     match news.outcome:
         case None:

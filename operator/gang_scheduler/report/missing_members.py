@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model import likeness, refs
+from gang_scheduler.model import refs, similar_names
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import counted
@@ -116,7 +116,7 @@ class NearNames:
         if names is None or len(names.infos) > MOST_COMPARED or self._read[place] > MOST_LETTERS:
             return None
         self._read[place] += names.letters
-        near = likeness.close_to(_plain(key.name), names.plain, cutoff=ALIKE)
+        near = similar_names.close_to(_plain(key.name), names.plain, cutoff=ALIKE)
         if near:
             return names.infos[names.plain[near[0]]]
         found = sorted(

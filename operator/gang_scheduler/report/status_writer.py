@@ -411,7 +411,7 @@ def _waits_in_line(refusal: Refused | None) -> bool:
     """Return whether the quorum of a gang waits for quota or a turn in its queue."""
     if refusal is None or refusal.left_over:
         return False
-    return refusal.reason in retries.HELPED_BY_QUEUES
+    return refusal.reason in retries.RETRIED_AFTER_QUEUES
 
 
 def _differs(known: object, said: object) -> bool:

@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 A_GROUP: Final = 0.5
 """The cost of each group in looks, even if its verdict is known already."""
-_Way = TypeVar("_Way")
+_Option = TypeVar("_Option")
 
 # Shapes of placement units that did not fit in this cycle: equal units are refused without a trial.
 # Room only shrinks during a cycle, and lower priorities come later. So units of the same shape that
@@ -346,26 +346,26 @@ class Progress:
             else:
                 self._decided.leave_untried(group)
 
-    def ways(self, ways: Sequence[_Way], since: float) -> Iterator[_Way]:
-        """Yield ways to start one group, such as flavor assignments, until its work is used up.
+    def options_in_time(self, options: Sequence[_Option], since: float) -> Iterator[_Option]:
+        """Yield options for one group, such as flavor assignments, until its work is used up.
 
-        The group has a part of a cycle's work; `since` is the count of work before its first way.
-        Ways come in their order until half of the part is used. The order of the other ways then
-        rotates from cycle to cycle, so that each is tried in some cycle. The first way, and the
-        first of the rotated ways, come whatever they cost.
+        The group has a part of a cycle's work; `since` is the count of work before its first
+        option. Options come in their order until half of the part is used. The order of the other
+        options then rotates from cycle to cycle, so that each is tried in some cycle. The first
+        option, and the first of the rotated options, come whatever they cost.
         """
         effort = self.effort
         number = 0
-        for number, way in enumerate(ways):
+        for number, option in enumerate(options):
             if number and self._is_long(PART_OF_A_GROUP / 2, since):
                 break
-            yield way
+            yield option
         else:
             return
-        for place, way in enumerate(effort.from_another_on(ways[number:])):
+        for place, option in enumerate(effort.rotated(options[number:])):
             if place and self._is_long(PART_OF_A_GROUP, since):
                 return
-            yield way
+            yield option
 
     def _is_long(self, part: float, since: float) -> bool:
         """Return whether the cycle's work is done, or this part of it since the count `since`."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Obstacle, Oversized, Shortage, Unmatched
 from gang_scheduler.model.pods import PodClass
@@ -31,11 +31,11 @@ MOST_READ: Final = 200
 """
 NEAR_LOOKS: Final = 30
 """The cost of comparing one label with up to `MOST_READ` others, in looks."""
-MOST_MEANT: Final = 8
+MOST_SUGGESTED: Final = 8
 """Similar names are suggested for at most this many missing resources."""
 
 
-def told_oversized(
+def with_oversized(
     shortage: Shortage | None, pod_class: PodClass, nodes: NodeTable, profile: Profile
 ) -> Shortage | None:
     """Add the requests that no node can meet to a shortage.
@@ -73,10 +73,10 @@ def _labels(pod_class: PodClass, nodes: NodeTable) -> Iterator[Unmatched]:
         if value in column.by_value:
             continue
         if column.values:
-            near = _meant(value, column.values)
+            near = _similar(value, column.values)
             yield Unmatched(key, value, f"{key}={near}" if near else "")
         else:
-            near = _meant(key, nodes.cached(("label_keys",), lambda: _keys(nodes)))
+            near = _similar(key, nodes.cached(("label_keys",), lambda: _keys(nodes)))
             yield Unmatched(key, value, near)
 
 
@@ -84,14 +84,14 @@ def _keys(nodes: NodeTable) -> tuple[str, ...]:
     return tuple(sorted({key for node in nodes.nodes[:MOST_READ] for key in node.labels}))
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
+def _similar(name: str, known: Sequence[str]) -> str:
     """Return the known name that may be meant; "" if none is similar, or there are too many."""
     if len(known) > MOST_READ:
         return ""
     for each in known:
         if each.casefold() == name.casefold():
             return each
-    return "".join(likeness.close_to(name, known, cutoff=CLOSE_ENOUGH))
+    return "".join(similar_names.close_to(name, known, cutoff=CLOSE_ENOUGH))
 
 
 def _all(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tuple[Oversized, ...]:
@@ -109,8 +109,8 @@ def _each(pod_class: PodClass, nodes: NodeTable, usable: BoolArray) -> Iterator[
             continue
         if column is None:
             unknown += 1
-            known = nodes.resources if unknown <= MOST_MEANT else ()
-            near = likeness.close_to(name, known, cutoff=CLOSE_ENOUGH)
+            known = nodes.resources if unknown <= MOST_SUGGESTED else ()
+            near = similar_names.close_to(name, known, cutoff=CLOSE_ENOUGH)
             device_class = nodes.device_classes.get(name, "")
             yield Oversized(name, asked, near="".join(near), device_class=device_class)
             continue
@@ -163,12 +163,16 @@ def diagnose(
     rejections = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
     everywhere = np.ones(len(trial.nodes), dtype=np.bool_)
     shortage = _shortage(pod_class, trial, found, everywhere if near is None else near)
-    told = told_oversized(shortage, pod_class, trial.nodes, profile)
-    if told is not None and told.obstacle == devices.obstacle and without_devices is not None:
-        told = replace(told, devices=devices.missing(pod_class, trial, without_devices))
-    if told is not None:
-        trial.effort.count(len(told.unmatched) * NEAR_LOOKS)
-    return Diagnosis(tuple(rejections), told)
+    extended = with_oversized(shortage, pod_class, trial.nodes, profile)
+    if (
+        extended is not None
+        and extended.obstacle == devices.obstacle
+        and without_devices is not None
+    ):
+        extended = replace(extended, devices=devices.missing(pod_class, trial, without_devices))
+    if extended is not None:
+        trial.effort.count(len(extended.unmatched) * NEAR_LOOKS)
+    return Diagnosis(tuple(rejections), extended)
 
 
 class _Counts:

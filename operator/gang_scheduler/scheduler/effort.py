@@ -28,17 +28,17 @@ MOST_OF_ALL: Final = 5_500
 MOST_OF_CYCLE: Final = 6_000
 """Looks of one cycle in total, searches included: about a third of a second."""
 PART_OF_A_GROUP: Final = 0.25
-"""The part of a cycle's work that may go into the ways to start one group.
+"""The part of a cycle's work that may go into the options for one group: the ways to start it.
 
-The first ways are always tried. Ways are its flavor assignments, and the orders in which its gangs
-are placed.
+The first options are always tried. Options are the flavor assignments of a group, and the orders in
+which its gangs are placed.
 """
 LOOKS_A_GANG: Final = 2.5
 """The cost of rebuilding a gang for a snapshot, in looks."""
 MOST_OF_SNAPSHOT: Final = 0.75
 """At most this part of a cycle's work is its snapshot: the rest is left for decisions."""
 NODES_A_LOOK: Final = 400
-_Way = TypeVar("_Way")
+_Option = TypeVar("_Option")
 _Search = tuple[GangKey | None, str]
 """The gang and the purpose of a search."""
 MIX: Final = 2_654_435_761
@@ -115,10 +115,10 @@ class Effort:
         done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
         return done + part * max(1 - done, 0)
 
-    def from_another_on(self, ways: Sequence[_Way]) -> Sequence[_Way]:
-        """Return the ways, beginning at a different one in each cycle."""
-        first = self._moment % len(ways) if ways else 0
-        return [*ways[first:], *ways[:first]]
+    def rotated(self, options: Sequence[_Option]) -> Sequence[_Option]:
+        """Return the options, beginning at a different one in each cycle."""
+        first = self._moment % len(options) if options else 0
+        return [*options[first:], *options[:first]]
 
     def renew(self) -> None:
         """Start over with the looks of a new cycle."""

@@ -56,7 +56,7 @@ class Finding:
     searched: bool = False
 
 
-NOT_TOLD: Final = Finding(searched=True)
+NO_VERDICT: Final = Finding(searched=True)
 
 
 class EmptyCluster:
@@ -66,7 +66,7 @@ class EmptyCluster:
         self._snapshot = snapshot
         self._profile = profile
         self._looks_left = MOST_LOOKS
-        self._counted = {NOT_TOLD}
+        self._counted = {NO_VERDICT}
         basis = snapshot.pinned, snapshot.tree_specs, snapshot.failed_nodes, profile
         self._kept = snapshot.nodes.cached(IfEmpty, _Kept).on(basis)
         # Volumes and devices change without notice, so a finding that depends on claims of them is
@@ -74,17 +74,17 @@ class EmptyCluster:
         self._of_claims = _Findings()
 
     def would_fit(
-        self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit] | None]
+        self, group: GangGroup, options: Iterable[Sequence[PlacementUnit] | None]
     ) -> IfEmpty | None:
         """Return whether the quorums of a waiting group would fit; None if that cannot be said.
 
-        `ways` are the units of the group, on all nodes or on the nodes of some flavors: one way
-        that fits is enough. None stands for ways that there was no time for. Similar units are
-        searched once, and the same units looked up once: a group that keeps waiting costs one look
-        into a dict.
+        `options` are the units of the group, on all nodes or on the nodes of some flavors: one
+        option that fits is enough. None stands for options that there was no time for. Similar
+        units are searched once, and the same units looked up once: a group that keeps waiting costs
+        one look into a dict.
         """
         found: IfEmpty | None = IfEmpty.TOO_LARGE
-        for units in ways:
+        for units in options:
             verdict = self._would_fit(group, units) if units else IfEmpty.NOT_SEARCHED
             if verdict is IfEmpty.FITS:
                 return verdict
@@ -92,9 +92,9 @@ class EmptyCluster:
                 found = verdict
         return found
 
-    def fits(self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit]]) -> IfEmpty | None:
+    def fits(self, group: GangGroup, options: Iterable[Sequence[PlacementUnit]]) -> IfEmpty | None:
         """Return the answer for a group that fits once some pods leave: nothing is searched."""
-        alone = any(_is_alone(group, _asked(units)) for units in ways)
+        alone = any(_is_alone(group, _asked(units)) for units in options)
         return IfEmpty.FITS if alone else None
 
     def _would_fit(self, group: GangGroup, units: Sequence[PlacementUnit]) -> IfEmpty | None:
@@ -115,7 +115,7 @@ class EmptyCluster:
             pod_class.storage or pod_class.devices for unit in asked for pod_class in unit.classes
         )
         findings = self._of_claims if on_claims else self._kept
-        found = NOT_TOLD
+        found = NO_VERDICT
         if _is_alone(group, asked):
             found = findings.by_question.setdefault(_question(asked), Finding())
         if not on_claims:

@@ -244,7 +244,7 @@ class Placing:
             )
             if judgement is not None:
                 refused = self.decided.refused
-                refused |= provisioning.retold(group, refused, judgement)
+                refused |= provisioning.with_judgement(group, refused, judgement)
 
     def may_ask(self, group: GangGroup) -> bool:
         """Return whether a group lacks only room, and eviction cannot make it.
@@ -379,18 +379,18 @@ class Placing:
         misfit: Misfit,
         empty_flavors: tuple[EmptyFlavor, ...] = (),
         *,
-        ways: Iterable[Sequence[PlacementUnit] | None],
+        options: Iterable[Sequence[PlacementUnit] | None],
     ) -> None:
         """Record which unit of the group does not fit, and why.
 
-        `ways` are the units of the group, on all nodes or on the nodes of some flavors; None stands
-        for ways that there was no time for.
+        `options` are the units of the group, on all nodes or on the nodes of some flavors; None
+        stands for options that there was no time for.
         """
         problem = self.invalid_claim((unit,))
         if problem is not None:
             self.decided.refused.note_problem(group, problem)
             return
-        if_empty = self.empty_cluster.would_fit(group, ways)
+        if_empty = self.empty_cluster.would_fit(group, options)
         self.decided.refused.note_misfit(group, unit, misfit, if_empty, empty_flavors)
 
 

@@ -313,7 +313,7 @@ class NodeRequests:
         return judgement
 
 
-def retold(
+def with_judgement(
     group: GangGroup, refused: Mapping[GangKey, Refused], judgement: Judgement
 ) -> dict[GangKey, Refused]:
     """Return why the gangs of a group wait, given the judgement of its request for nodes."""

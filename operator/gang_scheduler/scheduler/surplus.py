@@ -48,8 +48,8 @@ class Surplus:
         """
         self._trial.devices.next_gang()
         anew = None
-        if moving and placed.binds and not _is_leant_on(unit, others):
-            anew = self._anew(unit, placed)
+        if moving and placed.binds and not _is_required_nearby(unit, others):
+            anew = self._placed_again(unit, placed)
         placement, misfit = self._with_more(unit, anew or placed)
         return Grown(placement, misfit, moved=anew is not None)
 
@@ -64,7 +64,7 @@ class Surplus:
 
         All members stay if the quorum alone might not satisfy the request of its members.
         """
-        if unit.sliced or unit.step > 1 or _is_leant_on(unit, others):
+        if unit.sliced or unit.step > 1 or _is_required_nearby(unit, others):
             return whole
         first = _first(
             sorted(whole.binds, key=lambda it: it.pod.uid not in unit.required), unit, numbers
@@ -75,7 +75,7 @@ class Surplus:
             assume_again(whole, self._trial)
         return quorum or whole
 
-    def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
+    def _placed_again(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
         """Place all members at once, if each role then has at least as many placed members."""
         release(quorum, self._trial)
         anew = self._place(unit, len(quorum.binds), explained=False)
@@ -106,11 +106,11 @@ class Surplus:
         return gather.place(unit, at_least, self._trial, self._profile, explained=explained)
 
 
-def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
+def _is_required_nearby(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
     """Return whether other units depend on the place of this unit's quorum."""
-    meant = {selector for pod in unit.members for selector in pod.pod_class.selected_by}
-    concerned = (other for other in others if meant and other is not unit)
-    return any(not meant.isdisjoint(other.approached) for other in concerned)
+    selectors = {selector for pod in unit.members for selector in pod.pod_class.selected_by}
+    concerned = (other for other in others if selectors and other is not unit)
+    return any(not selectors.isdisjoint(other.approached) for other in concerned)
 
 
 def _first(
@@ -140,8 +140,8 @@ def in_steps(
     unit: PlacementUnit, before: Placement, grown: Grown, trial: Trial, profile: Profile
 ) -> Grown:
     """Return how much a unit has grown since `before`, in whole steps of workers only."""
-    came = _came(before, grown.placement)
-    beyond = _beyond(unit, grown.placement.binds, came)
+    added = _added(before, grown.placement)
+    beyond = _beyond(unit, grown.placement.binds, added)
     if not beyond:
         return grown
     left = tuple(bind for bind in grown.placement.binds if bind.pod.uid not in beyond)
@@ -150,7 +150,7 @@ def in_steps(
     if placement is None:
         # Other members may need the removed ones near them, so begin from the earlier state.
         assume_again(before, trial)
-        placement, beyond = before, {bind.pod.uid for bind in came}
+        placement, beyond = before, {bind.pod.uid for bind in added}
     return replace(grown, placement=placement, misfit=_misfit(grown, len(beyond), trial))
 
 
@@ -172,16 +172,16 @@ def of_payable(unit: PlacementUnit, there: Collection[str], pods: Sequence[Pod])
     return [pod for pod in pods if pod.uid not in beyond]
 
 
-def _came(before: Placement, after: Placement) -> list[Bind]:
+def _added(before: Placement, after: Placement) -> list[Bind]:
     """Return the binds of members that had no place before."""
     uids = {bind.pod.uid for bind in before.binds}
     return [bind for bind in after.binds if bind.pod.uid not in uids]
 
 
-def _beyond(unit: PlacementUnit, binds: Sequence[Bind], came: Sequence[Bind]) -> set[str]:
+def _beyond(unit: PlacementUnit, binds: Sequence[Bind], added: Sequence[Bind]) -> set[str]:
     """Return the uids of the workers beyond whole steps: the last in rank of each gang."""
     placed = {bind.pod.uid for bind in binds}
-    new = {bind.pod.uid for bind in came}
+    new = {bind.pod.uid for bind in added}
     beyond: set[str] = set()
     for gang in unit.gangs:
         if gang.elastic_size is None:

@@ -139,7 +139,7 @@ class Trial:
         self.devices = DeviceLedger(snapshot.devices, snapshot.nodes)
         gangs = [gang.key for group in snapshot.groups for gang in group.gangs[:1]]
         self.effort = Effort(gangs, snapshot.taken_at)
-        self.effort.count_snapshot(snapshot.made_anew)
+        self.effort.count_snapshot(snapshot.build_work)
         self.spare: BoolArray | None = None
         self.closed: BoolArray | None = None
         self._journal: list[tuple[Sequence[Share], int]] = []

@@ -340,7 +340,7 @@ class Cache:
             promised=self.gang_queue.reservations.promised(),
             provisioning=self.provisioning.snapshot(),
             failed_nodes=self.failed_nodes.names,
-            made_anew=self.gang_queue.take_made() + self.queue_usage.take_work(),
+            build_work=self.gang_queue.take_made() + self.queue_usage.take_work(),
         )
 
     def prepare(self, now: int) -> Iterator[None]:

@@ -17,8 +17,8 @@ from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
     NO_CHECKPOINTS,
     CheckpointPolicy,
+    CheckpointReport,
     Checkpoints,
-    News,
     Request,
     Requested,
     Save,
@@ -119,7 +119,7 @@ class CheckpointRecords:
     def __init__(
         self, infos: Mapping[GangKey, GangInfo], changed: set[GangKey], most: int = 5
     ) -> None:
-        self.news: deque[tuple[GangKey, News]] = deque(maxlen=MOST_NEWS)
+        self.news: deque[tuple[GangKey, CheckpointReport]] = deque(maxlen=MOST_NEWS)
         self.unwritten: set[GangKey] = set()
         """The gangs whose records have not been written since they changed."""
         self._infos = infos
@@ -152,7 +152,7 @@ class CheckpointRecords:
                 self._reports.put(pod.uid, Report(key, save, pod.marked))
         if said.unreadable and self._unreadable.get(pod.uid) != said.unreadable:
             self._unreadable[pod.uid] = said.unreadable
-            news = News(CheckpointOutcome.FAILED, why=said.unreadable, evicted=False)
+            news = CheckpointReport(CheckpointOutcome.FAILED, why=said.unreadable, evicted=False)
             self.news.append((key, news))
         if said.resume_count and pod.node:
             self._resumed[key] = max(said.resume_count, self._resumed.get(key, 0))
@@ -253,7 +253,7 @@ class CheckpointRecords:
 
     # Requests and their outcomes.
 
-    def ask(self, key: GangKey, request: Request, news: News) -> None:
+    def ask(self, key: GangKey, request: Request, news: CheckpointReport) -> None:
         """Note a request to a gang. If an earlier process made it, it is not reported again."""
         found = self.of(key)
         known = found.requested
@@ -287,7 +287,7 @@ class CheckpointRecords:
         stands = requested is not None and requested.outcome is None
         if requested is not None and stands and requested.request.id == request_id:
             self._end(key, outcome)
-            self.news.append((key, News(outcome, why=why)))
+            self.news.append((key, CheckpointReport(outcome, why=why)))
 
     def _report(self, report: Report, now: int) -> None:
         """Record a save.
@@ -311,7 +311,9 @@ class CheckpointRecords:
             was_asked = is_answer or report.evicted
             by = requested.request.id if is_answer and requested is not None else ""
             told = save if by else save._replace(request_id="")
-            self.news.append((key, News(CheckpointOutcome.SAVED, told, evicted=was_asked)))
+            self.news.append(
+                (key, CheckpointReport(CheckpointOutcome.SAVED, told, evicted=was_asked))
+            )
 
     def _add(self, key: GangKey, save: Save) -> bool:
         """Add a save to a gang; return whether it is a new one."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 import yaml
 from pydantic import ValidationError
 
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.submit.refusals import Faults, of_validation
 from gang_scheduler.submit.training_job import TrainingJob
 
@@ -87,7 +87,7 @@ def _collected(document: Mapping[str, Any], place: str) -> tuple[dict[str, Any],
         elif path.partition(".")[0] in _PARTS and "." not in path:
             faults.append(f"{place}{path}: must be a mapping")
         else:
-            near = likeness.close_to(path, list(FIELDS))
+            near = similar_names.close_to(path, list(FIELDS))
             meant = f"; did you mean {near[0]}?" if near else ""
             faults.append(f"{place}{path}: there is no such field{meant}")
     return found, faults

@@ -10,7 +10,7 @@ from gang_scheduler.decode import foreign_marks, keys
 from gang_scheduler.decode.gangs.specs import MisplacedRequest
 from gang_scheduler.decode.pods.membership import named_gang_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model import likeness, refs
+from gang_scheduler.model import refs, similar_names
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import WorkloadRef
@@ -181,7 +181,7 @@ def _in_annotations(present: Collection[str], template: str, options: str) -> It
         elif (
             podsets <= keys.MOST_HINTED
             and key.startswith(annotations.KUEUE_PODSET_PREFIX)
-            and (near := likeness.near_podset(field(key)))
+            and (near := similar_names.near_podset(field(key)))
         ):
             yield f"{field(key)} is unknown; did you mean {near}?"
     rest = _without(present, _LABELS | {annotations.JOB_GANG_LABEL, annotations.QUEUE})

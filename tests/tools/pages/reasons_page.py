@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.model.consequences import Rule, Turn
+from gang_scheduler.model.consequences import Fixer, Rule
 from gang_scheduler.model.reasons import RULES
 from gang_scheduler.report.words import reasons
 from gang_scheduler.report.words.reasons import Entry
@@ -82,7 +82,7 @@ def text() -> str:
 
 
 def _section(name: str, rule: Rule) -> str:
-    who = f"- Who can fix it: {_turn(rule.turn)}\n"
+    who = f"- Who can fix it: {_fixers_text(rule.fixers)}\n"
     return f"\n### {name}\n\n{rule.meaning}\n\n{who}- What to do: {rule.do}\n"
 
 
@@ -91,11 +91,11 @@ def _table(title: str, of: str, intro: str, entries: Mapping[str, Entry]) -> Ite
     yield f"{intro}\n\n" if intro else ""
     yield f"| {of} | meaning | who can fix it | what to do |\n|---|---|---|---|\n"
     for name, entry in entries.items():
-        yield f"| `{name}` | {entry.meaning} | {_turn(entry.turn)} | {entry.do} |\n"
+        yield f"| `{name}` | {entry.meaning} | {_fixers_text(entry.fixers)} | {entry.do} |\n"
 
 
-def _turn(turn: tuple[Turn, ...]) -> str:
-    fixers = ", ".join(each.value for each in turn if each is not Turn.SCHEDULER)
-    if Turn.SCHEDULER not in turn:
-        return fixers
-    return f"{fixers}; or wait" if fixers else Turn.SCHEDULER.value
+def _fixers_text(fixers: tuple[Fixer, ...]) -> str:
+    names = ", ".join(each.value for each in fixers if each is not Fixer.SCHEDULER)
+    if Fixer.SCHEDULER not in fixers:
+        return names
+    return f"{names}; or wait" if names else Fixer.SCHEDULER.value

@@ -4,34 +4,36 @@ from collections.abc import Callable
 
 import pytest
 
-from gang_scheduler.model.consequences import Helped, Outlook, Room, Rule, Strict, Trait
+from gang_scheduler.model.consequences import Outlook, RetryAfter, Room, Rule, Strict, Trait
 from gang_scheduler.model.reasons import RULES, Reason, those_with
 
 LAWS: tuple[tuple[str, Callable[[Rule], bool], Callable[[Rule], bool]], ...] = (
     (
         "what other nodes help, other trees help: these are made of nodes",
-        lambda rule: Helped.NODES in rule.helped_by,
-        lambda rule: Helped.TREES in rule.helped_by,
+        lambda rule: RetryAfter.NODES in rule.retry_after,
+        lambda rule: RetryAfter.TREES in rule.retry_after,
     ),
     (
         "what queues that hold less help, a larger pool helps",
-        lambda rule: Helped.QUOTA in rule.helped_by,
-        lambda rule: Helped.POOL in rule.helped_by,
+        lambda rule: RetryAfter.QUOTA in rule.retry_after,
+        lambda rule: RetryAfter.POOL in rule.retry_after,
     ),
     (
         "what only queues say, other queues may change",
-        lambda rule: bool(Helped.POOL & rule.helped_by) or Trait.OF_QUEUE in rule.traits,
-        lambda rule: Helped.QUEUES in rule.helped_by,
+        lambda rule: bool(RetryAfter.POOL & rule.retry_after) or Trait.OF_QUEUE in rule.traits,
+        lambda rule: RetryAfter.QUEUES in rule.retry_after,
     ),
     (
         "room is made of what was sought, and tried for again after a while",
         lambda rule: Room.MADE in rule.room,
-        lambda rule: Room.SOUGHT | Room.CHARGED in rule.room and Helped.TIME in rule.helped_by,
+        lambda rule: (
+            Room.SOUGHT | Room.CHARGED in rule.room and RetryAfter.TIME in rule.retry_after
+        ),
     ),
     (
         "a gang that holds up others is in line, and a change helps it",
         lambda rule: rule.strict is Strict.HOLDS_UP,
-        lambda rule: Trait.LAST not in rule.traits and rule.helped_by is not Helped.NONE,
+        lambda rule: Trait.LAST not in rule.traits and rule.retry_after is not RetryAfter.NONE,
     ),
     (
         "a gang that has quota already holds up none",

@@ -8,7 +8,7 @@ import msgspec
 from pydantic import ValidationError
 
 from gang_scheduler.cli.exits import refuse
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.settings.policy import Policy
 
 _JSON: Final = ("[", "{")
@@ -35,7 +35,7 @@ def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     known = _INNER_CAPITAL.sub("_", name).replace("-", "_").lower()
     if not equals or known not in Policy.model_fields:
-        near = likeness.close_to(known, Policy.model_fields)
+        near = similar_names.close_to(known, Policy.model_fields)
         meant = f"; did you mean {near[0]}?" if near else ""
         refuse([f"--setting: {text}: must be NAME=VALUE of a setting that decides{meant}"])
     try:

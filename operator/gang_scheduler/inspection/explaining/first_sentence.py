@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.model.causes.gangs import MembersMissing, role_counts
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.causes.specs import MinMemberAboveJobs
@@ -134,7 +134,7 @@ def hint_of_refusal(
 
 def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
     names = [each.ref.name for each in declared.queues if each.ref.kind.value == cause.kind]
-    near = likeness.close_to(cause.queue, names)
+    near = similar_names.close_to(cause.queue, names)
     return f"Did you mean {near[0]}?" if near else ""
 
 

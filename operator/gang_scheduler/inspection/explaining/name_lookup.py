@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.model import likeness, refs
+from gang_scheduler.model import refs, similar_names
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
@@ -101,7 +101,7 @@ def near(cache: Cache, asked: Wanted) -> tuple[str, ...]:
     keys = cache.gang_queue.infos
     elsewhere = sorted(str(key) for key in keys if key.name == asked.name)
     here = {key.name for key in keys if asked.namespace in ("", key.namespace)}
-    return tuple(elsewhere[:3] or likeness.close_to(asked.name, here, most=3))
+    return tuple(elsewhere[:3] or similar_names.close_to(asked.name, here, most=3))
 
 
 def _pod_groups(cache: Cache, asked: Wanted) -> Iterator[Match]:

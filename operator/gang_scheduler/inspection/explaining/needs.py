@@ -18,7 +18,7 @@ from gang_scheduler.model.causes.specs import (
     Requested,
     UnknownLayers,
 )
-from gang_scheduler.model.consequences import Turn
+from gang_scheduler.model.consequences import Fixer
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation, Part
@@ -39,7 +39,7 @@ class Need(Part, frozen=True, kw_only=True):
     object: str
     field: str | None = None
     value: str
-    by: Turn
+    by: Fixer
 
 
 def of(found: Explanation) -> tuple[Need, ...]:
@@ -56,7 +56,7 @@ def of(found: Explanation) -> tuple[Need, ...]:
     return tuple(dict.fromkeys(needed))
 
 
-def _need(named: str, value: str, by: Turn, field: str = "") -> Need:
+def _need(named: str, value: str, by: Fixer, field: str = "") -> Need:
     return Need(object=named, field=field or None, value=value, by=by)
 
 
@@ -70,38 +70,38 @@ def _of_cause(cause: Cause | None) -> Iterator[Need]:
 
 
 def _object(cause: ObjectMissing, _: str) -> Iterator[Need]:
-    yield _need(f"{cause.kind} {cause.gang}", f"{CREATE}, or name one that exists", Turn.SUBMITTER)
+    yield _need(f"{cause.kind} {cause.gang}", f"{CREATE}, or name one that exists", Fixer.SUBMITTER)
 
 
 def _gang(cause: GangMissing, _: str) -> Iterator[Need]:
-    yield _need(f"gang {cause.name}", f"{CREATE}, or take it out of the group", Turn.SUBMITTER)
+    yield _need(f"gang {cause.name}", f"{CREATE}, or take it out of the group", Fixer.SUBMITTER)
 
 
 def _priority_class(cause: PriorityClassMissing, _: str) -> Iterator[Need]:
-    yield _need(f"WorkloadPriorityClass {cause.name}", CREATE, Turn.PLATFORM)
+    yield _need(f"WorkloadPriorityClass {cause.name}", CREATE, Fixer.PLATFORM)
 
 
 def _queue(cause: QueueUnusable, _: str) -> Iterator[Need]:
     if cause.fault is QueueFault.NOT_FOUND:
-        yield _need(f"{cause.kind} {cause.queue}", CREATE, Turn.QUEUE_ADMIN)
+        yield _need(f"{cause.kind} {cause.queue}", CREATE, Fixer.QUEUE_ADMIN)
 
 
 def _layers(cause: UnknownLayers, field: str) -> Iterator[Need]:
     if cause.known:
         yield _need(
-            field or "its topology request", f"one of {', '.join(cause.known)}", Turn.SUBMITTER
+            field or "its topology request", f"one of {', '.join(cause.known)}", Fixer.SUBMITTER
         )
     yield _need(
         "ClusterNetworkTopology default",
         f"a layer {between(cause.layers)}, and its label on the nodes",
-        Turn.PLATFORM,
+        Fixer.PLATFORM,
         "spec.networkTopologySpec",
     )
 
 
 def _unsupported(cause: FieldsUnsupported, _: str) -> Iterator[Need]:
     of = f"pod {cause.pod}" if cause.pod else "the PodGroup"
-    yield _need(of, "none: it is not supported", Turn.SUBMITTER, listed(cause.fields))
+    yield _need(of, "none: it is not supported", Fixer.SUBMITTER, listed(cause.fields))
 
 
 _CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
@@ -121,7 +121,7 @@ def _of_jobs(refused: Refused) -> Iterator[Need]:
         kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
         jobs = f"Job{'s' * (len(cause.jobs) > 1)} {between(cause.jobs)}"
         value = f"{cause.most}: all that {jobs} can have at once"
-        yield _need(f"{kind} {refused.gang.key}", value, Turn.SUBMITTER, "minMember")
+        yield _need(f"{kind} {refused.gang.key}", value, Fixer.SUBMITTER, "minMember")
 
 
 def _of_claims(refused: Refused) -> Iterator[Need]:
@@ -133,7 +133,7 @@ def _of_claims(refused: Refused) -> Iterator[Need]:
             found = CLAIM.findall(storage.problem)
             names |= dict.fromkeys(f"{pod.namespace}/{each}" for each in found)
     if names:
-        yield _need(f"PersistentVolumeClaim {listed([*names])}", CREATE, Turn.SUBMITTER)
+        yield _need(f"PersistentVolumeClaim {listed([*names])}", CREATE, Fixer.SUBMITTER)
 
 
 def _of_layer(refused: Refused) -> Iterator[Need]:
@@ -141,7 +141,9 @@ def _of_layer(refused: Refused) -> Iterator[Need]:
     unlabelled = refused.misfit.unlabelled if refused.misfit is not None else None
     if unlabelled is not None:
         keys = " or ".join(unlabelled.label_keys)
-        yield _need("the nodes", "the name of the domain", Turn.PLATFORM, f"metadata.labels {keys}")
+        yield _need(
+            "the nodes", "the name of the domain", Fixer.PLATFORM, f"metadata.labels {keys}"
+        )
 
 
 def _of_nodes(found: ClassNodes) -> Iterator[Need]:
@@ -151,4 +153,4 @@ def _of_nodes(found: ClassNodes) -> Iterator[Need]:
             field, value = BACK[each.reason]
             more = f" and {each.nodes - len(each.some)} more" if each.nodes > len(each.some) else ""
             node = "Node" if each.nodes == 1 else "Nodes"
-            yield _need(f"{node} {', '.join(each.some)}{more}", value, Turn.PLATFORM, field)
+            yield _need(f"{node} {', '.join(each.some)}{more}", value, Fixer.PLATFORM, field)

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Iterable
 from typing import Final, Self
 
-from gang_scheduler.model import api_words, likeness, refs
+from gang_scheduler.model import api_words, refs, similar_names
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.model.topology import Domain
@@ -53,7 +53,7 @@ class FieldsUnsupported(Cause, frozen=True):
 
     def text(self) -> str:
         of = f"pod {self.pod}: " if self.pod else ""
-        meant = {each: likeness.near_podset(each) for each in self.fields}
+        meant = {each: similar_names.near_podset(each) for each in self.fields}
         said = [f"{each} is unknown; did you mean {near}?" for each, near in meant.items() if near]
         others = ", ".join(each for each, near in meant.items() if not near)
         said += [f"{others} cannot be honoured by this scheduler yet"] if others else []

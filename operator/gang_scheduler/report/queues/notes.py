@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
@@ -67,7 +67,7 @@ def _field(queue: Queue, of: FlavorResource) -> str:
 
 
 def _meant(name: str, known: Collection[str]) -> str:
-    near = likeness.close_to(name, known, cutoff=CLOSE_ENOUGH)
+    near = similar_names.close_to(name, known, cutoff=CLOSE_ENOUGH)
     return f" (did you mean {near[0]}?)" if near else ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.model.consequences import Turn
+from gang_scheduler.model.consequences import Fixer
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,13 @@ class Entry:
     """The meaning of a reason, and what to do about it; `do` may have Markdown links."""
 
     meaning: str
-    turn: tuple[Turn, ...]
+    fixers: tuple[Fixer, ...]
     do: str = ""
 
 
 def passing(meaning: str, do: str = "") -> Entry:
     """Return an entry for a state that passes by itself, or that is no problem."""
-    return Entry(meaning, (Turn.SCHEDULER,), do)
+    return Entry(meaning, (Fixer.SCHEDULER,), do)
 
 
 # Conditions of PodGroups, and those of their reasons for which no gang waits.
@@ -30,36 +30,36 @@ TYPES: Final[Mapping[str, Entry]] = {
     "Scheduled": Entry(
         "Whether as many members as the gang needs at once have a node. If it is False, its "
         "reason says why the gang waits.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "See [the reasons](#why-a-gang-waits).",
     ),
     "SchedulingTimeout": Entry(
         "The gang has waited for longer than its `scheduleTimeoutSeconds`. It stays in the queue.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "The reason is the same as in `Scheduled`.",
     ),
     "PartiallyBound": Entry(
         "Some members have a node and the rest of the quorum does not: a binding failed, or "
         "another scheduler took the room. The rest is placed before other gangs of its priority.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "With `onPartialGang: Release` the gang gives its room back instead of waiting.",
     ),
     "Preempting": passing("Pods end to make room for this gang."),
     "Preempted": Entry(
         "Members were evicted for the gang that the message names.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "The gang starts again when there is room. A Job needs a "
         "[`podFailurePolicy`](preemption.md#jobs), because evictions count as failures otherwise.",
     ),
     "Evicted": Entry(
         "Members were evicted for a gang of a queue. The reason is the right by which they were "
         "evicted.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
         "See [which gang evicts which](queue-rules.md#which-gang-evicts-which).",
     ),
     "DisruptionTarget": Entry(
         "The pod, or members of the native PodGroup, must be evicted to make room.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "See `Preempted`.",
     ),
     "RoomLost": Entry(
@@ -67,7 +67,7 @@ TYPES: Final[Mapping[str, Entry]] = {
         "the node is gone or takes no pods, another pod or a gang of higher priority took the "
         "room, the API server refused the bindings, or missing members did not appear within a "
         "minute. The gang is planned again.",
-        (Turn.PLATFORM, Turn.SUBMITTER),
+        (Fixer.PLATFORM, Fixer.SUBMITTER),
         "If members are missing, find out why they are not created. Otherwise keep other "
         "schedulers off these nodes.",
     ),
@@ -75,23 +75,23 @@ TYPES: Final[Mapping[str, Entry]] = {
         "The gang runs with fewer members than it needs, because nodes have failed, or because "
         "its domain has no room for replacements of lost members. The message names the domain, "
         "the failed nodes, the pods that do not go, and what is short.",
-        (Turn.PLATFORM, Turn.SUBMITTER),
+        (Fixer.PLATFORM, Fixer.SUBMITTER),
         "See [failed nodes](failed-nodes.md).",
     ),
     "UnknownLayer": Entry(
         "The gang prefers a layer that the network tree does not have: it starts without it.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "See [`UnknownLayer`](#unknownlayer).",
     ),
     "Scattered": Entry(
         "Members run in several domains although the gang must gather in one.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "See [`Scattered`](#scattered).",
     ),
     "NotGathered": Entry(
         "The members claim channels of a ComputeDomain, and may be placed in several NVLink "
         "domains.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "See [`NotGathered`](#notgathered).",
     ),
     "QuotaReserved": passing("Whether the gang is charged to its queue."),
@@ -112,7 +112,7 @@ REASONS: Final[Mapping[str, Entry]] = {
     ),
     "JobFailed": Entry(
         "The Job of all members has failed, and creates no other pods.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Look at `kubectl describe job NAME`. Evictions count as failures without a "
         "[`podFailurePolicy`](preemption.md#jobs).",
     ),
@@ -121,24 +121,24 @@ REASONS: Final[Mapping[str, Entry]] = {
     "DegradedDomain": Entry(
         "The gang is evicted whole, because its domain had no room for replacements of lost "
         "members.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Its controller creates the pods again, and the gang starts where there is room.",
     ),
     "NodesFailed": Entry(
         "Members were lost with their nodes. Their replacements wait, or were not created yet.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "If no controller creates the pods again, submit them again.",
     ),
     "PodsStuck": Entry(
         "Members on failed nodes were deleted and do not go. Some Jobs create no replacements "
         "until they are gone.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "Once you are sure that the node is off, [delete them by "
         "force](failed-nodes.md#pods-that-are-stuck).",
     ),
     "NoRoomInDomain": Entry(
         "The domain of the gang has no room for replacements of lost members.",
-        (Turn.PLATFORM, Turn.SUBMITTER),
+        (Fixer.PLATFORM, Fixer.SUBMITTER),
         "The gang recovers when a node of the domain comes back or becomes free. With "
         "`degradedGangs: Evict` the gang starts again in another domain.",
     ),
@@ -146,7 +146,7 @@ REASONS: Final[Mapping[str, Entry]] = {
     "NotPreempting": passing("No pods end for this gang any more."),
     "PreemptionByScheduler": Entry(
         "The pod was chosen to make room for a gang of a higher priority or stronger right.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Its controller creates it again. With a checkpoint less work is lost.",
     ),
     "Resolved": passing("The fault no longer exists."),
@@ -160,29 +160,29 @@ REASONS: Final[Mapping[str, Entry]] = {
     "Overrun": Entry(
         "The gang was evicted: it was started ahead of a gang with a promised start because it "
         "declared to end in time, and still ran after that end.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "Declare a longer `py-gang-scheduler.io/expected-duration`.",
     ),
     "Reclaim": Entry(
         "The gang was evicted: its queue had borrowed, and the owner of the quota takes it back.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
         "The gang starts again when there is quota to borrow. If work must not be evicted, keep "
         "it within its queue's own quota.",
     ),
     "InQueue": Entry(
         "The gang was evicted for a gang of its own queue with a higher priority.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "It starts after that gang, or earlier with a higher priority.",
     ),
     "WhileBorrowing": Entry(
         "The gang was evicted while its queue borrowed, for a gang of a higher priority whose "
         "queue also borrows.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
         "See `Reclaim`.",
     ),
     "FairShare": Entry(
         "The gang was evicted: its queue had the larger share of the borrowed quota.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
         "The weights of the queues decide this.",
     ),
 }
@@ -190,8 +190,8 @@ REASONS: Final[Mapping[str, Entry]] = {
 
 # Reasons of Events on PodGroups, Jobs, pods, queues and topologies.
 
-_SUBMITTER: Final = (Turn.SUBMITTER,)
-_ADMIN: Final = (Turn.QUEUE_ADMIN,)
+_SUBMITTER: Final = (Fixer.SUBMITTER,)
+_ADMIN: Final = (Fixer.QUEUE_ADMIN,)
 
 ENTRIES: Final[Mapping[str, Entry]] = {
     "Scheduled": passing(
@@ -222,7 +222,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     ),
     "DegradedDomain": Entry(
         "See [the condition](failed-nodes.md#what-the-gang-is-told).",
-        (Turn.PLATFORM, Turn.SUBMITTER),
+        (Fixer.PLATFORM, Fixer.SUBMITTER),
     ),
     "EvictedWhole": Entry(
         "Until the schedule timeout of the gang, its domain had no room for replacements of lost "
@@ -233,13 +233,13 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     "DomainHealed": passing("The gang is whole on healthy nodes again."),
     "StuckPods": Entry(
         "Members on failed nodes were deleted and do not go.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "See [pods that are stuck](failed-nodes.md#pods-that-are-stuck).",
     ),
     "KubeletRefused": Entry(
         "The kubelet of a node refused a pod that was bound there. Pods with the same requests go"
         " to other nodes until a pod leaves that node, or for ten minutes.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "See [pods that a kubelet refuses](failed-nodes.md#pods-that-a-kubelet-refuses).",
     ),
     "Preempting": passing(
@@ -247,7 +247,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     ),
     "WaitingForRoom": Entry(
         "The gang waits for terminating pods, or one of these pods does not end.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "If a pod does not end, its kubelet or a finalizer keeps it.",
     ),
     "Preempted": Entry(
@@ -276,23 +276,23 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     ),
     "Drained": Entry(
         "The gang was evicted because its queue has stopPolicy HoldAndDrain.",
-        (Turn.QUEUE_ADMIN,),
+        (Fixer.QUEUE_ADMIN,),
         "It starts again once the queue admits gangs.",
     ),
     "Reclaimed": Entry(
         "The owner of the quota that this gang had borrowed takes it back.",
-        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        (Fixer.SUBMITTER, Fixer.QUEUE_ADMIN),
     ),
     "Admitted": passing("The queue admits the gang, with these flavors."),
     "AdmissionFailed": Entry(
         "A workload that waits [suspended](suspended-jobs.md) could not be started; the Event "
         "says why.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "The usual cause is a missing right, or a webhook that refuses the change.",
     ),
     "Suspended": Entry(
         "A workload that was started from its queue is suspended again; the Event says why.",
-        (Turn.SUBMITTER,),
+        (Fixer.SUBMITTER,),
         "If its pods were not created, look at the Events of the workload, and at ResourceQuotas.",
     ),
     "Borrowing": passing(
@@ -306,7 +306,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     "Provisioned": passing("The requested nodes are there."),
     "ProvisioningFailed": Entry(
         "A request for nodes failed; the Event has the answer of the autoscaler.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "The autoscaler says why. The scheduler [requests nodes again](provisioning.md) for a "
         "while.",
     ),
@@ -326,7 +326,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     ),
     "ElasticFailed": Entry(
         "The API server refuses a change of the number of replicas; the Event has its answer.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "The usual cause is a missing right, or a webhook that refuses the change. The scheduler "
         "tries again, each time after twice as long, up to an hour.",
     ),
@@ -336,17 +336,17 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         _SUBMITTER,
         "Add the [`podFailurePolicy`](preemption.md#jobs) that the Event shows.",
     ),
-    "WaitingForDevices": Entry("See [the reason](#waitingfordevices).", (Turn.PLATFORM,)),
-    "WaitingForVolumes": Entry("See [the reason](#waitingforvolumes).", (Turn.PLATFORM,)),
+    "WaitingForDevices": Entry("See [the reason](#waitingfordevices).", (Fixer.PLATFORM,)),
+    "WaitingForVolumes": Entry("See [the reason](#waitingforvolumes).", (Fixer.PLATFORM,)),
     "InvalidSpec": Entry(
         "An object cannot be read or makes no sense. Or it is a warning about a gang that can "
         "start anyway.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
         "Correct the field that the Event names.",
     ),
     "UnknownLayer": Entry(
         "See [the reason](#unknownlayer). Or the gang prefers such a layer, and starts without it.",
-        (Turn.SUBMITTER, Turn.PLATFORM),
+        (Fixer.SUBMITTER, Fixer.PLATFORM),
     ),
     "Scattered": Entry("See [the reason](#scattered).", _SUBMITTER),
     "NotGathered": Entry("See [the reason](#notgathered).", _SUBMITTER),
@@ -363,30 +363,30 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     "QuotaNotEnforced": Entry(
         "The controller of another product decides the quota of its queues, so this scheduler "
         "does not.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "Stop one of the two.",
     ),
     "KindForbidden": Entry(
         "The scheduler may not read a kind of workloads. Pods of that kind wait, and others do "
         "not.",
-        (Turn.PLATFORM,),
+        (Fixer.PLATFORM,),
         "Give the scheduler's ServiceAccount the [rights](operations.md#rights) of the chart.",
     ),
     "LeaderElection": Entry(
         "On the Lease: another replica of the scheduler leads. The Event says how long after the "
         "previous leader.",
-        (Turn.SCHEDULER,),
+        (Fixer.SCHEDULER,),
         "After an update: nothing. Otherwise find out why the previous leader ended.",
     ),
     "ExcludedNodes": Entry(
-        "Nodes are outside the network tree.", (Turn.PLATFORM,), "Label the nodes."
+        "Nodes are outside the network tree.", (Fixer.PLATFORM,), "Label the nodes."
     ),
 }
 
 
 # Conditions of Queues and ClusterNetworkTopologies, and their reasons.
 
-_PLATFORM: Final = (Turn.PLATFORM,)
+_PLATFORM: Final = (Fixer.PLATFORM,)
 
 QUEUE_TYPES: Final[Mapping[str, Entry]] = {
     "Active": Entry("Whether the queue can admit gangs.", _ADMIN),
@@ -412,7 +412,7 @@ QUEUE_REASONS: Final[Mapping[str, Entry]] = {
     ),
     "FlavorNotFound": Entry(
         "A ResourceFlavor of the queue does not exist.",
-        (Turn.QUEUE_ADMIN, Turn.PLATFORM),
+        (Fixer.QUEUE_ADMIN, Fixer.PLATFORM),
         "Create it, or remove it from the queue.",
     ),
     "PromisedMore": Entry("See `Oversubscribed`.", _ADMIN),

@@ -145,7 +145,7 @@ def _ruled_out(misfit: Misfit, short: Shortage) -> Iterator[str]:
         nodes = " node" if number == 1 else " nodes"
         if short.one_a_node and misfit.fits:
             nodes = ""
-        said.append(f"{number} {others}{nodes} {obstacle.said_of(number)}")
+        said.append(f"{number} {others}{nodes} {obstacle.words(number)}")
     if said:
         yield f"{of_the_best(misfit.offers, 'in')} {', '.join(said)}".strip()
 
@@ -281,7 +281,7 @@ def _short_of(misfit: Misfit, short: Shortage, member: str) -> str:
     if short.unmatched:
         return "; ".join(map(_unmatched, short.unmatched))
     then = "then " if misfit.fits else ""
-    return f"{then}{short.nodes} of {misfit.nodes} nodes {short.obstacle.said_of(short.nodes)}"
+    return f"{then}{short.nodes} of {misfit.nodes} nodes {short.obstacle.words(short.nodes)}"
 
 
 def _too_few_devices(misfit: Misfit, devices: DevicesMissing, member: str) -> str:

@@ -376,7 +376,7 @@ def tolerated(turn: Turn) -> Iterator[tuple[Taint, ...]]:
     codes, sets = nodes.taint_sets()
     counts: Counter[tuple[Taint, ...]] = Counter()
     for pod_class in _classes(turn):
-        others = _passing(pod_class, turn, but_for=taints.obstacle)
+        others = _passing(pod_class, turn, except_for=taints.obstacle)
         others &= ~taints.passes(pod_class, nodes)
         for code, number in zip(*np.unique(codes[others], return_counts=True), strict=True):
             lacks = tuple(taints.untolerated(pod_class, sets[code]))
@@ -409,11 +409,11 @@ def _classes(turn: Turn) -> list[PodClass]:
     return list(dict.fromkeys(pod.pod_class for pod in pods))[:MOST_CLASSES]
 
 
-def _passing(pod_class: PodClass, turn: Turn, but_for: Obstacle | None = None) -> BoolArray:
+def _passing(pod_class: PodClass, turn: Turn, except_for: Obstacle | None = None) -> BoolArray:
     """Return the nodes that pass all node filters except one."""
     nodes = turn.snapshot.nodes
     passing = np.ones(len(nodes), dtype=np.bool_)
     for each in turn.profile.node_filters:
-        if each.obstacle != but_for:
+        if each.obstacle != except_for:
             passing &= each.passes(pod_class, nodes)
     return passing

@@ -11,7 +11,7 @@ from typing import Self
 import msgspec
 
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.consequences import Turn
+from gang_scheduler.model.consequences import Fixer
 from gang_scheduler.model.evictions import ProtectedBy
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Taint
@@ -441,7 +441,7 @@ class Variant(Part, frozen=True, kw_only=True):
     taints: tuple[str, ...] = ()
     quotas: tuple[MoreQuota, ...] = ()
     requests: tuple[LessAsked, ...] = ()
-    by: Turn | None
+    by: Fixer | None
     nodes: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
     victims: tuple[Victims, ...] = ()

@@ -78,7 +78,7 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
         return assignment.units if isinstance(found, Problem) else found
 
     def fits(place: int) -> bool:
-        future_room.go_to(place)
+        future_room.advance_to(place)
         return future_room.find(request, request.assignments, units_of) is not None
 
     if fits(0):

@@ -92,7 +92,9 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
         shot = changes.with_quota(asked.snapshot, raised)
         watched = Watched(shot, asked.profile, asked.group.gangs[0].key)
         quotas = tuple(each.part() for each in raised)
-        variant = Variant(change=Change.MORE_QUOTA, quotas=quotas, by=consequences.Turn.QUEUE_ADMIN)
+        variant = Variant(
+            change=Change.MORE_QUOTA, quotas=quotas, by=consequences.Fixer.QUEUE_ADMIN
+        )
         found = _in_plan(asked, watched.plan, variant)
         if found is not None or watched.turn is None:
             return found
@@ -109,7 +111,7 @@ def _less(asked: Asked) -> Iterator[Variant]:
             changes.with_requests(
                 asked.snapshot, asked.group, {each.resource: int(each.amount) for each in lowered}
             ),
-            Variant(change=Change.LESS_ASKED, requests=lowered, by=consequences.Turn.SUBMITTER),
+            Variant(change=Change.LESS_ASKED, requests=lowered, by=consequences.Fixer.SUBMITTER),
         )
         for lowered in changes.lowered(asked.turn, needed)
     )
@@ -124,7 +126,7 @@ def _tolerated(asked: Asked) -> Iterator[Variant]:
             Variant(
                 change=Change.TAINTS_TOLERATED,
                 taints=tuple(map(str, each)),
-                by=consequences.Turn.SUBMITTER,
+                by=consequences.Fixer.SUBMITTER,
             ),
         )
         for each in changes.tolerated(asked.turn)
@@ -138,7 +140,7 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
             asked,
             changes.without_labels(asked.snapshot, asked.group, each),
             Variant(
-                change=Change.SELECTOR_REMOVED, labels=dict(each), by=consequences.Turn.SUBMITTER
+                change=Change.SELECTOR_REMOVED, labels=dict(each), by=consequences.Fixer.SUBMITTER
             ),
         )
         for each in changes.selectors(asked.turn)
@@ -159,7 +161,7 @@ def _fewer(asked: Asked) -> Iterator[Variant]:
             number=number,
             of=gang.min_member,
             gang=str(gang.key),
-            by=consequences.Turn.SUBMITTER,
+            by=consequences.Fixer.SUBMITTER,
         )
         return _started(asked, shot, made)
 
@@ -183,7 +185,9 @@ def _softer(asked: Asked) -> Iterator[Variant]:
     """Yield each required layer with which the group starts if the layer is only preferred."""
     for layer in changes.layers_of(asked.group):
         shot = changes.with_preferred(asked.snapshot, asked.group, layer)
-        made = Variant(change=Change.SOFTER_LAYER, layer=layer.name, by=consequences.Turn.SUBMITTER)
+        made = Variant(
+            change=Change.SOFTER_LAYER, layer=layer.name, by=consequences.Fixer.SUBMITTER
+        )
         found = _started(asked, shot, made, layer)
         if found is not None:
             yield found
@@ -202,7 +206,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
         priority = candidates[-1 - number]
         shot = changes.with_priority(asked.snapshot, asked.group, priority, running)
         made = Variant(
-            change=Change.HIGHER_PRIORITY, number=priority, by=consequences.Turn.SUBMITTER
+            change=Change.HIGHER_PRIORITY, number=priority, by=consequences.Fixer.SUBMITTER
         )
         return _started(asked, shot, made)
 
@@ -243,7 +247,7 @@ def _other_flavor(asked: Asked) -> Iterator[Variant]:
         if not (selected & set(labels)) and any(key in keys for key, _ in selected):
             shot = changes.with_labels(asked.snapshot, asked.group, labels)
             made = Variant(
-                change=Change.OTHER_FLAVOR, labels=dict(labels), by=consequences.Turn.SUBMITTER
+                change=Change.OTHER_FLAVOR, labels=dict(labels), by=consequences.Fixer.SUBMITTER
             )
             found = _started(asked, shot, made)
             if found is not None:

@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
 LACKING: Final = "cannot allocate all claims"
-MOST_TOLD: Final = 200
+MOST_EXPLAINED: Final = 200
 """The missing devices are worked out for at most this many nodes."""
 MOST_DIFFERENT: Final = 8
 """If nodes lack more than this many different things, the reason names none of them."""
@@ -79,10 +79,10 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
     """Count the nodes by what they lack; many nodes, or very different ones, get a short reason."""
     needs = _needs(pod_class)
     rows = np.flatnonzero(rejected).tolist()
-    if len(rows) > MOST_TOLD:
+    if len(rows) > MOST_EXPLAINED:
         return Counter({_in_short(needs): len(rows)})
     lacks = trial.devices.lacks(needs, _in_time(trial, rows))
-    found = Counter(_said(lack, needs) for lack in lacks)
+    found = Counter(_reason(lack, needs) for lack in lacks)
     if found.total() < len(rows) or len(found) > MOST_DIFFERENT:
         return Counter({_in_short(needs): len(rows)})
     return found
@@ -127,10 +127,10 @@ def _lacks(
 ) -> list[tuple[int, Outcome | None]]:
     """Return the rows of the first rejected nodes, each with the outcome that says what is missing.
 
-    At most MOST_TOLD nodes are looked at.
+    At most MOST_EXPLAINED nodes are looked at.
     """
     needs = _needs(pod_class)
-    rows = np.flatnonzero(rejected).tolist()[:MOST_TOLD]
+    rows = np.flatnonzero(rejected).tolist()[:MOST_EXPLAINED]
     found = list(zip(rows, trial.devices.lacks(needs, rows), strict=True))
     trial.effort.count(trial.devices.stock.looks())
     return found
@@ -146,14 +146,14 @@ def _in_time(trial: Trial, rows: Sequence[int]) -> Iterator[int]:
 
     The work for each row is counted. Each cycle begins at a different row.
     """
-    for row in trial.effort.from_another_on(rows):
+    for row in trial.effort.rotated(rows):
         if not trial.effort.may_work_on():
             return
         yield row
         trial.effort.count(trial.devices.stock.looks())
 
 
-def _said(lack: Outcome | None, needs: DeviceNeeds) -> str:
+def _reason(lack: Outcome | None, needs: DeviceNeeds) -> str:
     """Return kube-scheduler's words, followed by the shortage."""
     match lack:
         case NoFit(funnel=funnel):

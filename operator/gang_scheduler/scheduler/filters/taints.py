@@ -29,8 +29,8 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
-MOST_TOLD: Final = 20
-"""So many taints are named; of nodes with others only the number is told."""
+MOST_NAMED: Final = 20
+"""So many taints are named; of nodes with others only the number is named."""
 
 
 class TaintColumns:
@@ -114,14 +114,14 @@ def reasons(pod_class: PodClass, nodes: NodeTable, rejected: BoolArray) -> Count
     nodes_of = np.bincount(
         columns.places[untolerated][first], of_sets[sets], minlength=len(columns.taints)
     ).astype(np.int64)
-    told = np.flatnonzero(nodes_of)[np.argsort(-nodes_of[nodes_of > 0], kind="stable")].tolist()
+    named = np.flatnonzero(nodes_of)[np.argsort(-nodes_of[nodes_of > 0], kind="stable")].tolist()
     counts: Counter[str] = Counter()
-    for place in told[:MOST_TOLD]:
+    for place in named[:MOST_NAMED]:
         taint = columns.taints[place]
         words = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
         counts[words] += int(nodes_of[place])
-    if len(told) > MOST_TOLD:
-        counts["node(s) had other untolerated taints"] = int(nodes_of[told[MOST_TOLD:]].sum())
+    if len(named) > MOST_NAMED:
+        counts["node(s) had other untolerated taints"] = int(nodes_of[named[MOST_NAMED:]].sum())
     return counts
 
 

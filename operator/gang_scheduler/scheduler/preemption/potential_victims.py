@@ -164,7 +164,7 @@ class PotentialVictims:
         """Return the mask of the pods among these that the pool considers."""
         found: BoolArray = among & (self.priorities <= pool.highest)
         if pool.staying:
-            found = found & ~self._meant_by(pool.staying)
+            found = found & ~self._selected_by(pool.staying)
         return found & ~self.under_budget if pool.outside_budgets else found
 
     def may_leave_with(self, pool: Pool, among: BoolArray) -> BoolArray:
@@ -271,13 +271,13 @@ class PotentialVictims:
         own = [price_of(each) if each.gang in steps else at for at, each in at_first]
         return np.array(own, dtype=np.int64)
 
-    def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
+    def _selected_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
         """Return the mask of the bound pods that any of these selectors selects."""
-        meant = np.array(
+        selected = np.array(
             [bool(pod_class.selected_by & selectors) for pod_class in self._pod_classes],
             dtype=np.bool_,
         )
-        return meant[self._codes]
+        return selected[self._codes]
 
     def _cheapest_on(self, row: int, pool: Pool) -> list[BoundPod]:
         first, end = np.searchsorted(self.rows, (row, row + 1), sorter=self._by_row).tolist()
@@ -286,7 +286,7 @@ class PotentialVictims:
         if pool.outside_budgets:
             chosen &= ~self.under_budget[places]
         if pool.staying:
-            chosen &= ~self._meant_by(pool.staying)[places]
+            chosen &= ~self._selected_by(pool.staying)[places]
         found = [self.bound_pods[place] for place in places[chosen].tolist()]
         self.put_in_order += len(found)
         return sorted(found, key=lambda each: (self.costs.cost_of(each), each.pod.uid))

@@ -213,7 +213,7 @@ class Preemptor:
         )
 
     @functools.cached_property
-    def leans_on(self) -> frozenset[PodSelector]:
+    def required_nearby(self) -> frozenset[PodSelector]:
         """The selectors of pods that must stay for the affinity or spread of members."""
         pod_affinity = [
             pod_class.pod_affinity
@@ -241,7 +241,7 @@ class Preemptor:
         """The selectors of all pods whose presence decides where members may be."""
         asked = [each.pod_affinity for each in self.classes if each.pod_affinity is not None]
         avoided = {term.selector for each in asked for term in each.anti}
-        return self.leans_on | avoided
+        return self.required_nearby | avoided
 
     @functools.cached_property
     def open_rows(self) -> BoolArray:

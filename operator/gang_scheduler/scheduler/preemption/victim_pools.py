@@ -52,7 +52,7 @@ class VictimPools:
         self._profile = profile
         self._departures = departures
         self._by_priority: dict[_VictimsKey, PotentialVictims] = {}
-        self._leant_on: frozenset[PodSelector] = frozenset()
+        self._affinities: frozenset[PodSelector] = frozenset()
 
     def below(self, group: GangGroup) -> PotentialVictims | None:
         """Return the pods of lower priority that a group may evict; None if there are none."""
@@ -62,7 +62,7 @@ class VictimPools:
         # Priorities that no pod on a node has between them may evict the same pods.
         below = self._priorities[bisect.bisect_right(self._priorities, below) - 1]
         own = frozenset(gang for gang in self.own(group) if self._least.get(gang, below) <= below)
-        key = below, own, self._leant_on
+        key = below, own, self._affinities
         if key not in self._by_priority:
             # A cycle may have one pool in any case: more of them are work.
             if self._by_priority:
@@ -71,7 +71,7 @@ class VictimPools:
             self._by_priority = {
                 key: each for key, each in self._by_priority.items() if key[0] == below
             }
-            spared = _with_protected(own, self._leant_on, self._bound_pods)
+            spared = _with_protected(own, self._affinities, self._bound_pods)
             potential = PotentialVictims(
                 VictimCosts(spared, below, self._taken_at), self._trial.nodes
             )
@@ -101,7 +101,7 @@ class VictimPools:
         # The cost stays so low that the search itself can begin.
         self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
         spared = _with_protected(
-            self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
+            self.own(group), self._affinities, replace(self._bound_pods, pods=tuple(members))
         )
         judge.costs = VictimCosts(spared, ANY_PRIORITY, self._taken_at, judge.standings())
         potential = PotentialVictims(judge.costs, self._trial.nodes, judge)
@@ -116,7 +116,7 @@ class VictimPools:
 
     def spare(self, nominations: Sequence[Bind]) -> None:
         """Note reserved room: pods to which its members have affinity must stay."""
-        self._leant_on |= _affinities(nominations)
+        self._affinities |= _affinities_of(nominations)
 
     def own(self, group: GangGroup) -> frozenset[GangKey]:
         """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
@@ -147,7 +147,7 @@ class VictimPools:
         return found
 
 
-def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
+def _affinities_of(binds: Sequence[Bind]) -> frozenset[PodSelector]:
     """Return the selectors of the pods to which members have affinity, which must stay."""
     pod_affinity = (bind.pod.pod_class.pod_affinity for bind in binds)
     affinities = (each.affinity for each in pod_affinity if each is not None)
@@ -155,14 +155,14 @@ def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
 
 
 def _with_protected(
-    own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
+    own: frozenset[GangKey], affinities: frozenset[PodSelector], bound_pods: BoundPods
 ) -> BoundPods:
-    """Return the bound pods, with the own group and pods that `leant_on` selects protected."""
-    if not own and not leant_on:
+    """Return the bound pods, with the own group and pods that `affinities` select protected."""
+    if not own and not affinities:
         return bound_pods
     spared = (
         replace(each, evictable=False)
-        if each.gang in own or leant_on & each.pod.pod_class.selected_by
+        if each.gang in own or affinities & each.pod.pod_class.selected_by
         else each
         for each in bound_pods.pods
     )

@@ -199,9 +199,11 @@ def divide(total: Exact, claims: Sequence[FairShareClaim]) -> list[Exact]:
     got: list[Exact] = [claim.least for claim in claims]
     left = total - together
     weighted = [place for place, claim in enumerate(claims) if claim.weight > 0]
-    left = _pour(left, got, claims, weighted, _whole([claims[each].weight for each in weighted]))
+    left = _fill_by_weight(
+        left, got, claims, weighted, _whole([claims[each].weight for each in weighted])
+    )
     others = [place for place, claim in enumerate(claims) if claim.weight <= 0]
-    _pour(left, got, claims, others, [1] * len(others))
+    _fill_by_weight(left, got, claims, others, [1] * len(others))
     return got
 
 
@@ -222,7 +224,7 @@ def _whole(weights: Sequence[Fraction]) -> list[int]:
     return [int(weight * scale) for weight in weights]
 
 
-def _pour(
+def _fill_by_weight(
     left: Exact,
     got: list[Exact],
     claims: Sequence[FairShareClaim],

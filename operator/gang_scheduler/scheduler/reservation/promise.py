@@ -73,14 +73,14 @@ class FutureRoom:
             self._end(ended)
             self.place = len(ended)
 
-    def go_to(self, place: int) -> None:
+    def advance_to(self, place: int) -> None:
         """Move to the moment when this many gangs have ended. Costs as much as the difference."""
         low, high = sorted((self.place, place))
         some = self.releases[low:high]
         if place > self.place:
             self.end(some)
         else:
-            self.bring_back(some)
+            self.restore(some)
         self.place = place
 
     def end(self, some: Sequence[Release]) -> None:
@@ -94,7 +94,7 @@ class FutureRoom:
         for ref, charge in held.charges.items():
             self.forest.release(ref, charge)
 
-    def bring_back(self, some: Sequence[Release]) -> None:
+    def restore(self, some: Sequence[Release]) -> None:
         """Take the room and quota of these gangs again: the opposite of `end`."""
         held = self._sum(some)
         self.trial.free_up(-held.room)
@@ -105,7 +105,7 @@ class FutureRoom:
 
     def _sum(self, some: Sequence[Release]) -> Sum:
         held = Sum(self.trial.nodes)
-        held.become(some)
+        held.replace_with(some)
         return held
 
     def find(
@@ -256,7 +256,7 @@ class Promise:
             future_room.give_back(self.fit)
             self.fit = before
             future_room.take(before)
-            future_room.bring_back([victims])
+            future_room.restore([victims])
 
     def leaves_alone(self, placements: Iterable[Placement], ref: QueueRef, charge: Charge) -> bool:
         """Return whether another gang can start without taking this one's room or quota."""

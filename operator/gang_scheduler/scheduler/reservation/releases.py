@@ -26,7 +26,7 @@ Seat = tuple[PodClass, int]
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The room and quota that become free once a gang has ended.
+    """The room and quota that replace_with free once a gang has ended.
 
     Times are in seconds. `ends_at` is None if the end is not known. `nominated`: the pods are not
     on their nodes yet. Without a `gang`, the pods are leaving already, and the release comes first.
@@ -71,7 +71,7 @@ class Clock:
     now: int
     window: int
 
-    def believed(self, ends_at: int | None) -> int | None:
+    def expected_end(self, ends_at: int | None) -> int | None:
         """Return an end if it is near enough to be trusted, but never a time in the past."""
         if ends_at is None or ends_at > self.now + self.window:
             return None
@@ -83,7 +83,7 @@ class Clock:
         known = [each for each in durations if each is not None]
         if len(known) < len(durations):
             return None
-        return self.believed(self.now + max(known))
+        return self.expected_end(self.now + max(known))
 
 
 class Running:
@@ -114,17 +114,17 @@ class Running:
             self._victims.update(each.pod.uid for each in new)
             self._leaving += new
             for key in dict.fromkeys(each.gang for each in new):
-                self._work_out(key)
+                self._compute(key)
             self._sum_up()
         return self._by_gang.values()
 
-    def _work_out(self, key: GangKey) -> None:
+    def _compute(self, key: GangKey) -> None:
         """Note what a gang on nodes holds now that some of its pods are victims."""
         self._by_gang.pop(key, None)
         gang = self._bound_pods.gangs.get(key)
         if gang is None:
             return
-        release = self._release(gang, self._clock.believed(gang.known.ends_at))
+        release = self._release(gang, self._clock.expected_end(gang.known.ends_at))
         if release is not None:
             self._by_gang[key] = release
 
@@ -133,7 +133,7 @@ class Running:
 
         There may be very many gangs, and hardly any of them changes from cycle to cycle.
         """
-        ends_at = self._clock.believed(gang.known.ends_at)
+        ends_at = self._clock.expected_end(gang.known.ends_at)
         basis = (self._nodes, ends_at)
         return gang.cached("release", basis, lambda gang: self._release(gang, ends_at))
 
@@ -197,7 +197,7 @@ class Sum:
         self._others: dict[tuple[PodClass, bool], Counter[int]] = {}
         self._of: dict[int, Release] = {}
 
-    def become(self, releases: Sequence[Release]) -> None:
+    def replace_with(self, releases: Sequence[Release]) -> None:
         """Become the sum of these gangs."""
         wanted = {id(each): each for each in releases}
         self._add([each for key, each in self._of.items() if key not in wanted], -1)

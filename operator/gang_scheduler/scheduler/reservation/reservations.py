@@ -148,7 +148,7 @@ class Reservations:
         releases = self._releases()
         ended = before.ended if before is not None else Sum(self._trial.nodes)
         known = self._known_place(releases, request, before)
-        ended.become(releases[: known or 0])
+        ended.replace_with(releases[: known or 0])
         future_room = FutureRoom(self._trial, self._ledger.forest, self._profile, releases, ended)
         find = functools.partial(self._fit_at, future_room, request, assignments)
         low = self._with_earlier(future_room) - 1
@@ -158,8 +158,8 @@ class Reservations:
         self._trial.effort.count(looks)
         if found is not None:
             place, fit = found
-            future_room.go_to(place)
-            ended.become(releases[:place])
+            future_room.advance_to(place)
+            ended.replace_with(releases[:place])
             promise = Promise(
                 *(request, assignments, fit, future_room, ended),
                 turn=turn,
@@ -175,7 +175,7 @@ class Reservations:
         assignments: Sequence[FlavorAssignment],
         place: int,
     ) -> Fit | None:
-        future_room.go_to(place)
+        future_room.advance_to(place)
         return future_room.find(request, assignments, self._units_of)
 
     def _known_place(
@@ -264,7 +264,7 @@ class Reservations:
         ends_at, fit = None, promise.fit
         lasts = self._clock.end_of(promise.request.group)
         if promise.start is not None and lasts is not None:
-            ends_at = self._clock.believed(promise.start + lasts - self._clock.now)
+            ends_at = self._clock.expected_end(promise.start + lasts - self._clock.now)
         binds = [bind for each in fit.placements.values() for bind in each.binds]
         seats = tuple((bind.pod.pod_class, nodes.rows[bind.node]) for bind in binds)
         began = promise.start or self._clock.now

@@ -106,7 +106,9 @@ class Attempts:
         )
         if judgement is None:
             return
-        self._decided.refused |= provisioning.retold(group, self._decided.refused, judgement)
+        self._decided.refused |= provisioning.with_judgement(
+            group, self._decided.refused, judgement
+        )
         if judgement.step in (Step.ASK, Step.STAND):
             self._asked_for[group.waiting[0].key] = assignment.charge
             self._ledger.charge(request.ref, assignment.charge)
@@ -238,7 +240,7 @@ class Attempts:
     ) -> Iterator[FlavorAssignment]:
         """Yield assignments while the cycle has time for the group; note if there are more."""
         number = 0
-        for assignment in self._progress.ways(assignments, trying.since):
+        for assignment in self._progress.options_in_time(assignments, trying.since):
             number += 1
             yield assignment
         trying.cut_off |= number < len(assignments)
@@ -421,7 +423,7 @@ class Attempts:
         quota.unsearched.difference_update(gang.key for gang in group.waiting)
         full = next((why for each, why in trying.full if each is assignment), None)
         if full is not None:
-            self._placing.refuse(group, *_told(trying, full), ways=self._ways(trying))
+            self._placing.refuse(group, *_with_cut_off(trying, full), options=self._options(trying))
         else:
             quota.set_aside(
                 group, quota.shortages.problem_of(replace(request, assignments=(assignment,)))
@@ -452,8 +454,8 @@ class Attempts:
         empty = self._quota.requests.empty_flavors
         assignment, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))
         empty_flavors = empty(trying.request, assignment)
-        ways = self._ways(trying)
-        self._placing.refuse(group, *_told(trying, unfit), empty_flavors, ways=ways)
+        options = self._options(trying)
+        self._placing.refuse(group, *_with_cut_off(trying, unfit), empty_flavors, options=options)
         tried = (
             trying.outcomes[assignment]
             for assignment, _ in trying.full
@@ -463,7 +465,7 @@ class Attempts:
         if told is not None:
             self._decided.refused.note_preemption(group, told)
 
-    def _ways(self, trying: Attempt) -> Iterable[Sequence[PlacementUnit] | None]:
+    def _options(self, trying: Attempt) -> Iterable[Sequence[PlacementUnit] | None]:
         """Return the units of all assignments; None if there is no time for all of them."""
         return (None,) if trying.cut_off else self._quota.units_of_assignments(trying.request.group)
 
@@ -475,7 +477,7 @@ class Attempts:
         )
 
 
-def _told(trying: Attempt, unfit: Unfit) -> Unfit:
+def _with_cut_off(trying: Attempt, unfit: Unfit) -> Unfit:
     """Return the misfit, marked as cut off if part of the search was skipped."""
     unit, misfit = unfit
     return unit, replace(misfit, cut_off=misfit.cut_off or trying.cut_off)

@@ -132,7 +132,7 @@ class TurnTaking:
 
     def take_all(self) -> None:
         """Try the heads of queues in the order of their turns, as long as there is work left."""
-        self._trees.plant(self._lines.values())
+        self._trees.add(self._lines.values())
         for root in self._trees.roots:
             if not self._trees.is_open(root):
                 self._refuse_tree(root)
@@ -152,9 +152,9 @@ class TurnTaking:
             # turn end.
             has_left = self._ledger.given_back != left
             if has_left or (before is not None and self._quota.forest.has_given_back(before)):
-                turns.restart(self._ledger.ahead, self._heads_anew(self._heads))
+                turns.restart(self._ledger.ahead, self._refresh_heads(self._heads))
             else:
-                for each, head in self._heads_anew(self._outgrown()).items():
+                for each, head in self._refresh_heads(self._outgrown()).items():
                     turns.replace(each, head)
         self._leave_rest()
 
@@ -205,7 +205,7 @@ class TurnTaking:
         self._decided.deciding = None
         return None
 
-    def _heads_anew(self, refs: Iterable[QueueRef]) -> dict[QueueRef, Head]:
+    def _refresh_heads(self, refs: Iterable[QueueRef]) -> dict[QueueRef, Head]:
         """Return how the heads of queues compare now."""
         return {ref: self._head(self._lines[ref], self._heads[ref]) for ref in [*refs]}
 

@@ -120,7 +120,7 @@ class OpenTrees:
         """The roots of all trees with lines."""
         return self._trees.keys()
 
-    def plant(self, lines: Iterable[QueueLine]) -> None:
+    def add(self, lines: Iterable[QueueLine]) -> None:
         """Add the lines of all queues, before any turn."""
         for line in lines:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())

@@ -16,7 +16,7 @@ from gang_scheduler.api import crds
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField, invalid_field
 from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.model import likeness
+from gang_scheduler.model import similar_names
 
 FILE: Final = "kubernetes.json"
 UNKNOWN: Final = "extra_forbidden"
@@ -86,7 +86,7 @@ class _Schema:
     def _said(self, location: tuple[int | str, ...]) -> str:
         """Return the message on an unknown field, with the field that may be meant."""
         *above, name = location
-        near = likeness.close_to(str(name), self._properties(above))
+        near = similar_names.close_to(str(name), self._properties(above))
         return f"unknown field {_dotted(location)}" + (
             f" (did you mean {near[0]}?)" if near else ""
         )

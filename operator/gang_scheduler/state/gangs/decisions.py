@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import CoolingDown, DecisionTooLong, SavesAwaited
 from gang_scheduler.model.causes.queues import AskedAgain, DelaysReserved
-from gang_scheduler.model.consequences import Helped, Room
+from gang_scheduler.model.consequences import RetryAfter, Room
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
@@ -23,7 +23,7 @@ from gang_scheduler.state.gangs.retries import (
     TRIED_WITH_NODES,
 )
 
-WITH_BACKOFF = those_with(lambda rule: Helped.TIME in rule.helped_by)
+WITH_BACKOFF = those_with(lambda rule: RetryAfter.TIME in rule.retry_after)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 """The reasons not to try a gang: it lacks members, or its group has a gang that cannot be tried."""
 

@@ -15,14 +15,14 @@ from gang_scheduler.model.causes.gangs import (
     OthersAwaitClaims,
     SurplusNotTried,
 )
-from gang_scheduler.model.consequences import Helped
+from gang_scheduler.model.consequences import RetryAfter
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import HELD, MAKING_ROOM, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
+from gang_scheduler.state.queues.quota_waits import RETRIED_AFTER_POOL, QuotaWaits
 from gang_scheduler.state.queues.reservations_in_force import Reservations
 
 # The pause after which a gang is tried again if no event that could help it comes first.
@@ -183,11 +183,11 @@ class Deadlines:
 
 # The reasons why gangs wait, and the gangs that a change of the cluster may help.
 
-HELPED_BY_NODES: Final = those_with(lambda rule: Helped.NODES in rule.helped_by)
-TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
+RETRIED_AFTER_NODES: Final = those_with(lambda rule: RetryAfter.NODES in rule.retry_after)
+TRIED_WITH_NODES: Final = RETRIED_AFTER_NODES | RETRIED_AFTER_POOL
 """The reasons for which a gang is tried again whenever nodes change."""
-HELPED_BY_TREES: Final = those_with(lambda rule: Helped.TREES in rule.helped_by)
-HELPED_BY_QUEUES: Final = those_with(lambda rule: Helped.QUEUES in rule.helped_by)
+RETRIED_AFTER_TREES: Final = those_with(lambda rule: RetryAfter.TREES in rule.retry_after)
+RETRIED_AFTER_QUEUES: Final = those_with(lambda rule: RetryAfter.QUEUES in rule.retry_after)
 
 
 class QueueingHints:
@@ -214,7 +214,7 @@ class QueueingHints:
         """Note why a try failed, and whether freed room makes the gang due."""
         self._count(info, refusal)
         info.verdict.refused(refusal, late=late)
-        if refusal.reason in HELPED_BY_NODES:
+        if refusal.reason in RETRIED_AFTER_NODES:
             self._short_of_nodes.add(info.key)
         else:
             self._short_of_nodes.discard(info.key)
@@ -255,9 +255,9 @@ class QueueingHints:
         """Return the gangs that changes since the last call may help."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
         if self._topologies_changed:
-            helped.update(self._refused_for(HELPED_BY_TREES))
+            helped.update(self._refused_for(RETRIED_AFTER_TREES))
         if self._queues_changed:
-            helped.update(self._refused_for(HELPED_BY_QUEUES))
+            helped.update(self._refused_for(RETRIED_AFTER_QUEUES))
         if self._provisioning_changed:
             helped.update(self._refused_for({Reason.WAITING_FOR_PROVISIONING}))
             self._provisioning_changed = False

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
-from gang_scheduler.model.consequences import Helped, Strict
+from gang_scheduler.model.consequences import RetryAfter, Strict
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.queues import ROOT, Product, Queue, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Reason, those_with
 from gang_scheduler.model.refs import GangKey
 
-HELPED_BY_QUOTA: Final = those_with(lambda rule: Helped.QUOTA in rule.helped_by)
-HELPED_BY_POOL: Final = those_with(lambda rule: Helped.POOL in rule.helped_by)
+RETRIED_AFTER_QUOTA: Final = those_with(lambda rule: RetryAfter.QUOTA in rule.retry_after)
+RETRIED_AFTER_POOL: Final = those_with(lambda rule: RetryAfter.POOL in rule.retry_after)
 WAITING_FOR_QUOTA: Final = frozenset({Reason.WAITING_FOR_QUOTA})
 PASSED: Final = those_with(lambda rule: rule.strict is Strict.PASSED)
 
@@ -94,7 +94,7 @@ class QuotaWaits:
     @property
     def pending(self) -> bool:
         """Whether gangs must be tried for which no other event comes."""
-        return any(self._of_trees(self._freed, HELPED_BY_QUOTA)) or any(self._taking_back())
+        return any(self._of_trees(self._freed, RETRIED_AFTER_QUOTA)) or any(self._taking_back())
 
     def moved(
         self, key: GangKey, before: Refused | None, after: Refused | None, *, placed: bool = False
@@ -153,9 +153,9 @@ class QuotaWaits:
 
     def helped(self) -> set[GangKey]:
         """Return the gangs that changes since the last call may help."""
-        found = set(self._of_trees(self._freed, HELPED_BY_QUOTA)) | set(self._taking_back())
+        found = set(self._of_trees(self._freed, RETRIED_AFTER_QUOTA)) | set(self._taking_back())
         if self._nodes_changed:
-            found.update(self._of_queues(self._waiting, HELPED_BY_POOL))
+            found.update(self._of_queues(self._waiting, RETRIED_AFTER_POOL))
         self._freed.clear()
         self._lent.clear()
         self._lowest.clear()
@@ -170,7 +170,7 @@ class QuotaWaits:
         for ref, of_queue in self._waiting.items():
             if trees.root(ref) not in roots:
                 continue
-            kept = list(self._of_queues([ref], HELPED_BY_QUOTA)) if trees.keeps(ref) else []
+            kept = list(self._of_queues([ref], RETRIED_AFTER_QUOTA)) if trees.keeps(ref) else []
             found.update(kept)
             if trees.is_strict(ref) and (kept or ref in refs):
                 found.update(k for k, reason in of_queue.items() if reason not in PASSED)

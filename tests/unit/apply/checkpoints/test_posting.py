@@ -13,7 +13,12 @@ from gang_scheduler.apply.checkpoints import AT_ONCE, AskedGang, SaveRequests, i
 from gang_scheduler.client.http import BrokenError
 from gang_scheduler.client.port import PodAnswer, PodRequest
 from gang_scheduler.model.api_words import CheckpointOutcome
-from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, News, Request
+from gang_scheduler.model.checkpoints import (
+    CheckpointMode,
+    CheckpointPolicy,
+    CheckpointReport,
+    Request,
+)
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support.builders import SCHEDULER, gang_key, pod
@@ -54,7 +59,7 @@ def asked(cache: Cache, policy: CheckpointPolicy = POLICY, **member: Any) -> Ask
     first = pod("a-0", gang="a", node="n1", phase="Running")
     first = replace(first, **{"address": "10.0.0.7", **member})
     cache.upsert_pod(first)
-    cache.checkpoints.ask(A, REQUEST, News(None))
+    cache.checkpoints.ask(A, REQUEST, CheckpointReport(None))
     return AskedGang(A, policy, REQUEST, NOW + 30, (first,))
 
 

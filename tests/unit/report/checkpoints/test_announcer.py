@@ -6,7 +6,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.api_words import CheckpointOutcome
-from gang_scheduler.model.checkpoints import News, Request, Save
+from gang_scheduler.model.checkpoints import CheckpointReport, Request, Save
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, words_of
@@ -46,7 +46,7 @@ class Told:
 
 async def test_a_gang_is_told_what_is_asked_of_it_and_what_came_of_that() -> None:
     told = Told()
-    told.cache.checkpoints.ask(A, REQUEST, News(None, by="default/high", seconds=30))
+    told.cache.checkpoints.ask(A, REQUEST, CheckpointReport(None, by="default/high", seconds=30))
 
     (asked,) = told.events()
     told.cache.checkpoints.answered(A, Save(NOW, 7, "s3://b/7", "r1"), NOW)
@@ -68,7 +68,7 @@ async def test_a_gang_is_told_what_is_asked_of_it_and_what_came_of_that() -> Non
 )
 async def test_what_went_wrong_is_a_warning(outcome: CheckpointOutcome, reason: str) -> None:
     told = Told()
-    told.cache.checkpoints.ask(A, REQUEST, News(None))
+    told.cache.checkpoints.ask(A, REQUEST, CheckpointReport(None))
     told.events()
     told.cache.checkpoints.gave_up(A, "r1", outcome, "it answered 404")
 
@@ -101,12 +101,18 @@ async def test_a_gang_whose_pods_are_gone_already_is_told_by_its_object() -> Non
 
 async def test_news_of_a_gang_that_is_gone_have_no_object_to_be_told_of() -> None:
     told = Told()
-    told.cache.checkpoints.news.append((gang_key("gone"), News(CheckpointOutcome.TIMED_OUT)))
+    told.cache.checkpoints.news.append(
+        (gang_key("gone"), CheckpointReport(CheckpointOutcome.TIMED_OUT))
+    )
 
     assert [] == told.events()
 
 
 def test_every_outcome_has_words() -> None:
-    assert all(words_of(News(each, why="x")) for each in (None, *CheckpointOutcome))
-    assert "Work is saved at step 7" == words_of(News(CheckpointOutcome.SAVED, Save(NOW, 7)))
-    assert "Work is saved: c" == words_of(News(CheckpointOutcome.SAVED, Save(NOW, path="c")))
+    assert all(words_of(CheckpointReport(each, why="x")) for each in (None, *CheckpointOutcome))
+    assert "Work is saved at step 7" == words_of(
+        CheckpointReport(CheckpointOutcome.SAVED, Save(NOW, 7))
+    )
+    assert "Work is saved: c" == words_of(
+        CheckpointReport(CheckpointOutcome.SAVED, Save(NOW, path="c"))
+    )

@@ -144,7 +144,7 @@ def test_an_entry_says_whose_turn_it_is(entries: dict[str, Entry | Rule]) -> Non
     for name, entry in entries.items():
         assert entry.meaning.endswith("."), name
         assert not entry.do or entry.do.endswith("."), name
-        assert entry.turn, name
+        assert entry.fixers, name
 
 
 def test_a_gang_that_waits_for_action_is_told_which() -> None:

@@ -28,7 +28,7 @@ def test_a_resource_is_oversized_if_no_node_that_may_be_used_has_it(
 ) -> None:
     nodes = NodeTable([node("n1", cpu=4), node("n2", cpu=8, unschedulable=True)])
 
-    found = diagnosis.told_oversized(SHORT, pod("a-0", **asks).pod_class, nodes, BINPACK)
+    found = diagnosis.with_oversized(SHORT, pod("a-0", **asks).pod_class, nodes, BINPACK)
 
     assert found is not None
     assert expected == found.oversized
@@ -37,7 +37,7 @@ def test_a_resource_is_oversized_if_no_node_that_may_be_used_has_it(
 def test_what_is_short_of_nothing_is_not_looked_at() -> None:
     tainted = Shortage(taints.obstacle, 1)
 
-    assert tainted is diagnosis.told_oversized(
+    assert tainted is diagnosis.with_oversized(
         tainted, pod("a-0").pod_class, NodeTable([]), BINPACK
     )
 
@@ -76,7 +76,7 @@ def test_a_label_that_no_node_has_is_named(
     asked = pod("a-0", selector=selector).pod_class
     nodes = NodeTable(LABELLED)
 
-    found = diagnosis.told_oversized(Shortage(node_affinity.obstacle, 2), asked, nodes, BINPACK)
+    found = diagnosis.with_oversized(Shortage(node_affinity.obstacle, 2), asked, nodes, BINPACK)
 
     assert found is not None
     assert expected == found.unmatched

@@ -138,11 +138,11 @@ def test_a_toleration_is_compared_only_with_taints_that_it_may_be_for() -> None:
 
 
 def test_the_taints_of_most_nodes_are_named_and_the_others_counted() -> None:
-    table = dedicated(taints.MOST_TOLD + 5)
+    table = dedicated(taints.MOST_NAMED + 5)
     rejected = np.ones(len(table), dtype=np.bool_)
 
     found = taints.reasons(pod_class(), table, rejected)
 
     assert len(table) == found.total()
     assert 5 == found["node(s) had other untolerated taints"]
-    assert taints.MOST_TOLD + 1 == len(found)
+    assert taints.MOST_NAMED + 1 == len(found)

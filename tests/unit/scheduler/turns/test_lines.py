@@ -31,7 +31,7 @@ class World:
             ref: QueueLine(our_queue(ref.name), [self.groups[name] for name in some])
             for ref, some in waiting.items()
         }
-        self.trees.plant(self.lines.values())
+        self.trees.add(self.lines.values())
 
     def _may_fit(self, line: QueueLine, waiting: GangGroup) -> bool:
         name = waiting.gangs[0].key.name

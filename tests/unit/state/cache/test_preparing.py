@@ -44,7 +44,7 @@ def parts(cluster: InMemoryCluster) -> int:
 def planned(cluster: InMemoryCluster) -> tuple[Plan, float]:
     """Return the plan of a snapshot, and how much of the work was left to that."""
     snapshot = cluster.cache.snapshot(cluster.now)
-    return schedule(snapshot, PROFILES["binpack"]), snapshot.made_anew
+    return schedule(snapshot, PROFILES["binpack"]), snapshot.build_work
 
 
 def test_the_plan_is_the_same_and_the_snapshot_has_no_work_left(cluster: InMemoryCluster) -> None:

@@ -13,8 +13,8 @@ from gang_scheduler.model.checkpoints import (
     NO_CHECKPOINTS,
     CheckpointMode,
     CheckpointPolicy,
+    CheckpointReport,
     Checkpoints,
-    News,
     Request,
     Requested,
     Save,
@@ -30,7 +30,7 @@ from support.builders import SCHEDULER, gang_key, gang_spec, pod
 NOW = 1_767_268_800
 A = gang_key("a")
 REQUEST = Request("r1", NOW - 10)
-ASKED = News(None, by="default/high", seconds=30)
+ASKED = CheckpointReport(None, by="default/high", seconds=30)
 
 
 def new_cache(**spec: Any) -> Cache:
@@ -79,7 +79,7 @@ def test_a_report_of_a_member_is_that_of_its_gang() -> None:
     save = Save(NOW - 5, 7, "c7")
     assert Checkpoints((save,)) == found.of(A)
     assert {A: NOW - 5} == found.all_saved_at()
-    assert [(A, News(CheckpointOutcome.SAVED, save, evicted=False))] == list(found.news)
+    assert [(A, CheckpointReport(CheckpointOutcome.SAVED, save, evicted=False))] == list(found.news)
     assert A in cache.gang_queue.changed
 
 

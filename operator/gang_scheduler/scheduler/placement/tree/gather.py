@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model import likeness, topology_scope
+from gang_scheduler.model import similar_names, topology_scope
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.plan import Bind, Misfit, Offers, Unlabelled
 from gang_scheduler.model.pods import Pod, PodClass
@@ -62,7 +62,7 @@ def explain_offers(
         rejections = ((ELSEWHERE, len(trial.nodes)),)
         missing = _unlabelled(area.tree)
         if missing is not None:
-            missing = replace(missing, near=_meant(missing, by_class, needs, area.tree.nodes))
+            missing = replace(missing, near=_similar(missing, by_class, needs, area.tree.nodes))
         return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=missing)
     seats = ClassSeating(trial, profile)
     see_each_other = interdependent.depend_on_each_other(
@@ -123,7 +123,7 @@ def _unlabelled(tree: Topology) -> Unlabelled | None:
     return nodes.cached(("unlabelled", tree_spec), compute) if len(nodes) else None
 
 
-def _meant(
+def _similar(
     missing: Unlabelled, by_class: Sequence[ClassMembers], needs: int, nodes: NodeTable
 ) -> str:
     """Return the label that the user may have meant, if one of its domains could hold the members.
@@ -137,7 +137,7 @@ def _meant(
 
     known = nodes.cached("keys of labels", keys)
     name = missing.label_keys[0]
-    found = likeness.alike_in_part(name, known, _own_part, cutoff=CLOSE_ENOUGH)
+    found = similar_names.alike_in_part(name, known, _own_part, cutoff=CLOSE_ENOUGH)
     classes = [each.pod_class for each in by_class]
     return next((key for key in found if _could_hold(key, classes, needs, nodes)), "")
 

@@ -284,9 +284,9 @@ class _Domain:
 
     def _is_tied(self, unit: EvictionUnit) -> bool:
         """Return whether the preemptor may need a pod of the unit where it is."""
-        leans_on = self._preemptor.leans_on
-        return bool(leans_on) and any(
-            leans_on & each.pod.pod_class.selected_by for each in unit.bound_pods
+        required_nearby = self._preemptor.required_nearby
+        return bool(required_nearby) and any(
+            required_nearby & each.pod.pod_class.selected_by for each in unit.bound_pods
         )
 
     def _slots(self) -> Slots:
@@ -389,8 +389,8 @@ class _Domain:
     def _pools(self) -> Iterator[Pool]:
         """Yield pools that may suffice, from the lowest priority on; the last pool has all pods."""
         under_budget = bool((self._here & self._potential.under_budget).any())
-        leans_on = self._preemptor.leans_on
-        for staying in (leans_on, NO_SELECTORS) if leans_on else (NO_SELECTORS,):
+        required_nearby = self._preemptor.required_nearby
+        for staying in (required_nearby, NO_SELECTORS) if required_nearby else (NO_SELECTORS,):
             for outside_budgets in (True, False) if under_budget else (False,):
                 yield from self._by_priority(Pool(ANY_PRIORITY, outside_budgets, staying))
 
@@ -518,7 +518,7 @@ class _Domain:
         """Put back the victims that are not needed, the most valuable first."""
         before = None
         # A pod that the preemptor needs in place may have to come back before others can.
-        while before != len(victims) and (before is None or self._preemptor.leans_on):
+        while before != len(victims) and (before is None or self._preemptor.required_nearby):
             before = len(victims)
             victims = self._once_reprieved(victims)
         return victims

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model import likeness
-from gang_scheduler.model.likeness import LONGEST, MOST_LETTERS, close_to
+from gang_scheduler.model import similar_names
+from gang_scheduler.model.similar_names import LONGEST, MOST_LETTERS, close_to
 from support import cpu
 
 WORDS = [f"{a}-{b}{i}" for a in ("train", "eval", "llm") for b in ("x", "prod-") for i in range(20)]
@@ -51,7 +51,7 @@ def test_few_letters_are_read_of_many_names_and_few_names_compared(
     known = ["".join(dice.choices(letters, k=length)) for _ in range(3000)]
     read: list[str] = []
     compared: list[list[str]] = []
-    in_common, matches = likeness._in_common, difflib.get_close_matches
+    in_common, matches = similar_names._in_common, difflib.get_close_matches
 
     def reading(masks: defaultdict[str, int], whole: int, other: str) -> int:
         read.append(other)
@@ -61,13 +61,13 @@ def test_few_letters_are_read_of_many_names_and_few_names_compared(
         compared.append(some)
         return matches(word, some, **more)
 
-    monkeypatch.setattr(likeness, "_in_common", reading)
+    monkeypatch.setattr(similar_names, "_in_common", reading)
     monkeypatch.setattr(difflib, "get_close_matches", comparing)
 
     close_to(known[0][::-1], known, cutoff=0.75)
 
     assert 0 < sum(map(len, read)) <= MOST_LETTERS
-    assert all(len(each) <= likeness.COMPARED for each in compared)
+    assert all(len(each) <= similar_names.COMPARED for each in compared)
 
 
 def test_names_that_are_all_alike_take_some_milliseconds() -> None:
@@ -94,6 +94,6 @@ def test_names_that_are_all_alike_take_some_milliseconds() -> None:
 )
 def test_names_are_alike_in_the_part_that_tells_them_apart(name: str, found: list[str]) -> None:
     known = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
-    own = likeness.alike_in_part(name, known, lambda key: key.rpartition("/")[2], cutoff=0.6)
+    own = similar_names.alike_in_part(name, known, lambda key: key.rpartition("/")[2], cutoff=0.6)
 
     assert found == [*own]
