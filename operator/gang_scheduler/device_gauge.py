@@ -68,6 +68,6 @@ class DeviceGauge:
             for state in inventory.STATES
         )
         is_asked = bool(classes_of(nodes, devices))
-        self._by_node = inventory.by_node(self._inventory.devices(nodes.rows) if is_asked else ())
+        self._by_node = inventory.by_node(self._inventory.figures(nodes.rows) if is_asked else ())
         self._counted = basis
         yield

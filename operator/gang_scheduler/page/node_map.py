@@ -127,8 +127,7 @@ def of_cluster(cluster: Cluster, rows: Sequence[Row], name: str = "") -> NodeMap
     gpus = [each for each in cluster.policy.rules.queues.gpu_resources if each in found.axis]
     offers = bool(gpus) and bool(found.allocatable[:, found.columns(gpus)].any())
     resources = tuple(gpus) if offers else (CPU,)
-    offered = found.allocatable[:, found.columns(resources)].sum(axis=1)
-    used = found.used[:, found.columns(resources)].sum(axis=1)
+    offered, used = found.summed(resources)
     gangs, uses = _uses(cluster, rows, nodes, resources, used.tolist())
     return NodeMap(
         spec.name,

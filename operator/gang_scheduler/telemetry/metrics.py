@@ -343,7 +343,9 @@ DEVICES = Gauge(
     most=500,
     note=(
         "A device of several classes counts in each of them; `class` is empty for devices that no "
-        "class selects. `used`: a claim has the device, or a share of it."
+        "class selects. `used`: a claim has the device, or a share of it. Of devices that share "
+        "counters, as a card and its partitions, as many count as can be used at once. Idle "
+        "devices of incomplete or invalid pools do not count."
     ),
 )
 DEVICE_SEARCH_STEPS = Histogram(

@@ -1,10 +1,10 @@
 """Devices of claims: how many of each DeviceClass are used, and which ones a gang has."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.model.device_needs import Devices
 from gang_scheduler.model.devices import Claim
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.devices import inventory
@@ -24,36 +24,36 @@ class MemberDevices(NamedTuple):
     devices: tuple[str, ...]
 
 
+_KEPT: Final[WeakKeyDictionary[Cache, inventory.Inventory]] = WeakKeyDictionary()
+"""The inventory of each cache. It follows changes, so equal readings count devices once."""
+
+
+def _inventory(cluster: Cluster) -> inventory.Inventory:
+    kept = _KEPT.setdefault(cluster.cache, inventory.Inventory())
+    for _ in kept.look(cluster.cache.devices.snapshot()):
+        pass
+    return kept
+
+
 def of_cluster(cluster: Cluster) -> tuple[ClassCount, ...]:
-    """Return the devices of each class on nodes that exist. Linear in devices."""
-    devices = cluster.cache.devices.snapshot()
+    """Return the devices of each class on nodes that exist. Linear in pools that changed."""
     nodes = cluster.cache.node_usage.table().rows
-    return tuple(_of_classes(inventory.of_snapshot(devices).counts(nodes)))
+    return tuple(_of_classes(_inventory(cluster).counts(nodes)))
 
 
 def offered(cluster: Cluster) -> Offered:
-    """Return what nodes offer and what is used, with devices that stand for resources.
-
-    Linear in devices, if a DeviceClass stands for a resource.
-    """
+    """Return what nodes offer and what is used, with devices that stand for resources."""
     usage, devices = cluster.cache.node_usage, cluster.cache.devices.snapshot()
     nodes = usage.table()
     classes = classes_of(nodes, devices)
-    states = inventory.of_snapshot(devices).devices(nodes.rows) if classes else ()
-    return offered_by_nodes(nodes, usage.free(), classes, inventory.by_node(states))
+    figures = _inventory(cluster).figures(nodes.rows) if classes else ()
+    return offered_by_nodes(nodes, usage.free(), classes, inventory.by_node(figures))
 
 
 def on_node(cluster: Cluster, name: str) -> tuple[ClassCount, ...]:
     """Return the number of devices of each class that only the node of this name can use."""
-    devices = cluster.cache.devices.snapshot()
-    here = tuple(
-        each
-        for each in devices.slices
-        if each.node_name == name
-        or (each.per_device and any(device.node_name == name for device in each.devices))
-    )
-    of_node = Devices(devices.classes, here, devices.taint_rules, devices.claims)
-    return tuple(_of_classes(inventory.of_snapshot(of_node).counts({name})))
+    figures = (each for each in _inventory(cluster).figures({name}) if each.node == name)
+    return tuple(_of_classes(inventory.counted(figures)))
 
 
 def _of_classes(counts: Iterable[ClassCount]) -> Iterator[ClassCount]:

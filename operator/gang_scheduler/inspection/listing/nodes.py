@@ -41,9 +41,8 @@ class Gpus(NamedTuple):
 def gpus(cluster: Cluster) -> Gpus:
     """Return how many GPUs there are, and how many of them are used and free."""
     nodes, found = cluster.cache.node_usage.table(), devices.offered(cluster)
-    columns = found.columns(cluster.policy.rules.queues.gpu_resources)
+    there, used = found.summed(cluster.policy.rules.queues.gpu_resources)
     usable = nodes.ready & ~nodes.unschedulable
-    there, used = found.allocatable[:, columns], found.used[:, columns]
     return Gpus(all=int(there.sum()), used=int(used.sum()), free=int((there - used)[usable].sum()))
 
 

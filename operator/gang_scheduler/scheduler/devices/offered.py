@@ -5,8 +5,9 @@ the devices of the DeviceClass count that the resource stands for, and those in 
 For people and metrics: decisions rest on what `extended` counts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,17 +17,45 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.scheduler.devices.inventory import OnNodes
 
 
+class Overlap(NamedTuple):
+    """Devices of a node that several classes select, as the column of one class counts them."""
+
+    row: int
+    column: int
+    device_class: str
+    classes: tuple[str, ...]
+    there: int
+    used: int
+
+
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The amounts of each resource, one row for each node."""
+    """The amounts of each resource, one row for each node.
+
+    Devices of several classes count in the column of each: `overlaps` has them.
+    """
 
     axis: Mapping[str, int]
     allocatable: IntArray
     used: IntArray
+    classes: Mapping[str, str]
+    overlaps: tuple[Overlap, ...] = ()
 
     def columns(self, resources: Iterable[str]) -> list[int]:
         """Return the columns of those resources that any node offers."""
         return [self.axis[each] for each in resources if each in self.axis]
+
+    def summed(self, resources: Collection[str]) -> tuple[IntArray, IntArray]:
+        """Return the sum of some resources for each node, and what is used: each device once."""
+        columns = self.columns(resources)
+        there, used = self.allocatable[:, columns].sum(axis=1), self.used[:, columns].sum(axis=1)
+        chosen = {self.classes[each] for each in resources if each in self.classes}
+        for each in self.overlaps:
+            first = next((name for name in each.classes if name in chosen), each.device_class)
+            if each.device_class in chosen and each.device_class != first:
+                there[each.row] -= each.there
+                used[each.row] -= each.used
+        return there, used
 
 
 def classes_of(nodes: NodeTable, devices: Devices) -> dict[str, str]:
@@ -56,13 +85,16 @@ def offered(
         by_devices = allocatable[:, axis[resource]] == 0
         used[by_devices, axis[resource]] = 0
     listed = allocatable > 0
-    for (node, name), (there, in_use) in devices.items():
+    overlaps = []
+    for (node, name, of_classes), (there, in_use) in devices.items():
         row = nodes.rows.get(node)
         for column in columns.get(name, ()):
             if row is not None and not listed[row, column]:
                 allocatable[row, column] += there
                 used[row, column] += in_use
-    return Offered(axis, allocatable, used)
+                if len(of_classes) > 1:
+                    overlaps.append(Overlap(row, column, name, of_classes, there, in_use))
+    return Offered(axis, allocatable, used, classes, tuple(overlaps))
 
 
 def _widened(amounts: IntArray, columns: int) -> IntArray:

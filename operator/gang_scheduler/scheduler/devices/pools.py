@@ -10,7 +10,6 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.devices import (
-    CounterUse,
     Device,
     DeviceId,
     NodeView,
@@ -296,7 +295,8 @@ def _offer(group: _Group, node: NodeView) -> Pool | None:
     counters, fault = _counters(understood)
     elsewhere = tuple(device for each in others if not each.counters for device in each.devices)
     devices = tuple(_offered(group, with_devices, node))
-    fault = fault or _fault(devices, elsewhere, counters)
+    consuming = (*(each.device for each in devices), *elsewhere)
+    fault = fault or _fault((each.id.device for each in devices), consuming, counters)
     if fault:
         return Pool(pool, invalid=fault)
     return Pool(pool, devices, elsewhere, counters)
@@ -313,6 +313,21 @@ def _offered(group: _Group, slices: Iterable[Slice], node: NodeView) -> Iterator
             yield OfferedDevice(identity, tainted, reach, here)
 
 
+def fault_of(slices: Collection[Slice]) -> str:
+    """Return why a pool with these slices of its newest generation offers no device; "" if not."""
+    understood = [each for each in slices if not each.problems]
+    if any(len(understood) != each.slice_count for each in slices):
+        return "incomplete"
+    counters, fault = _counters(understood)
+    devices = [device for each in understood for device in each.devices]
+    return fault or _fault((each.name for each in devices), devices, counters)
+
+
+def counters_of(slices: Iterable[Slice]) -> Mapping[str, Mapping[str, int]]:
+    """Return the counter sets of the slices of a pool, in billionths."""
+    return _counters(slices)[0]
+
+
 def _counters(slices: Iterable[Slice]) -> tuple[dict[str, dict[str, int]], str]:
     found: dict[str, dict[str, int]] = {}
     for each in slices:
@@ -326,19 +341,16 @@ def _counters(slices: Iterable[Slice]) -> tuple[dict[str, dict[str, int]], str]:
 
 
 def _fault(
-    devices: Iterable[OfferedDevice],
-    elsewhere: Iterable[Device],
+    names: Iterable[str],
+    devices: Iterable[Device],
     counters: Mapping[str, Mapping[str, int]],
 ) -> str:
-    names: set[str] = set()
-    uses: list[CounterUse] = []
-    for each in devices:
-        if each.id.device in names:
-            return f"duplicate device name {each.id.device}"
-        names.add(each.id.device)
-        uses.extend(each.device.consumes)
-    uses.extend(use for device in elsewhere for use in device.consumes)
-    for use in uses:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return f"duplicate device name {name}"
+        seen.add(name)
+    for use in (use for device in devices for use in device.consumes):
         if use.counter_set not in counters:
             return f"counter set {use.counter_set} not found"
         for name in use.counters:

@@ -1,9 +1,11 @@
 """Devices of claims in `list`, `cluster` and `explain`."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gang_scheduler.scheduler.devices import inventory
 from support import device_objects
 from support.device_objects import Body
 from support.listed_clusters import asked, document, explained, gang, node
@@ -95,6 +97,36 @@ def test_devices_count_as_gpus_where_their_class_names_the_resource(
     assert "2/14" in domains
     of_node = asked("cluster", tmp_path, cluster, "n1").stdout.splitlines()[0]
     assert "2/4 nvidia.com/gpu" in of_node
+
+
+def test_a_pool_with_slices_for_several_nodes_counts_on_each_of_them(tmp_path: Path) -> None:
+    pool = {"name": "both", "generation": 1, "resourceSliceCount": 2}
+    slices = [device_objects.resource_slice(f"n{i}", i, pool=pool) for i in (1, 2)]
+    for i, each in enumerate(slices):
+        each["spec"]["devices"] = [{"name": f"on-{i}-{j}"} for j in range(i + 1)]
+
+    found = document("cluster", tmp_path, [*PUBLISHED[:3], *slices], "n2")["devices"]
+    alone = document("cluster", tmp_path, [*PUBLISHED[:3], slices[1]], "n2")["devices"]
+
+    assert [2] == [each["all"] for each in found]
+    assert [] == alone
+
+
+def test_readings_between_which_no_device_has_changed_count_devices_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    real = inventory._known
+
+    def noted(*of: Any) -> Any:
+        made.append(of)
+        return real(*of)
+
+    monkeypatch.setattr(inventory, "_known", noted)
+
+    asked("cluster", tmp_path, CLUSTER)
+
+    assert 2 == len(made)
 
 
 def test_tainted_devices_are_told(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """What nodes offer for people: by device plugin as they say, and by DeviceClass as devices."""
 
+from dataclasses import replace
+
 from gang_scheduler.model.device_needs import Devices
-from gang_scheduler.model.devices import Device, DeviceId, DeviceTaint
+from gang_scheduler.model.devices import Claim, Device, DeviceTaint
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.scheduler.devices import inventory
 from gang_scheduler.scheduler.devices.offered import Offered, classes_of, offered
@@ -21,7 +23,7 @@ def known(*given: Device, at: str = "n0", taken: tuple[str, ...] = ()) -> Device
 
 
 def of(nodes: NodeTable, found: Devices) -> Offered:
-    states = inventory.of_snapshot(found).devices(nodes.rows)
+    states = inventory.of_snapshot(found).figures(nodes.rows)
     on_nodes = inventory.by_node(states)
     return offered(nodes, nodes.allocatable, classes_of(nodes, found), on_nodes)
 
@@ -55,7 +57,7 @@ def test_requests_of_pods_do_not_count_beside_the_devices_of_their_claims() -> N
     nodes = NodeTable([node("n0")], MAPPED, [GPU])
     free = nodes.allocatable - nodes.vector([(GPU, 2)])
     found = known(*devices(2), taken=("gpu-0", "gpu-1"))
-    states = inventory.of_snapshot(found).devices(nodes.rows)
+    states = inventory.of_snapshot(found).figures(nodes.rows)
 
     on_nodes = inventory.by_node(states)
     assert [(2, 2)] == gpus(offered(nodes, free, classes_of(nodes, found), on_nodes))
@@ -80,9 +82,27 @@ def test_devices_of_unknown_nodes_and_of_many_nodes_count_on_none() -> None:
     nodes = NodeTable([node("n0")], MAPPED)
     found = known(*devices(1))
     others = (
-        inventory.KnownDevice(DeviceId("d", "p", "x"), at, (CLASS,), is_tainted=False)
-        for at in ("", "elsewhere")
+        inventory.Figure("d", at, CLASS, (CLASS,), inventory.FREE, 1) for at in ("", "elsewhere")
     )
-    on_nodes = inventory.by_node((each, inventory.FREE) for each in others)
+    on_nodes = inventory.by_node(others)
 
     assert [(0, 0)] == gpus(offered(nodes, nodes.allocatable, classes_of(nodes, found), on_nodes))
+
+
+def test_a_device_that_stands_for_two_resources_is_one_in_their_sum() -> None:
+    other = {"other/gpu": "both"}
+    slices = (slice_of([*devices(3)]),)
+    classes = {**CLASSES, "both": replace(CLASSES["gpu"], name="both")}
+    used = Claim("default", "c", allocation=of_n0("gpu-0"))
+    found = of(
+        NodeTable([node("n0")], {GPU: CLASS, **other}),
+        Devices(classes=classes, slices=slices, claims={"c": used}),
+    )
+
+    def summed(*resources: str) -> tuple[int, int]:
+        there, in_use = found.summed(resources)
+        return int(in_use[0]), int(there[0])
+
+    assert [(1, 3)] == gpus(found)
+    assert (1, 3) == summed(GPU, "other/gpu") == summed("other/gpu") == summed(GPU)
+    assert (0, 0) == summed()
