@@ -271,7 +271,7 @@ async def test_a_wait_that_seems_too_old_when_it_is_first_seen_gets_its_whole_ti
     async with harness_of(nodes=1) as harness:
         harness.gang_with_devices("a", 1)
         body = harness.cluster.get(RESOURCE_CLAIMS, "default", "a-0")
-        harness.cluster.put(RESOURCE_CLAIMS, long_ago(body))
+        harness.cluster.put(RESOURCE_CLAIMS, device_objects.marked(long_ago(body)))
         await planned(harness, ATTACH_SECONDS - 30)
         before = harness.devices()
         await asyncio.sleep(60)

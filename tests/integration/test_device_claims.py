@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import (
     NATIVE_POD_GROUPS,
     PODS,
@@ -26,7 +27,15 @@ from gang_scheduler.model.refs import PodRef
 from gang_scheduler.report.words.messages import describe
 from support import api_objects, decoded
 from support.device_harness import DeviceHarness
-from support.device_objects import allocated, by_name, by_template, claim, naming, template
+from support.device_objects import (
+    allocated,
+    by_name,
+    by_template,
+    claim,
+    marked,
+    naming,
+    template,
+)
 from support.in_memory_cluster import native_body
 from support.metric_values import growing
 
@@ -268,7 +277,8 @@ async def test_what_a_crash_left_is_taken_back_if_the_gang_is_not_bound_soon() -
     async with DeviceHarness() as harness:
         harness.gang_with_devices("a", 2)
         body = harness.cluster.get(RESOURCE_CLAIMS, "default", "a-0")
-        harness.cluster.put(RESOURCE_CLAIMS, allocated(body, "n0", "gpu-0", pods=("a-0",)))
+        left = allocated(body, "n0", "gpu-0", pods=("a-0",))
+        harness.cluster.put(RESOURCE_CLAIMS, marked(left))
         await asyncio.sleep(UNFINISHED_SECONDS - 5)
         before = harness.devices()
         await asyncio.sleep(15)
@@ -276,6 +286,34 @@ async def test_what_a_crash_left_is_taken_back_if_the_gang_is_not_bound_soon() -
 
         assert ({"a-0": "n0/gpu-0"}, {}) == (before, harness.devices())
         assert {} == harness.users()
+
+
+@pytest.mark.parametrize("mark", [None, "2026-01-01T12:00:00Z/of-another-allocation"])
+async def test_after_a_restart_devices_that_another_scheduler_allocated_stay_with_the_claim(
+    mark: str | None,
+) -> None:
+    async with DeviceHarness() as harness:
+        harness.gang_with_devices("a", 2)
+        body = harness.cluster.get(RESOURCE_CLAIMS, "default", "a-0")
+        body = allocated(body, "n0", "gpu-0", pods=("a-0",))
+        if mark:
+            body["metadata"]["annotations"] = {annotations.ALLOCATED: mark}
+        harness.cluster.put(RESOURCE_CLAIMS, body)
+        await asyncio.sleep(UNFINISHED_SECONDS + 10)
+        await harness.quiet()
+
+        assert ({}, {"a-0": "n0/gpu-0"}) == (harness.users(), harness.devices())
+
+
+async def test_an_attempt_marks_the_allocations_that_it_writes() -> None:
+    async with DeviceHarness() as harness:
+        harness.api.fail("patch", Fault(ApiError(0, "TimeoutError"), after=True), name="a-0")
+        harness.gang_with_devices("a", 2)
+        await planned(harness, 15)
+
+        bodies = harness.cluster.all(RESOURCE_CLAIMS)
+        assert [True, True] == [decode_claim(each).is_marked for each in bodies]
+        assert not decode_claim(allocated(bodies[0], "n1", "gpu-3")).is_marked
 
 
 async def test_what_a_crash_left_is_used_by_the_gang_that_it_is_of() -> None:
@@ -436,7 +474,7 @@ def left_by_a_crash(harness: DeviceHarness) -> Bind:
     """Let a pod's claim be allocated and reserved, and return how the pod would be bound."""
     harness.gang_with_devices("a", 1)
     body = harness.cluster.get(RESOURCE_CLAIMS, "default", "a-0")
-    body = allocated(body, "n0", "gpu-0", pods=("a-0",))
+    body = marked(allocated(body, "n0", "gpu-0", pods=("a-0",)))
     harness.cluster.put(RESOURCE_CLAIMS, body)
     pod = decoded.pod(harness.cluster.get(PODS, "default", "a-0"))
     allocation = decode_claim(body).allocation
@@ -534,6 +572,7 @@ async def test_before_a_withdrawal_pods_are_asked_for_side_by_side() -> None:
             harness.api.fail("bound_node", Fault(delay_seconds=1), name=f"a-{each}")
             body = harness.cluster.get(RESOURCE_CLAIMS, "default", f"a-{each}")
             body = allocated(body, f"n{each // 4}", f"gpu-{each % 4}", pods=(f"a-{each}",))
+            body = marked(body)
             harness.cluster.put(RESOURCE_CLAIMS, body)
         await harness.quiet()
         await asyncio.sleep(UNFINISHED_SECONDS + LOOK_SECONDS + 3)

@@ -1,5 +1,6 @@
 """How claims of devices are patched, by the fake and by a real API server alike."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ pytestmark = pytest.mark.parametrize("plane_unless_fake", ["fake", *REAL], indir
 ON_N0 = Requirement("metadata.name", Operator.IN, ("n0",), on_field=True)
 GPU = Allocation((DeviceResult("gpu", device_objects.DRIVER, "n0", "gpu-0"),), (), ((ON_N0,),))
 OTHER = Allocation((DeviceResult("gpu", device_objects.DRIVER, "n0", "gpu-1"),), (), ((ON_N0,),))
-WHEN = {"allocationTimestamp": "2026-11-29T12:00:00Z"}
+AT = "2026-11-29T12:00:00Z"
+WHEN = {"allocationTimestamp": AT}
+MARK = replace(GPU, timestamp=AT).mark
 
 
 async def created(server: Server) -> Claim:
@@ -47,7 +50,7 @@ def pod(name: str) -> Consumer:
 async def allocated(server: Server, *pods: str) -> Claim:
     """Return a claim that has a device."""
     claim = await created(server)
-    claim = await write(server, patches.protecting_claim(claim), "")
+    claim = await write(server, patches.protecting_claim(claim, MARK), "")
     allocation = {**encode_allocation(GPU), **WHEN}
     users = [pod(each) for each in pods]
     body = patches.allocating_devices(claim, claim.resource_version, allocation, users)
@@ -103,9 +106,21 @@ async def test_one_of_several_users_leaves_a_claim(server: Server) -> None:
     assert claim.allocation == found.allocation
 
 
+async def test_an_allocation_is_known_by_its_mark_until_another_is_written(server: Server) -> None:
+    claim = await allocated(server, "a")
+    assert claim.is_marked
+
+    claim = await write(server, patches.withdrawing_devices(claim, None))
+    body = patches.allocating_devices(
+        claim, claim.resource_version, {**encode_allocation(OTHER), **WHEN}, [pod("a")]
+    )
+
+    assert not (await write(server, body)).is_marked
+
+
 async def test_a_version_that_is_not_the_present_one_conflicts(server: Server) -> None:
     before = await created(server)
-    claim = await write(server, patches.protecting_claim(before), "")
+    claim = await write(server, patches.protecting_claim(before, MARK), "")
     body = patches.allocating_devices(
         before, before.resource_version, encode_allocation(GPU), [pod("a")]
     )
@@ -132,7 +147,7 @@ async def test_no_user_is_accepted_without_devices(server: Server) -> None:
 async def test_a_patch_of_the_object_leaves_its_status(server: Server) -> None:
     claim = await created(server)
     body = {
-        **patches.protecting_claim(claim),
+        **patches.protecting_claim(claim, MARK),
         "status": {"allocation": encode_allocation(GPU)},
     }
 

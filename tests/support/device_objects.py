@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.decode.devices.objects import decode_claim
 
 DRIVER = "gpu.example.com"
 CLASS = "gpu"
@@ -62,6 +64,14 @@ def allocated(body: Body, node: str, *devices: str, pods: tuple[str, ...] = ()) 
     }
     users = [{"resource": "pods", "name": each, "uid": f"uid-{each}"} for each in pods]
     return {**body, "status": {"allocation": allocation, "reservedFor": users}}
+
+
+def marked(body: Body) -> Body:
+    """Return an allocated claim with the mark that the scheduler writes on its allocations."""
+    allocation = decode_claim(body).allocation
+    assert allocation is not None
+    marks = {annotations.ALLOCATED: allocation.mark}
+    return {**body, "metadata": {**body["metadata"], "annotations": marks}}
 
 
 def naming(*entries: Body, created: dict[str, str] | None = None) -> Body:

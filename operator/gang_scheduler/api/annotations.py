@@ -129,6 +129,10 @@ CONSUMES_REQUEST: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
 CONSUMES_REQUEST_FORMERLY: Final = "cluster-autoscaler.kubernetes.io/consume-provisioning-request"
 CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
 
+# Written by the scheduler on a claim of devices just before it allocates the claim: the mark of the
+# allocation. After a restart it distinguishes the scheduler's own allocations from all others.
+ALLOCATED: Final = "py-gang-scheduler.io/allocated"
+
 # Written by the scheduler on the Lease, as JSON: the gangs on which decisions take too long. The
 # next leader sets them aside from the start.
 SET_ASIDE: Final = "py-gang-scheduler.io/set-aside"

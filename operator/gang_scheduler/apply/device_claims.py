@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import anyio
@@ -68,7 +68,8 @@ class _Step:
     has allocated it. `joined` are the uids of users that this attempt added. `pod` is the first
     member. `extended`: the claim stands for these extended resources of its only pod; then
     `may_exist` is true from the first try to create the claim on. `is_leftover`: the claim is only
-    to be withdrawn, for users of earlier attempts.
+    to be withdrawn, for users of earlier attempts. `timestamp` is that of the allocation, the same
+    in each try.
     """
 
     namespace: str
@@ -83,6 +84,7 @@ class _Step:
     extended: tuple[ExtendedNeed, ...] = ()
     may_exist: bool = False
     is_leftover: bool = False
+    timestamp: str = ""
 
     @property
     def is_of_group(self) -> bool:
@@ -121,9 +123,6 @@ class DeviceClaims:
         self._clock = clock
         self._seen: dict[tuple[str, str], float] = {}
         self._given_up: dict[str, float] = {}
-        # By uid of the claim: what this process has allocated, and claims allocated before that.
-        self._allocated: dict[str, Allocation] = {}
-        self._only_joined: set[str] = set()
         self._avoided: dict[GangKey, float] = {}
         self._news = asyncio.Event()
 
@@ -261,7 +260,6 @@ class DeviceClaims:
             if is_given_up or now - since >= UNFINISHED_SECONDS:
                 due[each.claim.key].append(each)
         self._seen = seen
-        self._forget_gone()
         # From here on no plan uses these claims, so none of their pods is bound meanwhile.
         for key in due:
             self._devices.begin_withdrawal(key)
@@ -273,12 +271,6 @@ class DeviceClaims:
         refusals = (info.verdict.refusal for info in infos if info is not None)
         return any(each is not None and each.reason is Reason.UNSCHEDULABLE for each in refusals)
 
-    def _forget_gone(self) -> None:
-        there = self._devices.claims.uids
-        self._only_joined.intersection_update(there)
-        for uid in [each for each in self._allocated if each not in there]:
-            del self._allocated[uid]
-
     async def _withdraw_left(self, left: Sequence[Unfinished]) -> None:
         """Withdraw a claim, for those of its users of which no pod is bound."""
         claim = left[0].claim
@@ -286,12 +278,7 @@ class DeviceClaims:
             is_special = claim.key == special_key(left[0].pods[0])
             unbound = [each for each in left if await self._are_unbound(each.pods)]
             if unbound and (is_special or claim.allocation is not None):
-                step = _leftover(unbound, is_special=is_special)
-                # The devices of a claim that was allocated before us stay with it, unless it is
-                # idle: it may be of use to pods that do not exist yet.
-                is_idle = NO_USER in step.joined
-                step.is_ours = is_idle or claim.uid not in self._only_joined
-                await self._withdraw(step)
+                await self._withdraw(_leftover(unbound, is_special=is_special))
         finally:
             self._devices.end_withdrawal(claim.key)
 
@@ -402,29 +389,28 @@ class DeviceClaims:
         if claim.allocation is not None:
             if not claim.allocation.is_same(step.allocation):
                 raise ApiError(422, f"claim {step.key} was allocated by another scheduler")
-            step.is_ours |= step.is_new
+            step.is_ours |= step.is_new and claim.is_marked
             if joining:
                 body = patches.reserving_devices(claim, joining)
                 step.joined.update(user.uid for user in joining)
-                ours = self._allocated.get(claim.uid)
-                if ours is None or not ours.is_same(claim.allocation):
-                    self._only_joined.add(claim.uid)
                 self._note(step, await self._patch_status(step, body))
             return
         if not step.is_new:
             raise ApiError(422, f"claim {step.key} has lost its allocation")
         version = claim.resource_version
-        if patches.CLAIM_FINALIZER not in claim.finalizers:
-            body = patches.protecting_claim(claim)
+        step.timestamp = step.timestamp or _now()
+        mark = replace(step.allocation, timestamp=step.timestamp).mark
+        # The name of a claim for extended resources tells that it is ours.
+        is_ready = patches.CLAIM_FINALIZER in claim.finalizers
+        if not (is_ready and (step.extended or claim.mark == mark)):
+            body = patches.protecting_claim(claim, mark)
             written = await self._api.patch(RESOURCE_CLAIMS, step.namespace, step.name, body)
             version = written["metadata"]["resourceVersion"]
-        allocation = {**encode_allocation(step.allocation), "allocationTimestamp": _now()}
+        allocation = {**encode_allocation(step.allocation), "allocationTimestamp": step.timestamp}
         body = patches.allocating_devices(claim, version, allocation, joining)
         # From here on, the claim may be allocated, even without an answer.
         step.is_ours = True
         step.joined.update(step.users)
-        self._allocated[claim.uid] = step.allocation
-        self._only_joined.discard(claim.uid)
         self._note(step, await self._patch_status(step, body))
 
     def _note(self, step: _Step, written: Body) -> None:
@@ -536,7 +522,11 @@ class DeviceClaims:
             self._devices.written(step.key, 0, None)
             return events.number_of(claim.resource_version)
         others = [each for each in claim.reserved_for if each.uid not in step.joined]
-        is_freed = step.is_ours and not others
+        # Devices that another scheduler allocated stay with the claim, unless it is idle: they may
+        # be of use to pods that do not exist yet.
+        is_idle = step.is_leftover and NO_USER in step.joined
+        is_ours = step.is_ours or is_idle or (step.is_leftover and claim.is_marked)
+        is_freed = is_ours and not others
         if not is_freed and len(others) == len(claim.reserved_for):
             return events.number_of(claim.resource_version)
         body = patches.withdrawing_devices(claim, None if is_freed else others)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gang_scheduler.api.annotations import SELECTED_NODE
+from gang_scheduler.api.annotations import ALLOCATED, SELECTED_NODE
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Body
 from gang_scheduler.model import extended_resources
@@ -60,10 +60,16 @@ def reserving_claim(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef
 CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
 
 
-def protecting_claim(claim: Claim) -> Body:
-    """Return the patch that keeps a claim from being deleted while it is allocated."""
-    finalizers = [*claim.finalizers, CLAIM_FINALIZER]
-    return {"metadata": {**_version_of(claim), "finalizers": finalizers}}
+def protecting_claim(claim: Claim, mark: str) -> Body:
+    """Return the patch that prepares a claim for its allocation, which has this mark.
+
+    With the finalizer, an allocated claim is not deleted.
+    """
+    finalizers = [*dict.fromkeys((*claim.finalizers, CLAIM_FINALIZER))]
+    marks = {ALLOCATED: mark}
+    return {
+        "metadata": {**_version_of(claim), "finalizers": finalizers, "annotations": marks},
+    }
 
 
 def unprotecting_claim(claim: Claim) -> Body:

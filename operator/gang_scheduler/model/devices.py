@@ -1,6 +1,7 @@
 """Classes, slices, claims, templates and taint rules, as the search of devices reads them."""
 
 import enum
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Self
@@ -361,6 +362,13 @@ class Allocation:
     node_selector: tuple[NodeTerm, ...] | None = None
     timestamp: str = ""
 
+    @property
+    def mark(self) -> str:
+        """A text that differs from that of any other allocation: when, and a digest of what."""
+        found = [(each.request, *each.id, each.share_id) for each in self.results]
+        digest = hashlib.sha256(repr((self.timestamp, found)).encode()).hexdigest()
+        return f"{self.timestamp}/{digest[:16]}"
+
     def is_same(self, other: "Allocation") -> bool:
         """Return whether both are of the same devices, in the same shares."""
         mine, others = (
@@ -438,12 +446,19 @@ class Claim:
     deleting: bool = False
     finalizers: tuple[str, ...] = ()
     resource_version: str = ""
+    mark: str = ""
+    """The mark of the last allocation that this scheduler wrote, or was about to write."""
     problems: tuple[Problem, ...] = ()
 
     @property
     def key(self) -> str:
         """NAMESPACE/NAME."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether this scheduler, and no other, has allocated the claim."""
+        return self.allocation is not None and self.allocation.mark == self.mark
 
     @property
     def spec(self) -> ClaimSpec:

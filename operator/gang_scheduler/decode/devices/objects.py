@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from gang_scheduler.api import annotations
 from gang_scheduler.decode.devices.fields import Fields
 from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.devices import (
@@ -249,6 +250,7 @@ def decode_claim(body: Mapping[str, Any]) -> Claim:
         deleting=bool(metadata.text("deletionTimestamp")),
         finalizers=metadata.texts("finalizers"),
         resource_version=metadata.text("resourceVersion"),
+        mark=metadata.child("annotations").text(annotations.ALLOCATED),
         problems=tuple(top.problems),
     )
 
