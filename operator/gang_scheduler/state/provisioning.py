@@ -69,7 +69,7 @@ class Holds:
 
 Name = tuple[str, str]
 """Namespace and name."""
-NEWS: Final = ("state", "message", "deleting")
+FIELDS_OF_INTEREST: Final = ("state", "message", "deleting")
 MOST_NEWS: Final = 1000
 """At most this many requests with news are kept: more than a writer ever leaves."""
 
@@ -129,8 +129,10 @@ class Requests:
         self._put(name, request)
         self._names[request.uid] = name
         if before is None or before.uid != request.uid or before.state is not request.state:
-            self._tell(request)
-        return before is None or any(getattr(before, e) != getattr(request, e) for e in NEWS)
+            self._add_news(request)
+        return before is None or any(
+            getattr(before, e) != getattr(request, e) for e in FIELDS_OF_INTEREST
+        )
 
     def take_news(self) -> list[ProvisioningRequest]:
         """Return the requests with a new outcome since the last call."""
@@ -160,7 +162,7 @@ class Requests:
         if self.decided.pop(name, None) is not None:
             refused = replace(request, state=RequestState.REFUSED, message=message, since=now)
             self._put(name, refused)
-            self._tell(refused)
+            self._add_news(refused)
 
     def deleting(self, request: ProvisioningRequest) -> None:
         """Note that a request is being deleted; forget one that was never shown."""
@@ -172,7 +174,7 @@ class Requests:
         elif known is not None and known.uid == request.uid:
             self._known[name] = replace(known, deleting=True)
 
-    def _tell(self, request: ProvisioningRequest) -> None:
+    def _add_news(self, request: ProvisioningRequest) -> None:
         """Add a request to the news. If there are too many, keep the last of each known request."""
         self.news.append(request)
         if len(self.news) > 2 * len(self._known) + MOST_NEWS:
@@ -289,29 +291,33 @@ class ProvisioningState:
 
     def upsert(self, request: ProvisioningRequest) -> bool:
         """Store a request as the API server shows it; return whether gangs must be tried."""
-        return self._news(request.gang) if self.requests.upsert(request) else False
+        is_changed = self.requests.upsert(request)
+        if is_changed:
+            self._requests_changed(request.gang)
+        return is_changed
 
     def delete(self, uid: str) -> bool:
         """Forget a request that is gone; return whether gangs must be tried."""
         gang = next((each.gang for each in self.requests.all() if each.uid == uid), None)
-        return self.requests.delete(uid) and gang is not None and self._news(gang)
+        if not self.requests.delete(uid) or gang is None:
+            return False
+        self._requests_changed(gang)
+        return True
 
     def refused(self, request: ProvisioningRequest, message: str, now: int) -> None:
         """Note that the API server refused a request. `now` is in seconds."""
         self.requests.refused(request, message, now)
-        self._news(request.gang)
+        self._requests_changed(request.gang)
 
     def deleting(self, request: ProvisioningRequest) -> None:
         """Note that a request is being deleted; one that was never shown is forgotten."""
         self.requests.deleting(request)
-        self._news(request.gang)
+        self._requests_changed(request.gang)
 
-    def _news(self, key: GangKey) -> bool:
-        """Note a change in the requests of a gang."""
+    def _requests_changed(self, key: GangKey) -> None:
         if not any(each.stands for each in self.requests.of(key)):
             self._holds.end(key)
         self._gang_queue.provisioning_changed([key])
-        return True
 
     # Outcomes.
 
