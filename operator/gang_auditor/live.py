@@ -36,12 +36,12 @@ LOOK_AGAIN_SECONDS: Final = 15.0
 FORBIDDEN: Final = 403
 EXPIRED: Final = 410
 
-Take = Callable[[Event], None]
+Handle = Callable[[Event], None]
 Tell = Callable[[str], None]
 
 
 class Live:
-    """Passes the events of a cluster to `take`, one by one.
+    """Passes the events of a cluster to `handle`, one by one.
 
     `tell` gets messages on kinds that cannot be read. All objects of a list are passed on together,
     without events of other kinds between them.
@@ -50,13 +50,13 @@ class Live:
     def __init__(
         self,
         connection: Connection,
-        take: Take,
+        handle: Handle,
         tell: Tell,
         page_seconds: float,
         watched: Sequence[Watched] = WATCHED,
     ) -> None:
         self._connection = connection
-        self._take = take
+        self._handle = handle
         self._tell = tell
         self._page_seconds = page_seconds
         self._streams = [_Stream(self, each) for each in watched]
@@ -91,18 +91,18 @@ class Live:
         """Pass all objects of a list on."""
         now = time.time()
         kind = _kind(watched)
-        self._take(Event(now, LISTING, kind))
+        self._handle(Event(now, LISTING, kind))
         for each in found:
-            self._take(Event(now, "ADDED", each))
-        self._take(Event(now, LISTED, kind))
+            self._handle(Event(now, "ADDED", each))
+        self._handle(Event(now, LISTED, kind))
 
     def note(self, watched: Watched, kind: str) -> None:
         """Pass on that a watch broke, or was resumed."""
-        self._take(Event(time.time(), kind, _kind(watched)))
+        self._handle(Event(time.time(), kind, _kind(watched)))
 
     def changed(self, watched: Watched, gvr: GVR, event: dict[str, Any]) -> None:
         """Pass a change on."""
-        self._take(Event(time.time(), event["type"], _whole(watched, gvr, event["object"])))
+        self._handle(Event(time.time(), event["type"], _whole(watched, gvr, event["object"])))
 
     def say(self, words: str) -> None:
         """Report a kind that cannot be judged."""

@@ -24,7 +24,7 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost, annotations_of
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.other_events import LeaderEvents
-from gang_scheduler.second_loop import Beside, Loop
+from gang_scheduler.second_loop import Loop, SecondLoop
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
@@ -85,9 +85,9 @@ async def main(settings: Settings) -> None:
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     limit += len(kinds.KINDS)
     async with (
-        Beside() as beside,
+        SecondLoop() as second_loop,
         Connection(configuration, limit, settings.http_client, fence) as open_connection,
-        _entered(for_lease, beside),
+        _entered(for_lease, second_loop),
     ):
         leader_events = LeaderEvents(
             KubernetesApi(for_lease), elector.identity, lambda: elector.lease
@@ -95,7 +95,7 @@ async def main(settings: Settings) -> None:
         watched_by = await source_choice.choose(settings.source, KubernetesApi(open_connection))
         metrics.BUILD_INFO.labels(__version__, watched_by.value).set(1)
         app = App(
-            *(settings, open_connection, elector, leader_events, beside), watched_by=watched_by
+            *(settings, open_connection, elector, leader_events, second_loop), watched_by=watched_by
         )
         await app.run()
     log.info("stopped")
@@ -103,15 +103,15 @@ async def main(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _entered(
-    context: AbstractAsyncContextManager[Any], beside: Beside
+    context: AbstractAsyncContextManager[Any], second_loop: SecondLoop
 ) -> AsyncIterator[None]:
     """Enter and leave a context on the second event loop."""
-    await beside.run(context.__aenter__)
+    await second_loop.run(context.__aenter__)
     try:
         yield
     finally:
         with anyio.CancelScope(shield=True):
-            await beside.run(partial(context.__aexit__, None, None, None))
+            await second_loop.run(partial(context.__aexit__, None, None, None))
 
 
 class App:
@@ -123,12 +123,12 @@ class App:
         open_connection: Connection,
         elector: LeaderElector,
         leader_events: LeaderEvents,
-        beside: Beside,
+        second_loop: SecondLoop,
         *,
         watched_by: PodSource,
     ) -> None:
         self._settings = settings
-        self._beside = beside
+        self._second_loop = second_loop
         self._fence = open_connection.fence
         self._beat_at = time.monotonic()
         self._stop = asyncio.Event()
@@ -157,7 +157,7 @@ class App:
         probes = Probes(
             settings.http_host, settings.http_port, healthy=self._not_healthy, ready=self._not_ready
         )
-        async with _entered(probes, self._beside), self._told_of_the_end():
+        async with _entered(probes, self._second_loop), self._told_of_the_end():
             await self._work()
         if self._dead_watch is not None:
             raise self._dead_watch
@@ -171,7 +171,7 @@ class App:
                 group.start_soon(never_ending, name, work, name=name)
 
             begin("beat", self._beat)
-            begin("watchdog", partial(self._beside.run, self._watchdog.run))
+            begin("watchdog", partial(self._second_loop.run, self._watchdog.run))
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
             begin("left-out events", self._parts.left_out_events.run)
             begin("source", self._parts.source.run)
@@ -182,9 +182,9 @@ class App:
             gc.freeze()
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
-                begin("elector", partial(self._beside.run, self._elector.run))
-                await self._beside.run(self._elector.acquired.wait)
-                await self._beside.run(self._elector.late_writes)
+                begin("elector", partial(self._second_loop.run, self._elector.run))
+                await self._second_loop.run(self._elector.acquired.wait)
+                await self._second_loop.run(self._elector.late_writes)
                 # The last writes of a predecessor may not have arrived in the watches yet.
                 await self._parts.source.catch_up()
                 self._take_over()
@@ -197,7 +197,7 @@ class App:
             metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
             if settings.leader_elect:
-                group.start_soon(self._beside.run, self._tell_of_the_begin())
+                group.start_soon(self._second_loop.run, self._tell_of_the_begin())
             for part in self._parts.writers:
                 begin(type(part).__name__, part.run)
             with self._deciding:
@@ -272,7 +272,7 @@ class App:
             if self._elector.acquired.is_set():
                 with anyio.move_on_after(TELL_SECONDS, shield=True):
                     ended = partial(self._leader_events.ended, released=self._elector.released)
-                    await self._beside.run(ended)
+                    await self._second_loop.run(ended)
 
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -21,12 +21,14 @@ import uvloop
 T = TypeVar("T")
 
 
-class Beside:
+class SecondLoop:
     """A second event loop in its own thread; it runs inside of this async context manager."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="beside", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="second-loop", daemon=True
+        )
 
     async def __aenter__(self) -> Self:
         self._thread.start()

@@ -10,7 +10,13 @@ from gang_scheduler import policy
 from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, SaveRequests, Saving, Ways
+from gang_scheduler.apply.checkpoints import (
+    Annotating,
+    GracePeriods,
+    SaveModes,
+    SaveRequests,
+    Saving,
+)
 from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
@@ -212,13 +218,13 @@ def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
 def _saving(shared: Shared, writer: StepWriter) -> Saving:
     """Return the part that asks gangs to save their work, in the modes that settings allow."""
     settings, cache = shared.settings, shared.cache
-    ways = Ways(
+    save_modes = SaveModes(
         Annotating(shared.api, cache.checkpoints, writer),
         annotates=settings.checkpoint_annotations,
         posting=SaveRequests(cache, PodHttpClient()) if settings.checkpoint_http else None,
     )
     return Saving(
-        *(cache, ways),
+        *(cache, save_modes),
         naming=shared.naming,
         most_seconds=settings.max_checkpoint_seconds,
         writes=shared.writes,

@@ -57,7 +57,7 @@ class Ours:
             for body in bodies
         }
         for kind, event in _in_any_order(self._changes(now), seed):
-            self._event_handlers.of(_gvr_of(kind)).take(event)
+            self._event_handlers.of(_gvr_of(kind)).handle(event)
         for each in self._left_out.take_all():
             _complain(each)
         self._known = now

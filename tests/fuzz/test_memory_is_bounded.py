@@ -87,7 +87,7 @@ def test_what_is_gone_takes_no_memory(what: str) -> None:
     def write(number: int) -> None:
         body = LONG_OBJECTS[what](number)
         body["metadata"] |= {"uid": "u", "resourceVersion": str(number + 1)}
-        handlers.of(gvr).take({"type": "MODIFIED", "object": body})
+        handlers.of(gvr).handle({"type": "MODIFIED", "object": body})
 
     assert growth(write, WRITES) < WRITES * LONG / 4
 

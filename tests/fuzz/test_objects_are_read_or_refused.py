@@ -97,7 +97,7 @@ def taken_in(reader: Reader[Any], body: Any, how: str) -> list[str]:
     internal_errors.forget()
     if how == "dict" and isinstance(body, dict):
         known = {"apiVersion": reader.gvr.api_version, "kind": reader.kind}
-        handler.take({"type": "ADDED", "object": {**copy.deepcopy(body), **known}})
+        handler.handle({"type": "ADDED", "object": {**copy.deepcopy(body), **known}})
     else:
         known_objects = KnownObjects(handler, handlers.versions)
         known_objects.begin(reader.gvr)

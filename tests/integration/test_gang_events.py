@@ -422,7 +422,7 @@ async def test_a_pod_that_waits_with_what_is_wrong_is_told_by_the_verdict_alone(
     pods = EventHandlers(kinds.sinks(desk.cache), left_out).of(PODS)
     metadata = {"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "1"}
     wrong = {"metadata": metadata, "spec": {**spec, "containers": 3}}
-    pods.take({"type": "ADDED", "object": wrong})
+    pods.handle({"type": "ADDED", "object": wrong})
 
     for each in left_out.take_all():
         left_out_events(desk, left_out).tell(each)

@@ -154,7 +154,7 @@ async def test_an_overloaded_server_is_left_alone_for_as_long_as_it_says() -> No
     async with watching([429, page(A)]) as found:
         found.server.retry_after = "0.3"
         began = asyncio.get_running_loop().time()
-        await found.list_watch.in_step.wait()
+        await found.list_watch.up_to_date.wait()
 
     assert asyncio.get_running_loop().time() - began > 0.3
 
@@ -214,7 +214,7 @@ def forbidden() -> float:
 @pytest.mark.usefixtures("absent")
 async def test_a_kind_of_workloads_that_may_not_be_read_holds_nothing_up() -> None:
     async with watching([403, page(version=3), 403], [[HANG]], gvr=PYTORCH_JOBS) as found:
-        await found.list_watch.in_step.wait()
+        await found.list_watch.up_to_date.wait()
         assert (False, 1) == (found.list_watch.served, forbidden())
         assert [PYTORCH_JOBS.name] == found.list_watch.forbidden
 
@@ -223,7 +223,7 @@ async def test_a_kind_of_workloads_that_may_not_be_read_holds_nothing_up() -> No
         assert (True, 0) == (found.list_watch.served, forbidden())
 
         found.list_watch.list_anew()
-        await found.list_watch.in_step.wait()
+        await found.list_watch.up_to_date.wait()
         assert (False, 1) == (found.list_watch.served, forbidden())
 
 
@@ -271,11 +271,11 @@ async def test_the_best_version_that_is_served_is_watched() -> None:
 
 async def test_it_is_known_whether_anything_may_be_missing() -> None:
     async with watching([503, page(A)], [[failure(410)]]) as found:
-        assert not found.list_watch.in_step.is_set()
-        await found.list_watch.in_step.wait()
+        assert not found.list_watch.up_to_date.is_set()
+        await found.list_watch.up_to_date.wait()
 
         # No more lists are answered.
-        await until(lambda: not found.list_watch.in_step.is_set())
+        await until(lambda: not found.list_watch.up_to_date.is_set())
 
 
 async def test_a_watch_that_is_not_believed_is_replaced_by_a_list() -> None:
@@ -283,8 +283,8 @@ async def test_a_watch_that_is_not_believed_is_replaced_by_a_list() -> None:
         await found.asked("list", "watch 1")
 
         found.list_watch.list_anew()
-        assert not found.list_watch.in_step.is_set()
-        await found.list_watch.in_step.wait()
+        assert not found.list_watch.up_to_date.is_set()
+        await found.list_watch.up_to_date.wait()
 
         assert "b" == found.names()
         await found.asked("list", "watch 1", "list", "watch 30")

@@ -51,7 +51,7 @@ class Watch:
     def told_of(self, body: Body) -> None:
         """Take in one pod of a list."""
         self.sweep.listed(self.event_handlers.of(PODS), body["metadata"]["uid"])
-        self.event_handlers.of(PODS).take({"type": None, "object": body})
+        self.event_handlers.of(PODS).handle({"type": None, "object": body})
 
     async def start(self, *steps: Callable[[], None]) -> None:
         """Start, with these steps before the first lists are complete."""
@@ -144,7 +144,7 @@ async def test_a_start_ends_although_pods_go_while_others_are_waited_for() -> No
 
     for body in others:
         await asyncio.sleep(1)
-        watch.event_handlers.of(PODS).take({"type": "DELETED", "object": body})
+        watch.event_handlers.of(PODS).handle({"type": "DELETED", "object": body})
         watch.cluster.delete(PODS, "default", body["metadata"]["name"])
         if started.done():
             break
@@ -231,7 +231,7 @@ async def test_a_kind_that_was_forbidden_is_asked_for_also_once_it_is_watched() 
     await watch.sweep.sweep(jobs)
     assert [PYTORCH_JOBS.name] == watch.sweep.forbidden
 
-    jobs.take(told_of_job("a"))
+    jobs.handle(told_of_job("a"))
     looking = asyncio.create_task(watch.sweep.look_for_kinds())
     await asyncio.sleep(1.5 * LOOK_FOR_KINDS_SECONDS)
 
@@ -247,7 +247,7 @@ def told_of_job(name: str) -> dict[str, Any]:
 async def test_workloads_that_may_not_be_read_for_a_moment_are_remembered() -> None:
     watch = Watch()
     jobs = watch.event_handlers.of(PYTORCH_JOBS)
-    jobs.take(told_of_job("a"))
+    jobs.handle(told_of_job("a"))
     watch.api.fail("uids", *[Fault(ApiError(403, "forbidden"))] * 3)
 
     await watch.sweep.sweep(jobs)
@@ -267,14 +267,14 @@ async def test_workloads_that_may_be_read_again_are_listed_anew_and_come_back_as
     watch.list()
     jobs = watch.event_handlers.of(JOB_SETS)
     made = told_of_job("a")
-    jobs.take(made)
+    jobs.handle(made)
     watch.cluster.put(JOB_SETS, made["object"])
     watch.api.fail("uids", *[Fault(ApiError(403, "forbidden"))] * 2)
     await watch.sweep.sweep(jobs)
     await asyncio.sleep(BRIEF_SECONDS)
     await watch.sweep.sweep(jobs)
     # Its watch goes on, and tells of others.
-    jobs.take(told_of_job("b"))
+    jobs.handle(told_of_job("b"))
 
     with (
         pytest.raises(KindsNotWatchedError, match="jobsets"),
@@ -282,7 +282,7 @@ async def test_workloads_that_may_be_read_again_are_listed_anew_and_come_back_as
     ):
         await watch.sweep.look_for_kinds()
 
-    jobs.take(made)
+    jobs.handle(made)
     assert {"a", "b"} == set(jobs.uids())
 
 
@@ -292,7 +292,7 @@ async def test_a_kind_that_was_forbidden_is_watched_although_some_of_it_is_alway
     watch = Watch()
     watch.list()
     sets = watch.event_handlers.of(JOB_SETS)
-    sets.take(told_of_job("a"))
+    sets.handle(told_of_job("a"))
     watch.api.fail("uids", Fault(ApiError(403, "forbidden")))
     await watch.sweep.sweep(sets)
     looking = asyncio.create_task(watch.sweep.look_for_kinds())
@@ -301,7 +301,7 @@ async def test_a_kind_that_was_forbidden_is_watched_although_some_of_it_is_alway
         made = told_of_job(name)
         watch.cluster.put(JOB_SETS, made["object"])
         await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
-        sets.take(made)
+        sets.handle(made)
 
     assert not looking.done()
     looking.cancel()

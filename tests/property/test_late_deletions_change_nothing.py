@@ -69,5 +69,5 @@ def plan_after(found: Objects, gvr: GVR, *, late: bool) -> Plan:
             came["metadata"]["uid"] += "-again"
             events = [{"type": "DELETED", "object": gone}, {"type": "ADDED", "object": came}]
             for event in reversed(events) if late else events:
-                handler.take(event)
+                handler.handle(event)
     return schedule(cache.snapshot(found.read_at), policy.profile(SETTINGS))

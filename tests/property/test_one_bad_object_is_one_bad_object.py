@@ -107,7 +107,7 @@ def test_one_bad_object_is_one_bad_object(changed: tuple[Any, Any], as_bytes: bo
             harness.list_all(gvr, bad, *(each for each in Harness.of(gvr) if each is not good))
         else:
             body = copy.deepcopy({"apiVersion": good["apiVersion"], **bad})
-            harness.event_handlers.of(gvr).take({"type": "MODIFIED", "object": body})
+            harness.event_handlers.of(gvr).handle({"type": "MODIFIED", "object": body})
         schedule(harness.cache.snapshot(NOW), PROFILES["binpack"])
 
     after = harness.uids()

@@ -282,7 +282,7 @@ class BoughtNodes:
         elif gvr in kinds._BY_GVR:
             kind = kinds.of(gvr).reader.kind
             seen = {"apiVersion": gvr.api_version, "kind": kind, **body}
-            self.handlers.of(gvr).take({"type": change, "object": seen})
+            self.handlers.of(gvr).handle({"type": change, "object": seen})
 
     def _count(self, call: Call) -> Fault | None:
         """Count writes, and end the process right before one, or right after it."""

@@ -31,7 +31,7 @@ def gvr_of(body: Mapping[str, Any]) -> GVR:
 
 def tell(handlers: EventHandlers, change: str | None, body: Mapping[str, Any]) -> None:
     """Let an object be seen, or with DELETED be gone."""
-    handlers.of(gvr_of(body)).take({"type": change, "object": body})
+    handlers.of(gvr_of(body)).handle({"type": change, "object": body})
 
 
 def upsert(cache: Cache, gvr: GVR, noun: object) -> None:

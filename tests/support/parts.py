@@ -6,7 +6,13 @@ from typing import Any, NamedTuple
 
 from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, SaveRequests, Saving, Ways
+from gang_scheduler.apply.checkpoints import (
+    Annotating,
+    GracePeriods,
+    SaveModes,
+    SaveRequests,
+    Saving,
+)
 from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
@@ -59,9 +65,11 @@ class Modes(NamedTuple):
         posting = None if self.http is None else SaveRequests(cache, self.http, clock=clock)
 
         def made(writer: StepWriter) -> Saving:
-            ways = Ways(Annotating(api, cache.checkpoints, writer), self.annotates, posting)
+            save_modes = SaveModes(
+                Annotating(api, cache.checkpoints, writer), self.annotates, posting
+            )
             return Saving(
-                *(cache, ways),
+                *(cache, save_modes),
                 naming=Naming(),
                 most_seconds=self.most_seconds,
                 writes=writes,

@@ -67,7 +67,7 @@ class DelayedWatch:
             self._changes.put_nowait((due, gvr, change, document))
 
     def _tell(self, gvr: GVR, change: str, document: Document) -> None:
-        self._event_handlers.of(gvr).take({"type": change, "object": document})
+        self._event_handlers.of(gvr).handle({"type": change, "object": document})
 
 
 def tell_at_once(cluster: FakeCluster, cache: Cache, kinds: Collection[GVR]) -> EventHandlers:
@@ -76,7 +76,7 @@ def tell_at_once(cluster: FakeCluster, cache: Cache, kinds: Collection[GVR]) -> 
 
     def hear(gvr: GVR, change: Change, document: Document) -> None:
         if gvr in kinds:
-            event_handlers.of(gvr).take({"type": change, "object": document})
+            event_handlers.of(gvr).handle({"type": change, "object": document})
 
     cluster.watchers.append(hear)
     return event_handlers

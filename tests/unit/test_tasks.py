@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from gang_scheduler.second_loop import Beside
+from gang_scheduler.second_loop import SecondLoop
 from gang_scheduler.tasks import EndedError, Workers, every, never_ending
 
 
@@ -57,9 +57,9 @@ async def test_work_that_is_cancelled_by_something_else_is_an_error() -> None:
 
 
 async def test_work_beside_that_is_cancelled_there_is_an_error() -> None:
-    async with Beside() as beside:
+    async with SecondLoop() as second_loop:
         with pytest.raises(EndedError, match="elector was cancelled"):
-            await never_ending("elector", lambda: beside.run(be_cancelled))
+            await never_ending("elector", lambda: second_loop.run(be_cancelled))
 
 
 async def test_an_error_of_the_work_is_raised_as_it_is() -> None:

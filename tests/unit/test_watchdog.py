@@ -17,7 +17,7 @@ from gang_scheduler.report.events import Backpressure
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.second_loop import Beside
+from gang_scheduler.second_loop import SecondLoop
 from gang_scheduler.state.gangs.set_aside import Costly
 from gang_scheduler.watchdog import CUT_SIGNAL, LOOK_SECONDS, Watchdog, cpu_clock_of
 from support.builders import gang, gang_key, group, node, snapshot
@@ -157,8 +157,8 @@ async def test_it_looks_from_another_thread_while_the_loop_is_held_up(
         while time.monotonic() < until and not held(logs):
             pass
 
-    async with Beside() as beside:
-        looking = asyncio.create_task(beside.run(watchdog.run))
+    async with SecondLoop() as second_loop:
+        looking = asyncio.create_task(second_loop.run(watchdog.run))
         await asyncio.sleep(0.05)
         hold_the_loop_up()
         looking.cancel()
@@ -185,8 +185,8 @@ async def test_a_decision_without_end_is_cut_and_all_others_are_made(
     watchdog = Watchdog(times, lambda _: None)
     before = signal.signal(CUT_SIGNAL, lambda *_: times.cut())
     try:
-        async with Beside() as beside:
-            looking = asyncio.create_task(beside.run(watchdog.run))
+        async with SecondLoop() as second_loop:
+            looking = asyncio.create_task(second_loop.run(watchdog.run))
             await asyncio.sleep(0.05)
             waiting = [gang(name, cpu=1) for name in "abc"]
             plan = schedule(

@@ -20,8 +20,8 @@ import anyio
 from gang_scheduler.apply.outcomes import GangBinding, Outcome, Outcomes
 from gang_scheduler.apply.volume_binder import (
     ClaimWait,
+    ClaimWaits,
     VolumeBinder,
-    WaitSet,
     needs_claims,
     waits_of,
 )
@@ -54,7 +54,7 @@ COUNTED = (Outcome.BOUND, Outcome.LOST)
 UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
 """Outcomes after which no node of the pod is known."""
 
-Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
+Held = tuple[ClaimWaits, Mapping[ClaimWait, list[GangBinding]]]
 
 
 @dataclass(slots=True, eq=False)
@@ -120,9 +120,9 @@ class Binder:
                 self._enqueue(gang_binding)
             return
         plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in together}
-        wait_set = self._volume_binder.begin(waits_of(placed))
-        bindings = {wait: _bindings(wait, plan_ids) for wait in wait_set.waits}
-        self._held.put_nowait((wait_set, bindings))
+        claim_waits = self._volume_binder.begin(waits_of(placed))
+        bindings = {wait: _bindings(wait, plan_ids) for wait in claim_waits.waits}
+        self._held.put_nowait((claim_waits, bindings))
 
     async def run(self) -> None:
         """Bind submitted gangs until cancelled."""
@@ -142,20 +142,20 @@ class Binder:
         await self._queue.join()
 
     async def _after_claims(
-        self, wait_set: WaitSet, bindings: Mapping[ClaimWait, list[GangBinding]]
+        self, claim_waits: ClaimWaits, bindings: Mapping[ClaimWait, list[GangBinding]]
     ) -> None:
         """Bind the members of each ClaimWait once its claims are bound; none if one fails."""
 
         def settled(wait: ClaimWait) -> None:
             without = Outcome.WITHOUT_VOLUMES
             of_devices = isinstance(wait.problem, DeviceClaimFailed | DeviceNotAttached)
-            if of_devices or not wait_set.size:
+            if of_devices or not claim_waits.size:
                 without = Outcome.WITHOUT_DEVICES
             for gang_binding in bindings[wait]:
                 self._claims_settled(gang_binding, wait.problem, without)
 
         with confined("bind", "claims"):
-            await self._volume_binder.bind(wait_set, settled)
+            await self._volume_binder.bind(claim_waits, settled)
 
     def _claims_settled(
         self, gang_binding: GangBinding, problem: Cause | None, without: Outcome

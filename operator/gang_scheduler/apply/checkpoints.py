@@ -274,7 +274,7 @@ LOOK_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class SaveModes:
     """How gangs are asked to save, by the mode of their policy.
 
     `annotates`: requests may be written as annotations. `posting` sends requests over HTTP. Gangs
@@ -292,7 +292,7 @@ class Saving:
     def __init__(
         self,
         cache: Cache,
-        ways: Ways,
+        save_modes: SaveModes,
         *,
         naming: Naming,
         most_seconds: int = 300,
@@ -300,7 +300,7 @@ class Saving:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
-        self._ways = ways
+        self._save_modes = save_modes
         self._naming = naming
         self._most_seconds = most_seconds
         self._writes = writes
@@ -321,13 +321,13 @@ class Saving:
         self._cache.decisions.saving(preemptors, SavesAwaited(len(asked), until))
         try:
             async with anyio.create_task_group() as requests:
-                if self._ways.posting is not None:
+                if self._save_modes.posting is not None:
                     by_http = [e for e in asked if e.policy.mode is CheckpointMode.HTTP]
-                    await self._ways.annotating.note(current, by_http)
+                    await self._save_modes.annotating.note(current, by_http)
                     for each in by_http:
-                        requests.start_soon(self._ways.posting.ask, each)
+                        requests.start_soon(self._save_modes.posting.ask, each)
                 annotated = (e for e in asked if e.policy.mode is CheckpointMode.ANNOTATION)
-                await self._ways.annotating.ask(current, annotated)
+                await self._save_modes.annotating.ask(current, annotated)
                 await self._over(current, asked)
                 requests.cancel_scope.cancel()
         finally:
@@ -362,7 +362,7 @@ class Saving:
         for pod in pods:
             if (stands := records.standing_on(pod)) is not None:
                 records.withdraw(pod.gang, stands)
-        return self._ways.annotating.withdrawals(pods)
+        return self._save_modes.annotating.withdrawals(pods)
 
     def _begin(self, current: PreemptionRun) -> Iterator[AskedGang]:
         """Yield the gangs to ask. A gang that was asked before keeps its deadline."""
@@ -384,8 +384,8 @@ class Saving:
 
     def _asks(self, mode: CheckpointMode) -> bool:
         if mode is CheckpointMode.HTTP:
-            return self._ways.posting is not None
-        return mode is CheckpointMode.ANNOTATION and self._ways.annotates
+            return self._save_modes.posting is not None
+        return mode is CheckpointMode.ANNOTATION and self._save_modes.annotates
 
     def _seconds(self, key: GangKey, policy: CheckpointPolicy) -> int:
         """Return how many seconds a gang has to save: by its policy, its queue, or the default."""

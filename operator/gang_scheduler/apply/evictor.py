@@ -132,17 +132,17 @@ class Stages:
         if victims:
             self._outcomes.put(EvictionBegun(current.preemption, len(victims)))
         # Uids of victims that end with their suspended or smaller workload, without a deletion.
-        along: set[str] = set()
+        ended: set[str] = set()
         for step in self._whole_workloads.suspensions(victims, current.evicted):
-            along |= {step.pod.uid, *step.along}
+            ended |= {step.pod.uid, *step.also_ended}
             yield step
-        left = [pod for pod in victims if pod.uid not in along]
+        left = [pod for pod in victims if pod.uid not in ended]
         if self._shrinking is not None:
             for step in self._shrinking.steps(left, current.evicted, self._eviction):
-                along |= {step.pod.uid, *step.along}
+                ended |= {step.pod.uid, *step.also_ended}
                 yield step
         for pod in left:
-            if pod.uid not in along:
+            if pod.uid not in ended:
                 yield self._eviction(pod, begun=current.evicted, final=True)
 
     def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.

@@ -197,7 +197,7 @@ class OrphanedMarks:
         `now` is in seconds.
         """
         if self._marked is None:
-            self._marked = {pod.uid for pod in self._cache.pods() if self._is_told(pod)}
+            self._marked = {pod.uid for pod in self._cache.pods() if self._is_marked_or_asked(pod)}
             self._unjudged = set(self._nominated_gangs())
         if not self._marked:
             return []
@@ -208,11 +208,11 @@ class OrphanedMarks:
         if self._unjudged:
             return []
         found = [pod for uid in sorted(self._marked) if (pod := self._cache.pod(uid)) is not None]
-        going = self._that_go(found, now)
-        self._marked = {pod.uid for pod in going if self._is_told(pod)}
+        leaving = self._evictable_without_preemptor(found, now)
+        self._marked = {pod.uid for pod in leaving if self._is_marked_or_asked(pod)}
         return [pod for pod in found if pod.uid not in self._marked]
 
-    def _that_go(self, pods: Sequence[Pod], now: int) -> list[Pod]:
+    def _evictable_without_preemptor(self, pods: Sequence[Pod], now: int) -> list[Pod]:
         """Return the pods that may be evicted without a preemptor: other parts handle them."""
         gangs = {pod.gang for pod in pods if pod.starting_anew}
         gangs |= {each.gang for each in draining.all_in_drained(self._cache, now)}
@@ -220,7 +220,7 @@ class OrphanedMarks:
         asked = {info.key for info, _ in self._cache.degraded.all(now)}
         return [pod for pod in pods if pod.gang in (gangs if pod.marked else gangs | asked)]
 
-    def _is_told(self, pod: Pod) -> bool:
+    def _is_marked_or_asked(self, pod: Pod) -> bool:
         """Return whether a running pod is marked or asked as a future victim."""
         told = pod.marked or self._cache.checkpoints.standing_on(pod) is not None
         return told and pod.living and bool(pod.node)

@@ -27,9 +27,9 @@ class Step:
     """One write of a stage.
 
     An answer of a kind in `passing` lets the write be repeated. Before the first request, `begun`
-    gets the uid of the pod, and of the pods that the same write ends (`along`). A `final` step is
-    finished once it has begun, even if the run is stopped. `needs_pod`: the run fails if the pod is
-    gone. An `optional` step may fail.
+    gets the uid of the pod, and of the pods that the same write ends (`also_ended`). A `final` step
+    is finished once it has begun, even if the run is stopped. `needs_pod`: the run fails if the pod
+    is gone. An `optional` step may fail.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Step:
     final: bool = False
     needs_pod: bool = False
     optional: bool = False
-    along: frozenset[str] = frozenset()
+    also_ended: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -130,7 +130,7 @@ class StepWriter:
         pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
 
         async def write() -> None:
-            step.begun.update((pod.uid, *step.along))
+            step.begun.update((pod.uid, *step.also_ended))
             async with self._slots:
                 await step.request(pod)
 
@@ -160,6 +160,6 @@ class StepWriter:
         log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
         if step.final:
             # The step counts as never begun: the pod stays, or the watch shows that it leaves.
-            step.begun.difference_update((step.pod.uid, *step.along))
+            step.begun.difference_update((step.pod.uid, *step.also_ended))
         if not step.optional:
             current.fail(StepFailed(step.what, step.pod.key, str(error)))

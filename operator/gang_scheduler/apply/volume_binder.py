@@ -106,7 +106,7 @@ class ClaimWait:
 
 
 @dataclass(slots=True, eq=False)
-class WaitSet:
+class ClaimWaits:
     """The claim waits of gangs that start together. Later waits may come after the first one.
 
     `open` are the waits that are not settled, and `cause` names the claims they wait for. `moved`
@@ -136,7 +136,7 @@ class WaitSet:
         self.size = sum(len(storage.needs) for storage in storages if storage is not None)
 
     def start(
-        self, task: Callable[["WaitSet", ClaimWait], Coroutine[Any, Any, None]], wait: ClaimWait
+        self, task: Callable[["ClaimWaits", ClaimWait], Coroutine[Any, Any, None]], wait: ClaimWait
     ) -> None:
         """Start one more task for a wait; the tasks end with all waits of the set."""
         if self.tasks is not None:
@@ -236,50 +236,50 @@ class VolumeBinder:
         self._outcomes = outcomes
         self._waits = changes.waits_for_claims
 
-    def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
+    def begin(self, waits: tuple[ClaimWait, ...]) -> ClaimWaits:
         """Register the waits at once, so that no plan places the same gangs again."""
-        wait_set = WaitSet(waits)
-        self._waits.update(dict.fromkeys(wait_set.wait_of, wait_set.moved))
+        claim_waits = ClaimWaits(waits)
+        self._waits.update(dict.fromkeys(claim_waits.wait_of, claim_waits.moved))
         for wait in waits:
             for key in wait.keys:
                 self._cache.decisions.hold(key, joins=wait.joins)
-        return wait_set
+        return claim_waits
 
-    async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
+    async def bind(self, claim_waits: ClaimWaits, settled: Callable[[ClaimWait], None]) -> None:
         """Bind the claims; pass each wait to `settled` once its claims are bound or fail."""
         try:
             with anyio.move_on_after(self._hold_seconds) as holding:
                 async with anyio.create_task_group() as tasks:
-                    wait_set.tasks, wait_set.holding = tasks, holding
-                    tasks.start_soon(self._write_all, wait_set)
-                    await self._wait(wait_set, settled)
+                    claim_waits.tasks, claim_waits.holding = tasks, holding
+                    tasks.start_soon(self._write_all, claim_waits)
+                    await self._wait(claim_waits, settled)
             if holding.cancelled_caught:
-                self._give_up(wait_set, settled)
+                self._give_up(claim_waits, settled)
         finally:
-            for uid in wait_set.wait_of:
+            for uid in claim_waits.wait_of:
                 # A member that was given up and planned again may be in another wait set by now.
-                if self._waits.get(uid) is wait_set.moved:
+                if self._waits.get(uid) is claim_waits.moved:
                     del self._waits[uid]
 
     def give_devices_up(self, binds: Iterable[Bind]) -> None:
         """Withdraw the devices of members that were not bound after all."""
         self._device_claims.give_up(binds)
 
-    def _give_up(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
-        for wait in wait_set.open:
-            wait.problem = HoldEnded(self._hold_seconds, wait_set.cause)
-        self._settle(wait_set, list(wait_set.open), settled)
+    def _give_up(self, claim_waits: ClaimWaits, settled: Callable[[ClaimWait], None]) -> None:
+        for wait in claim_waits.open:
+            wait.problem = HoldEnded(self._hold_seconds, claim_waits.cause)
+        self._settle(claim_waits, list(claim_waits.open), settled)
 
     # Writing.
 
-    async def _write_all(self, wait_set: WaitSet) -> None:
+    async def _write_all(self, claim_waits: ClaimWaits) -> None:
         """Write all steps, some at once.
 
         Uses one task for each slot, not for each step.
         """
         steps: dict[Target, ClaimStep] = {}
         users: dict[Target, list[ClaimWait]] = defaultdict(list)
-        for uid, wait in wait_set.wait_of.items():
+        for uid, wait in claim_waits.wait_of.items():
             for step in self._volumes.steps(uid):
                 # A claim that several members use gets the node of the first one.
                 steps.setdefault(target_of(step), step)
@@ -288,13 +288,15 @@ class VolumeBinder:
 
         async def work() -> None:
             for target, step in remaining:
-                await self._write(wait_set, users[target], step)
+                await self._write(claim_waits, users[target], step)
 
         async with anyio.create_task_group() as workers:
             for _ in range(min(self._concurrency, len(steps))):
                 workers.start_soon(work)
 
-    async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
+    async def _write(
+        self, claim_waits: ClaimWaits, users: list[ClaimWait], step: ClaimStep
+    ) -> None:
         """Repeat a request until it is done or has failed, or no open wait needs it any more."""
         target = target_of(step)
 
@@ -304,9 +306,9 @@ class VolumeBinder:
                 async with self._slots:
                     version = await self._send(step)
             except ApiError as error:
-                wait_set.errors[target] = _not_written(step, error)
+                claim_waits.errors[target] = _not_written(step, error)
                 raise
-            wait_set.errors.pop(target, None)
+            claim_waits.errors.pop(target, None)
             self._volumes.written(step, version)
 
         refusal = await self._writes.send(
@@ -314,12 +316,12 @@ class VolumeBinder:
             passing=RACED,
             about=step.claim.namespace,
             seconds=math.inf,
-            as_long_as=lambda: not wait_set.open.keys().isdisjoint(users),
+            as_long_as=lambda: not claim_waits.open.keys().isdisjoint(users),
         )
         if refusal is not None and refusal.error is not None:
-            del wait_set.errors[target]
+            del claim_waits.errors[target]
             for wait in users:
-                wait_set.fail(wait, _not_written(step, refusal.error))
+                claim_waits.fail(wait, _not_written(step, refusal.error))
 
     async def _send(self, step: ClaimStep) -> int:
         if step.volume is None:
@@ -328,157 +330,162 @@ class VolumeBinder:
 
     # Waiting.
 
-    async def _wait(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
+    async def _wait(self, claim_waits: ClaimWaits, settled: Callable[[ClaimWait], None]) -> None:
         """Return when all waits are settled.
 
         Members whose claims changed are checked right away, all members every LOOK_SECONDS.
         """
         clock = asyncio.get_running_loop().time
         look_at = clock()
-        while wait_set.open:
+        while claim_waits.open:
             if clock() >= look_at:
-                self._look(wait_set)
-                self._settle(wait_set, list(wait_set.open), settled)
-                self._say(wait_set)
+                self._look(claim_waits)
+                self._settle(claim_waits, list(claim_waits.open), settled)
+                self._say(claim_waits)
                 look_at = clock() + LOOK_SECONDS
             else:
-                self._settle(wait_set, self._look_at_moved(wait_set), settled)
+                self._settle(claim_waits, self._look_at_moved(claim_waits), settled)
             with anyio.move_on_after(look_at - clock()):
-                await wait_set.moved.news.wait()
+                await claim_waits.moved.news.wait()
 
-    def _look(self, wait_set: WaitSet) -> None:
+    def _look(self, claim_waits: ClaimWaits) -> None:
         """Check the members and nodes of all open waits, and which claims are bound."""
-        wait_set.moved.take_all()
-        for wait in wait_set.open:
-            self._check(wait_set, wait)
+        claim_waits.moved.take_all()
+        for wait in claim_waits.open:
+            self._check(claim_waits, wait)
             for bind in wait.waiting:
-                self._look_at(wait_set, wait, bind.pod)
-            self._look_at_devices(wait_set, wait)
+                self._look_at(claim_waits, wait, bind.pod)
+            self._look_at_devices(claim_waits, wait)
 
-    def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+    def _check(self, claim_waits: ClaimWaits, wait: ClaimWait) -> None:
         """Fail a wait if a member or a node of it is gone. Linear in members."""
         if not self._writes.allowed():
-            wait_set.fail(wait, NotLeading())
+            claim_waits.fail(wait, NotLeading())
         nodes = self._cache.node_usage.table().rows
         for bind in wait.binds:
             pod = self._cache.pod(bind.pod.uid)
             if pod is None or not pod.living:
-                wait_set.fail(wait, HeldForPodGone(bind.pod.key))
+                claim_waits.fail(wait, HeldForPodGone(bind.pod.key))
             elif bind.node not in nodes:
-                wait_set.fail(wait, HeldNodeGone(bind.node))
+                claim_waits.fail(wait, HeldNodeGone(bind.node))
 
-    def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
+    def _look_at_moved(self, claim_waits: ClaimWaits) -> Iterable[ClaimWait]:
         """Check members whose claims may have progressed; return the waits of these members."""
-        moved = wait_set.moved.take_all()
-        waits = dict.fromkeys(wait_set.wait_of[uid] for uid in moved)
+        moved = claim_waits.moved.take_all()
+        waits = dict.fromkeys(claim_waits.wait_of[uid] for uid in moved)
         for uid in moved:
-            wait = wait_set.wait_of[uid]
+            wait = claim_waits.wait_of[uid]
             pod = self._cache.pod(uid)
             if pod is not None and uid in wait.unbound:
-                self._look_at(wait_set, wait, pod)
+                self._look_at(claim_waits, wait, pod)
         for wait in waits:
-            self._look_at_devices(wait_set, wait)
+            self._look_at_devices(claim_waits, wait)
         return waits
 
-    def _look_at_devices(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+    def _look_at_devices(self, claim_waits: ClaimWaits, wait: ClaimWait) -> None:
         """End the wait for devices that must be attached, if they are, or cannot be."""
         if wait.devices is not Devices.BEING_ATTACHED or wait.attachment is None or wait.problem:
             return
         failed = self._attached_devices.failed(wait.attachment)
         if failed is not None:
             self._device_claims.avoid(wait.keys, failed.devices)
-            wait_set.fail(wait, failed.cause)
+            claim_waits.fail(wait, failed.cause)
         elif self._attached_devices.awaited(wait.attachment) is None:
             wait.devices = Devices.BEING_READ
-            wait_set.start(self._confirm, wait)
+            claim_waits.start(self._confirm, wait)
 
-    def _look_at(self, wait_set: WaitSet, wait: ClaimWait, pod: Pod) -> None:
+    def _look_at(self, claim_waits: ClaimWaits, wait: ClaimWait, pod: Pod) -> None:
         progress = self._volumes.progress(pod.uid)
         if progress.problem is not None:
-            wait_set.fail(wait, PodsClaimFailed(pod.key, progress.problem))
+            claim_waits.fail(wait, PodsClaimFailed(pod.key, progress.problem))
         elif progress.stage is Stage.BOUND:
             wait.unbound.discard(pod.uid)
         else:
             wait.unbound.add(pod.uid)
 
     def _settle(
-        self, wait_set: WaitSet, waits: Iterable[ClaimWait], settled: Callable[[ClaimWait], None]
+        self,
+        claim_waits: ClaimWaits,
+        waits: Iterable[ClaimWait],
+        settled: Callable[[ClaimWait], None],
     ) -> None:
         """Pass waits that are bound or have failed to `settled`, then their followers."""
         for wait in waits:
             if wait.after is not None and wait.after.problem:
                 wait.problem = wait.problem or wait.after.problem
-            if wait not in wait_set.open or not (wait.problem or wait_set.is_ready(wait)):
+            if wait not in claim_waits.open or not (wait.problem or claim_waits.is_ready(wait)):
                 continue
-            self._check(wait_set, wait)
+            self._check(claim_waits, wait)
             if not wait.problem and wait.devices is Devices.LACKING:
                 wait.devices = Devices.BEING_WRITTEN
-                wait_set.start(self._reserve, wait)
+                claim_waits.start(self._reserve, wait)
             if wait.devices in (Devices.BEING_WRITTEN, Devices.BEING_READ):
                 continue
             if wait.devices is Devices.BEING_ATTACHED and not wait.problem:
                 continue
             if wait.problem and wait.devices is not Devices.LACKING:
                 self._device_claims.give_up(wait.binds)
-            del wait_set.open[wait]
+            del claim_waits.open[wait]
             for key in wait.keys:
                 self._cache.decisions.let_go(key, joins=wait.joins)
-            if not wait.problem and wait_set.size:
-                metrics.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
+            if not wait.problem and claim_waits.size:
+                metrics.CLAIMS_SECONDS.observe(
+                    asyncio.get_running_loop().time() - claim_waits.began
+                )
             settled(wait)
-            self._settle(wait_set, wait_set.followers(wait), settled)
+            self._settle(claim_waits, claim_waits.followers(wait), settled)
 
-    async def _reserve(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+    async def _reserve(self, claim_waits: ClaimWaits, wait: ClaimWait) -> None:
         """Reserve the devices of all members of a wait; on failure, no member keeps any."""
         try:
             problem = await self._device_claims.reserve(wait.binds, lambda: wait.problem is None)
             if problem is not None:
-                wait_set.fail(wait, problem)
+                claim_waits.fail(wait, problem)
             elif wait.problem is None:
-                self._reserved(wait_set, wait)
+                self._reserved(claim_waits, wait)
         finally:
             if wait.devices is Devices.BEING_WRITTEN:
                 wait.devices = Devices.LACKING
-            wait_set.moved.put(*(bind.pod.uid for bind in wait.waiting))
+            claim_waits.moved.put(*(bind.pod.uid for bind in wait.waiting))
 
-    async def _confirm(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+    async def _confirm(self, claim_waits: ClaimWaits, wait: ClaimWait) -> None:
         """Let the members be bound if their claims are still as they were reserved."""
         try:
             claims = wait.attachment.claims if wait.attachment is not None else ()
             problem = await self._device_claims.confirm(claims, lambda: wait.problem is None)
             if problem is not None:
-                wait_set.fail(wait, problem)
+                claim_waits.fail(wait, problem)
         finally:
             wait.devices = Devices.RESERVED
-            wait_set.moved.put(*(bind.pod.uid for bind in wait.waiting))
+            claim_waits.moved.put(*(bind.pod.uid for bind in wait.waiting))
 
-    def _reserved(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+    def _reserved(self, claim_waits: ClaimWaits, wait: ClaimWait) -> None:
         """Let the members be bound, or wait until their devices are attached."""
         wait.devices = Devices.RESERVED
         wait.attachment = self._attached_devices.begin(wait.binds)
         if wait.attachment is not None:
             wait.devices = Devices.BEING_ATTACHED
-            if wait_set.holding is not None:
+            if claim_waits.holding is not None:
                 # The time for devices ends the wait, not the time for volumes.
                 ends = wait.attachment.until + HOLD_MARGIN_SECONDS
-                wait_set.holding.deadline = max(wait_set.holding.deadline, ends)
+                claim_waits.holding.deadline = max(claim_waits.holding.deadline, ends)
 
-    def _say(self, wait_set: WaitSet) -> None:
+    def _say(self, claim_waits: ClaimWaits) -> None:
         """Report the claims that gangs wait for: immediately in the status, later in Events."""
-        lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
-        for wait in wait_set.open:
+        lasts = asyncio.get_running_loop().time() - claim_waits.began >= QUIET_SECONDS
+        for wait in claim_waits.open:
             if wait.devices is Devices.BEING_ATTACHED and wait.attachment is not None:
                 devices = self._attached_devices.awaited(wait.attachment)
                 if devices is not None:
-                    wait_set.cause = devices
+                    claim_waits.cause = devices
                     self._say_of([wait], Reason.WAITING_FOR_DEVICES, devices, lasts=lasts)
-        uids = (bind.pod.uid for wait in wait_set.open for bind in wait.waiting)
+        uids = (bind.pod.uid for wait in claim_waits.open for bind in wait.waiting)
         waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:
             return
-        unbound = ClaimsUnbound(len(waiting), wait_set.size, waiting[0])
-        cause = wait_set.cause = next(iter(wait_set.errors.values()), unbound)
-        waits = [each for each in wait_set.open if each.devices is not Devices.BEING_ATTACHED]
+        unbound = ClaimsUnbound(len(waiting), claim_waits.size, waiting[0])
+        cause = claim_waits.cause = next(iter(claim_waits.errors.values()), unbound)
+        waits = [each for each in claim_waits.open if each.devices is not Devices.BEING_ATTACHED]
         self._say_of(waits, Reason.WAITING_FOR_VOLUMES, cause, lasts=lasts)
 
     def _say_of(

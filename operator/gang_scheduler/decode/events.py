@@ -165,7 +165,7 @@ LONGEST_SECONDS: Final = 10.0
 MOST_NAMESPACES: Final = 1000
 """At least this many pauses are kept: finding expired ones takes a step for each."""
 
-Take = Callable[[], None]
+Handle = Callable[[], None]
 
 
 class Pacing:
@@ -179,10 +179,10 @@ class Pacing:
         self._clock = clock
         self._cpu_clock = cpu_clock
         self._dear: dict[str, int] = {}
-        self._held: dict[str, Take] = {}
+        self._held: dict[str, Handle] = {}
         self._free_at: dict[str, float] = {}
 
-    def take(self, uid: str, namespace: str, take: Take, *, may_wait: bool) -> None:
+    def handle(self, uid: str, namespace: str, handle: Handle, *, may_wait: bool) -> None:
         """Handle a change of an object, now or later.
 
         The change replaces an earlier change of the object that still waits.
@@ -192,10 +192,10 @@ class Pacing:
             if loop is not None:
                 if uid not in self._held:
                     loop.call_later(self._wait(namespace), self._later, loop, uid, namespace)
-                self._held[uid] = take
+                self._held[uid] = handle
                 return
         self._held.pop(uid, None)
-        self._now(uid, namespace, take)
+        self._now(uid, namespace, handle)
 
     def forget(self, uid: str) -> None:
         """Forget a deleted object, and its change that still waits."""
@@ -203,22 +203,22 @@ class Pacing:
         self._dear.pop(uid, None)
 
     def _later(self, loop: asyncio.AbstractEventLoop, uid: str, namespace: str) -> None:
-        take = self._held.get(uid)
-        if take is None:
+        handle = self._held.get(uid)
+        if handle is None:
             return
         wait = self._wait(namespace)
         if wait > 0:
             loop.call_later(wait, self._later, loop, uid, namespace)
             return
         del self._held[uid]
-        self._now(uid, namespace, take)
+        self._now(uid, namespace, handle)
 
     def _wait(self, namespace: str) -> float:
         return self._free_at.get(namespace, 0.0) - self._clock()
 
-    def _now(self, uid: str, namespace: str, take: Take) -> None:
+    def _now(self, uid: str, namespace: str, handle: Handle) -> None:
         begun = self._cpu_clock()
-        take()
+        handle()
         spent = self._cpu_clock() - begun
         if spent <= DEAR_SECONDS or not uid:
             self._dear.pop(uid, None)
@@ -350,10 +350,10 @@ class KindHandler(Generic[T]):
         self._seen.forget(uid)
         self._drop(uid)
 
-    def take(self, event: Object) -> None:
+    def handle(self, event: Object) -> None:
         """Handle an event. If the object is expensive to read, this may happen a bit later."""
         found = reader.identity(event["object"])
-        self._pacing.take(
+        self._pacing.handle(
             *(found.uid, found.namespace),
             lambda: self._take(event, found),
             may_wait=event["type"] == "MODIFIED",
@@ -382,10 +382,10 @@ class KindHandler(Generic[T]):
             why = InvalidField("the object", None, f"cannot be taken in: {error!r}")
             self._leave_out(obj, found, why)
 
-    def take_decoded(self, change: str, source: HasMetadata) -> None:
+    def handle_decoded(self, change: str, source: HasMetadata) -> None:
         """Handle an event whose object was read by `decoder`.
 
-        Raises InvalidField without any effect. `take` then reports the fault.
+        Raises InvalidField without any effect. `handle` then reports the fault.
         """
         metadata = source.metadata
         note(Work.EVENT, f"{self._kind} {metadata.namespace}/{metadata.name}")

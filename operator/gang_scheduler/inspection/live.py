@@ -93,7 +93,7 @@ def of_config_map(body: dict[str, Any]) -> OperatorSettings:
     return OperatorSettings(policy, settings_of, _of_flags(settings_of, data.get(FLAGS, "[]")))
 
 
-def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
+def overridden(given: Policy, found: OperatorSettings) -> OperatorSettings:
     """Return the settings, overridden by `given`, and a note that names the overridden ones."""
     names = sorted(given.model_fields_set)
     if not names:
@@ -153,7 +153,7 @@ async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVE
     If the user may not read all of it and named a namespace, only that namespace is read. Settings
     come from the operator; settings that are `given` win. Raises ApiError.
     """
-    operator = but_for(given, await read_profiles(server))
+    operator = overridden(given, await read_profiles(server))
     try:
         return await everything(server, operator)
     except ApiError as error:
@@ -259,7 +259,7 @@ class _Namespace:
             self.written[gvr.name] = found
         handler = self._event_handlers.of(gvr)
         for each in found:
-            handler.take({"type": "ADDED", "object": each})
+            handler.handle({"type": "ADDED", "object": each})
 
     def _note(self, name: str, error: ApiError) -> None:
         if error.status != live.FORBIDDEN or name == api_kinds.PODS.name:

@@ -34,20 +34,20 @@ AGAIN_SECONDS: Final = 10
 
 DELETED: Final = "DELETED"
 
-Take = Callable[[str, Any], None]
+Handle = Callable[[str, Any], None]
 """Takes in a change of an object."""
 
 
 class _Event:
     """An event that is held back: of an object as a dict, or of one that was decoded."""
 
-    __slots__ = ("change", "key", "source", "take")
+    __slots__ = ("change", "handle", "key", "source")
 
-    def __init__(self, key: tuple[str, str], change: str, source: Any, take: Take) -> None:  # noqa: ANN401
+    def __init__(self, key: tuple[str, str], change: str, source: Any, handle: Handle) -> None:  # noqa: ANN401
         self.key = key
         self.change = change
         self.source = source
-        self.take = take
+        self.handle = handle
 
 
 class HeldBack:
@@ -74,7 +74,7 @@ class HeldBack:
         found = False
         while (event := self._next()) is not None:
             found = True
-            event.take(event.change, event.source)
+            event.handle(event.change, event.source)
         return found
 
     def _add(self, event: _Event) -> None:
@@ -84,7 +84,7 @@ class HeldBack:
                 self._events.append(event)
             else:
                 # To the cluster, an object that was added and then changed is new.
-                known.source, known.take = event.source, event.take
+                known.source, known.handle = event.source, event.handle
                 return
             if event.change == DELETED:
                 self._last.pop(event.key, None)
@@ -111,12 +111,12 @@ class _Holding:
         self._handler = handler
         self._add = add
 
-    def take(self, event: Object) -> None:
+    def handle(self, event: Object) -> None:
         """Hold an event back."""
         key = (self.name, reader.identity(event["object"]).uid)
         self._add(_Event(key, event["type"], event, self._take_in))
 
-    def take_decoded(self, change: str, source: HasMetadata) -> None:
+    def handle_decoded(self, change: str, source: HasMetadata) -> None:
         """Hold an event back whose object was decoded."""
         key = (self.name, source.metadata.uid)
         self._add(_Event(key, change, source, self._take_in_decoded))
@@ -125,7 +125,7 @@ class _Holding:
         found = reader.identity(event["object"])
         # Here no caller guards against a bug that one object triggers.
         with internal_errors.confined("take in", f"{self.name} {found.namespace}/{found.name}"):
-            self._handler.take({**event, "type": change})
+            self._handler.handle({**event, "type": change})
 
     def _take_in_decoded(self, change: str, source: HasMetadata) -> None:
         metadata = source.metadata
@@ -133,11 +133,11 @@ class _Holding:
             "take in", f"{self.name} {metadata.namespace}/{metadata.name}"
         ):
             try:
-                self._handler.take_decoded(change, source)
+                self._handler.handle_decoded(change, source)
             except InvalidField:
                 body = msgspec.json.decode(msgspec.json.encode(source))
                 read = {"apiVersion": self.versions[0].api_version, **body}
-                self._handler.take({"type": change, "object": read})
+                self._handler.handle({"type": change, "object": read})
 
 
 class FollowedCluster:
@@ -158,7 +158,7 @@ class FollowedCluster:
         self._decided_at = 0
 
     def take_in(self) -> bool:
-        """Take in what has come; return whether there was anything."""
+        """Handle the events that have come; return whether there was anything."""
         return self.handlers.take_in()
 
     def cluster(
@@ -246,7 +246,7 @@ class WatchedCluster:
         return "; ".join(f"{name} may have changed: {why.message}" for name, why in of)
 
     def take_in(self) -> None:
-        """Take in what has come."""
+        """Handle the events that have come."""
         self._followed.take_in()
 
     def cluster(self, now: int) -> Cluster:

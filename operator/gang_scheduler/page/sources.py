@@ -210,7 +210,7 @@ class OfServer:
         """Begin to watch, if nothing does, and return what no watch tells."""
         now = self._asked_at = time.monotonic()
         if self._watched is None or self._must_ask(now):
-            operator = live.but_for(self._policy, await live.read_profiles(server))
+            operator = live.overridden(self._policy, await live.read_profiles(server))
             if self._watched is None or operator != self._watched.operator:
                 await self._end_watches()
                 self._watched = WatchedCluster(server, operator)

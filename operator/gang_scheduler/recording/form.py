@@ -39,11 +39,11 @@ Number = Annotated[int, Meta(ge=1, le=100_000)]
 Body = Mapping[str, Any]
 
 
-class Form(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
+class RecordingLine(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
     """Base of the lines of a recording: keys are in camelCase, and default values left out."""
 
 
-class Header(Form, frozen=True, kw_only=True):
+class Header(RecordingLine, frozen=True, kw_only=True):
     """The first line. Times are RFC 3339 here, and seconds since the epoch in all other lines.
 
     `version` is the version of the program that wrote it. `profile` has the settings that decisions
@@ -64,7 +64,7 @@ class Header(Form, frozen=True, kw_only=True):
         return fields.timestamp(self.begun_at)
 
 
-class Gang(Form, frozen=True, kw_only=True):
+class Gang(RecordingLine, frozen=True, kw_only=True):
     """A gang that is complete, with the fields of a file of jobs (`docs/replay.md`).
 
     `id` is its number in the recording. The amounts are requests of each of its `pods`. `others` is
@@ -90,7 +90,7 @@ class Gang(Form, frozen=True, kw_only=True):
     user: str = ""
 
 
-class End(Form, frozen=True, kw_only=True):
+class End(RecordingLine, frozen=True, kw_only=True):
     """The end of a gang, by the number of the gang.
 
     `started` is when its quorum was last placed on nodes, None if that never happened. `stopped` is
@@ -106,7 +106,7 @@ class End(Form, frozen=True, kw_only=True):
     evictions: Count = 0
 
 
-class Name(Form, frozen=True, kw_only=True):
+class Name(RecordingLine, frozen=True, kw_only=True):
     """The identity of an object that is gone."""
 
     kind: str
@@ -114,7 +114,7 @@ class Name(Form, frozen=True, kw_only=True):
     name: str
 
 
-class Line(Form, frozen=True, kw_only=True):
+class Line(RecordingLine, frozen=True, kw_only=True):
     """A line after the header: its time, and one of an object, its end, a gang, and its end."""
 
     at: Moment
@@ -156,7 +156,7 @@ class NodeChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Lived:
+class RecordedGang:
     """A gang with its end, and the time of the end; None if it had not ended.
 
     `is_lost`: a later recorder has not found the gang, and its end is in no recording.
@@ -178,7 +178,7 @@ class Recorded:
 
     header: Header
     objects: Sequence[Body]
-    gangs: Sequence[Lived]
+    gangs: Sequence[RecordedGang]
     changes: Sequence[NodeChange]
     is_cut: bool = False
 
@@ -256,7 +256,7 @@ class _Reading:
     _states: dict[str, str] = field(default_factory=dict)
     _changes: list[NodeChange] = field(default_factory=list)
     _listed: set[str] = field(default_factory=set)
-    _gangs: dict[Key, Lived] = field(default_factory=dict)
+    _gangs: dict[Key, RecordedGang] = field(default_factory=dict)
     _by_id: dict[int, Key] = field(default_factory=dict)
     _seen: set[Key] = field(default_factory=set)
     """The gangs that the recorder of the present part has found."""
@@ -293,9 +293,9 @@ class _Reading:
             self.is_cut,
         )
 
-    def _found_gang(self, key: Key, lived: Lived) -> Lived:
-        is_lost = lived.end is None and key not in self._seen
-        return replace(lived, is_lost=True) if is_lost else lived
+    def _found_gang(self, key: Key, recorded: RecordedGang) -> RecordedGang:
+        is_lost = recorded.end is None and key not in self._seen
+        return replace(recorded, is_lost=True) if is_lost else recorded
 
     def _begin(self, header: Header) -> None:
         if header.kind != KIND:
@@ -350,7 +350,7 @@ class _Reading:
             number += 1
         self._by_id[gang.id] = key
         self._seen.add(key)
-        self._gangs.setdefault(key, Lived(gang))
+        self._gangs.setdefault(key, RecordedGang(gang))
 
     def _take_end(self, at: int, end: End) -> None:
         key = self._by_id.get(end.id)

@@ -22,7 +22,7 @@ Place = Annotated[int, Meta(ge=0)]
 Amount = Annotated[int, Meta(ge=0, le=2**53)]
 
 
-class OnMap(form.Form, frozen=True, kw_only=True):
+class OnMap(form.RecordingLine, frozen=True, kw_only=True):
     """A node: its name, its GPUs, or its CPUs in thousandths, and the domain that it is in."""
 
     name: str
@@ -30,7 +30,7 @@ class OnMap(form.Form, frozen=True, kw_only=True):
     domain: str = NO_DOMAIN
 
 
-class Moved(form.Form, frozen=True, kw_only=True):
+class Moved(form.RecordingLine, frozen=True, kw_only=True):
     """A job, and what each of its pods takes."""
 
     name: str
@@ -59,7 +59,7 @@ class Turned(msgspec.Struct, frozen=True, array_like=True):
     up: bool
 
 
-class Moves(form.Form, frozen=True, kw_only=True):
+class Moves(form.RecordingLine, frozen=True, kw_only=True):
     """All moves of one policy. `begin` is in seconds since the epoch, if the times are `dated`."""
 
     kind: str = KIND

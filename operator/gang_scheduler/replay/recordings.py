@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of
 from gang_scheduler.model.wording import counted
-from gang_scheduler.recording.form import Gang, Lived, Recorded
+from gang_scheduler.recording.form import Gang, Recorded, RecordedGang
 from gang_scheduler.replay.jobs import Job, Trace, UnreadableJobs, sorted_jobs
 
 FORM: Final = "recording"
@@ -28,7 +28,7 @@ def trace_of(shown: str, recorded: Recorded) -> Trace:
     said = Counter[str]()
     names = set[str]()
     wrong, jobs = list[str](), list[Job]()
-    for each in sorted(recorded.gangs, key=lambda lived: (lived.gang.submit, lived.gang.id)):
+    for each in sorted(recorded.gangs, key=lambda each: (each.gang.submit, each.gang.id)):
         if each.is_lost:
             said["lost"] += 1
             continue
@@ -55,18 +55,18 @@ def _name(gang: Gang, names: set[str]) -> str:
     return found
 
 
-def _job(lived: Lived, name: str, said: Counter[str]) -> Job:
-    gang, end = lived.gang, lived.end
-    said.update(_said_of(lived))
+def _job(recorded: RecordedGang, name: str, said: Counter[str]) -> Job:
+    gang, end = recorded.gang, recorded.end
+    said.update(_said_of(recorded))
     duration: int | None = None
     withdrawn: int | None = None
     if end is not None:
         if end.started is None:
             # Given up while it waited: it asks for its room until then.
-            withdrawn = max(lived.ended_at, gang.submit + 1)
+            withdrawn = max(recorded.ended_at, gang.submit + 1)
             duration = gang.limit
         else:
-            duration = max(1, (end.stopped or lived.ended_at) - end.started)
+            duration = max(1, (end.stopped or recorded.ended_at) - end.started)
     pods = max(gang.pods, end.pods if end is not None else 0)
     return Job(
         name=name,
@@ -89,12 +89,12 @@ def _job(lived: Lived, name: str, said: Counter[str]) -> Job:
     )
 
 
-def _said_of(lived: Lived) -> Iterator[str]:
-    if lived.end is None:
+def _said_of(recorded: RecordedGang) -> Iterator[str]:
+    if recorded.end is None:
         yield "unended"
-    elif lived.end.started is None:
+    elif recorded.end.started is None:
         yield "withdrawn"
-    elif lived.end.evictions:
+    elif recorded.end.evictions:
         yield "evicted"
-    if lived.gang.others:
+    if recorded.gang.others:
         yield "uneven"

@@ -274,7 +274,7 @@ class Decisions:
             mode = mode_of(info.observed.elastic)
             metrics.ELASTIC_CHANGES.labels(self._queue_of(info.key), UP, mode).inc()
         since = info.attempt.quorum_since
-        if since is None or (binding.joins and not self._is_start_of_one(binding, since)):
+        if since is None or (binding.joins and not self._note_first_member_start(binding, since)):
             return
         self._last.pop(info.key, None)
         if binding.gang.was_whole:
@@ -290,7 +290,7 @@ class Decisions:
         if len(binding.placed.binds) > 1:
             self._spread(binding.placed)
 
-    def _is_start_of_one(self, binding: GangBinding, since: int) -> bool:
+    def _note_first_member_start(self, binding: GangBinding, since: int) -> bool:
         """Note the start of a gang that needs one member; return whether it is the first.
 
         Each member of such a gang waits only for its own claims.

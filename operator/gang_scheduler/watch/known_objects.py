@@ -102,12 +102,12 @@ class Handler(Protocol):
 
     @property
     def decoder(self) -> Decoder[Any] | None:
-        """The decoder of an object's bytes for `take_decoded`; None if the kind has none."""
+        """The decoder of an object's bytes for `handle_decoded`; None if the kind has none."""
 
-    def take(self, event: Object) -> None:
+    def handle(self, event: Object) -> None:
         """Handle an event whose object is a dict."""
 
-    def take_decoded(self, change: str, source: HasMetadata) -> None:
+    def handle_decoded(self, change: str, source: HasMetadata) -> None:
         """Handle an event whose object is a struct. Raises InvalidField without any effect."""
 
 
@@ -231,13 +231,13 @@ class KnownObjects:
         if decoder is not None and len(memoryview(raw)) <= core.LONGEST_TEXT:
             try:
                 found: HasMetadata = decoder.decode(raw)
-                self._handler.take_decoded(change, found)
+                self._handler.handle_decoded(change, found)
             except (*UNREADABLE, InvalidField):
                 pass  # The fault is reported below, unless it is only a null.
             else:
                 return found.metadata
         # Lists of some kinds give the version only once, for the whole list.
-        self._handler.take({"type": change, **self._read(raw)})
+        self._handler.handle({"type": change, **self._read(raw)})
         return _identity(raw)
 
     def _read(self, raw: Raw) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from gang_scheduler.watch import synced
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.sweep import Sweep
-from gang_scheduler.watch.synced import ChangeCount, InStep
+from gang_scheduler.watch.synced import ChangeCount, UpToDate
 
 # All Kopf handlers. Each hands its events on, and Kopf never writes anything back. They use only
 # `on.event`, because the other kinds of handlers put finalizers and annotations on users' objects.
@@ -63,7 +63,7 @@ def register(
 def _watch(registry: kopf.OperatorRegistry, gvr: GVR, handler: KindHandler[Any]) -> None:
     @kopf.on.event(*gvr, id=gvr.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
-        handler.take(event)
+        handler.handle(event)
         synced.seen(handler.name)
 
 
@@ -117,7 +117,7 @@ def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
                 continue
             for each in chunk:
                 listed(handler, reader.identity(each).uid)
-                handler.take({"type": None, "object": each})
+                handler.handle({"type": None, "object": each})
             synced.listed(handler.name)
             yield [], version
 
@@ -264,7 +264,7 @@ class KopfSource:
         self._relist = relist
         self._after_start = after_start
         self._is_complete = asyncio.Event()
-        self._in_step = InStep()
+        self._up_to_date = UpToDate()
         self._silent = ""
         self._is_silent = asyncio.Event()
 
@@ -300,7 +300,7 @@ class KopfSource:
 
     async def fresh(self) -> None:
         """Return at once unless Kopf has been down for long; else once it misses nothing."""
-        await self._in_step.fresh()
+        await self._up_to_date.fresh()
 
     async def _run_kopf(self) -> None:
         """Start Kopf, and restart it after a pause whenever it ends."""
@@ -339,7 +339,7 @@ class KopfSource:
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._in_step.clear()
+            self._up_to_date.clear()
             # Two instances of Kopf would watch everything twice.
             with anyio.CancelScope(shield=True):
                 await _stop(tasks)
@@ -358,7 +358,7 @@ class KopfSource:
         if self._is_complete.is_set():
             # The cache is from before the restart: lists bring the changes since then.
             await self._relist.everything()
-        self._in_step.set()
+        self._up_to_date.set()
         self._is_complete.set()
         await self._sweep.look_for_kinds()
 

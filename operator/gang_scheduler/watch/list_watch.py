@@ -22,7 +22,7 @@ from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kinds, known_objects, synced
 from gang_scheduler.watch.kinds import OptionalKinds
 from gang_scheduler.watch.known_objects import KnownObjects, Page
-from gang_scheduler.watch.synced import ChangeCount, InStep
+from gang_scheduler.watch.synced import ChangeCount, UpToDate
 
 
 async def read_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
@@ -80,7 +80,7 @@ class ListWatch:
     """Lists and watches one kind, in the first of its versions that the server has.
 
     `crds` counts changes of CRDs: after a change, another kind may be served. A page may take
-    `page_seconds` at first, and longer after failures. `in_step` is set as long as no change was
+    `page_seconds` at first, and longer after failures. `up_to_date` is set as long as no change was
     missed, as far as that can be known here.
     """
 
@@ -95,7 +95,7 @@ class ListWatch:
         page_seconds: float = FIRST_PAGE_SECONDS,
     ) -> None:
         self.name = versions[0].name
-        self.in_step = InStep()
+        self.up_to_date = UpToDate()
         self.served = False
         self.failure: ApiError | None = None
         """Why the state is out of step, if a request has failed."""
@@ -141,7 +141,7 @@ class ListWatch:
         Until it is complete, the state is out of step.
         """
         self._must_list = True
-        self.in_step.clear()
+        self.up_to_date.clear()
         self._turn.cancel()
 
     async def list_once(self) -> bool:
@@ -265,7 +265,7 @@ class ListWatch:
 
     async def pause(self, error: ApiError) -> None:
         """Wait before the next attempt."""
-        self.in_step.clear()
+        self.up_to_date.clear()
         self.failure = error
         metrics.SOURCE_RESTARTS.inc()
         self._failures += 1
@@ -277,7 +277,7 @@ class ListWatch:
     def _keep_step(self) -> None:
         # Requests that run when a new list is demanded may still get a turn.
         if not self._must_list:
-            self.in_step.set()
+            self.up_to_date.set()
             self.failure = None
 
     def _recovered(self) -> None:

@@ -59,7 +59,7 @@ class Reflector:
 
     async def complete(self) -> None:
         """Return when every object of the first lists is in the sink."""
-        await self._in_step()
+        await self._wait_until_up_to_date()
         log.info("first_lists_complete", kinds_not_served=self.not_served)
 
     async def catch_up(self) -> None:
@@ -69,7 +69,7 @@ class Reflector:
         """
         for each in self._kinds:
             each.list_anew()
-        await self._in_step()
+        await self._wait_until_up_to_date()
 
     def begin_anew(self, kind: str) -> None:
         """Restart the watch of a kind with a list, even if it is in the middle of one."""
@@ -81,11 +81,11 @@ class Reflector:
         """Return at once, unless the watches of pods and nodes have missed events for long."""
         for each in self._kinds:
             if each.name in kinds.DECISIVE:
-                await each.in_step.fresh()
+                await each.up_to_date.fresh()
 
-    async def _in_step(self) -> None:
+    async def _wait_until_up_to_date(self) -> None:
         for each in self._kinds:
-            await each.in_step.wait()
+            await each.up_to_date.wait()
 
     def _list_watch(
         self,
@@ -108,9 +108,9 @@ class _Crds:
     def __init__(self, changes: ChangeCount) -> None:
         self._changes = changes
 
-    def take(self, _: Object) -> None:
+    def handle(self, _: Object) -> None:
         """Count the change."""
         self._changes.changed()
 
-    def take_decoded(self, _: str, __: HasMetadata) -> None:
+    def handle_decoded(self, _: str, __: HasMetadata) -> None:
         """Do nothing: kinds without a decoder never come this way."""

@@ -50,7 +50,7 @@ STALE_SECONDS: Final = 5.0
 """A view may be out of step for this long while decisions are still made on it."""
 
 
-class InStep:
+class UpToDate:
     """Set while no event is known to be missed. Not set at first."""
 
     def __init__(self) -> None:

@@ -200,7 +200,7 @@ def _late_jobs(spec: JobSetSpec) -> frozenset[str]:
     )
 
 
-def _number(body: Body) -> int:
+def _pod_count(body: Body) -> int:
     """Return how many Jobs and pods a JobSet has."""
     jobs = fields.read(body, JobSet).spec.replicated_jobs
     return sum(each.replicas * (1 + each.template.spec.at_once) for each in jobs)
@@ -507,7 +507,7 @@ JOB_SET: Final = Kind(
     pods=PODS,
     by_members=by_members,
     creates=job_set,
-    number=_number,
+    pod_count=_pod_count,
     lateness=_lateness,
     suspend=Suspend(),
     controller="jobset.sigs.k8s.io/jobset-controller",

@@ -390,7 +390,7 @@ def _indexes(text: str) -> Iterator[int]:
         yield from range(_number(first), min(_number(last or first), controllers.MOST_PODS) + 1)
 
 
-def _completions_along(job: Body) -> Path | None:
+def _completions_field(job: Body) -> Path | None:
     """Return the path of `completions` if an Indexed Job has as many pods at once; None otherwise.
 
     The API server lets both fields change together, and to the same number.
@@ -409,12 +409,12 @@ JOB: Final = Kind(
     read=read,
     pods=_PODS,
     creates=job,
-    number=lambda body: fields.read(body, Job).spec.at_once,
+    pod_count=lambda body: fields.read(body, Job).spec.at_once,
     suspend=Suspend(thaws=False),
     replicas=ReplicaField(
         lambda *_: ("spec", "parallelism"),
-        drops_highest=lambda job: _completions_along(job) is not None,
-        along=_completions_along,
+        drops_highest=lambda job: _completions_field(job) is not None,
+        same_number_field=_completions_field,
     ),
     controller="kubernetes.io/job-controller",
     plain_keys=frozenset({JOB_NAMES[-1], JOB_UIDS[-1]}),

@@ -76,15 +76,15 @@ class ReplicaField(NamedTuple):
 
     `path` returns the place of the field in an object, given the role of the elastic workers; None
     if the object has no such field. `drops_highest` returns whether the controller of an object
-    ends the pods with the highest indexes if the number is lowered. `along` returns the place of a
-    second field that must have the same number; None without one. `number` returns the number that
-    the controller follows. `ending` returns, for a `path`, the place of the names of pods that the
-    controller ends first; None if it chooses the pods itself.
+    ends the pods with the highest indexes if the number is lowered. `same_number_field` returns the
+    place of a second field that must have the same number; None without one. `number` returns the
+    number that the controller follows. `ending` returns, for a `path`, the place of the names of
+    pods that the controller ends first; None if it chooses the pods itself.
     """
 
     path: Callable[[Body, str], Path | None]
     drops_highest: Callable[[Body], bool] = _is_false
-    along: Callable[[Body], Path | None] = _none
+    same_number_field: Callable[[Body], Path | None] = _none
     number: Callable[[Body, Path], int] = _one_by_default
     ending: Callable[[Path], Path] | None = None
 
@@ -115,7 +115,7 @@ class Kind:
     minimum for each role, which is missing in the PodGroup that its controller creates.
 
     `creates` yields the pods that its controller would create, and objects that lead to pods. It
-    raises InvalidField for a workload that an API server would refuse. `number` is how many pods
+    raises InvalidField for a workload that an API server would refuse. `pod_count` is how many pods
     there would be, for kinds in which one short object can request very many. `lateness` says which
     pods are created after others. `phase` is the status field that shows the end of a workload; the
     conditions of all kinds count as well.
@@ -139,7 +139,7 @@ class Kind:
     by_members: ByMembers | None = None
     has_roles: bool = False
     creates: Callable[[Source], Iterator[Body]] | None = None
-    number: Callable[[Body], int] | None = None
+    pod_count: Callable[[Body], int] | None = None
     lateness: Callable[[Body], IsLate] | None = None
     phase: Phase = NO_PHASE
     suspend: Suspend | None = None

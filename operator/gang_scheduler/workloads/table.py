@@ -179,7 +179,7 @@ def pods_of(body: Body, most: int) -> Iterator[Body]:
 def check_number(body: Body, most: int) -> None:
     """Raise InvalidField for a workload of too many members, before any of them is created."""
     kind = _kind_of(body)
-    if kind is not None and kind.number is not None and kind.number(body) > most:
+    if kind is not None and kind.pod_count is not None and kind.pod_count(body) > most:
         raise _too_many(most)
 
 

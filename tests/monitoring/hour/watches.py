@@ -93,4 +93,4 @@ class Watches:
             await asyncio.sleep(BOOKMARK_SECONDS)
 
     def _tell(self, gvr: GVR, change: Change, document: Document) -> None:
-        self._handlers.of(gvr).take({"type": change, "object": document})
+        self._handlers.of(gvr).handle({"type": change, "object": document})

@@ -84,7 +84,7 @@ def measure(path: Path) -> None:
     for owner, name, kind in (
         (loop.Loop, "_once", CYCLE),
         (events.KindHandler, "_take", HANDLER),
-        (events.KindHandler, "take_decoded", HANDLER),
+        (events.KindHandler, "handle_decoded", HANDLER),
     ):
         with contextlib.suppress(AttributeError):
             setattr(owner, name, watch.timed(kind, getattr(owner, name)))

@@ -215,11 +215,11 @@ async def test_events_of_the_first_lists_do_not_count_as_held_back() -> None:
     watched = WatchedCluster(Server(connection, "", 1.0), OperatorSettings(Policy()))
     nodes = next(each for each in watched._followed.handlers.all if each.name == NODES_KIND.name)
     event = {"type": "ADDED", "object": node("node-0")}
-    nodes.take(event)
+    nodes.handle(event)
     watched.is_complete = True
     first = watched.held_back
     watched.cluster(NOW)
-    nodes.take(event)
+    nodes.handle(event)
 
     assert (0, 1) == (first, watched.held_back)
 
@@ -250,12 +250,12 @@ def test_of_an_object_that_waits_only_the_newest_state_is_kept(
         metadata = event["object"]["metadata"]
         found.append(f"{event['type']} {metadata['resourceVersion']} {metadata['uid']}")
 
-    monkeypatch.setattr(KindHandler, "take", take)
+    monkeypatch.setattr(KindHandler, "handle", take)
     handlers = Followed().cluster.handlers
     queues = next(each for each in handlers.all if each.name == QUEUES_KIND.name)
     for each in events:
         change, version, uid = each.split()
-        queues.take(of_queue(change, int(version), uid))
+        queues.handle(of_queue(change, int(version), uid))
 
     assert len(taken) == len(handlers)
     assert handlers.take_in()

@@ -128,7 +128,7 @@ def test_an_older_state_of_an_object_is_not_recorded() -> None:
     for version, ready_now in (("7", "True"), ("6", "False")):
         metadata = {**node["metadata"], "uid": "u", "resourceVersion": version}
         body = {**node, "metadata": metadata, "status": {"conditions": ready(ready_now)}}
-        handler.take({"type": "MODIFIED", "object": body})
+        handler.handle({"type": "MODIFIED", "object": body})
     (line,) = watched.lines()
 
     assert line.object is not None

@@ -75,7 +75,7 @@ def test_an_object_of_every_kind_comes_and_goes(kind: Kind) -> None:
     handler = cache_feeding.event_handlers(cache).of(kind.reader.gvr)
     body = bare(kind.reader.kind)
 
-    handler.take({"type": "ADDED", "object": body})
+    handler.handle({"type": "ADDED", "object": body})
     there = list(handler.uids())
     handler.missing(body["metadata"]["uid"])
 
@@ -147,8 +147,8 @@ def test_a_queue_that_becomes_unreadable_is_there_and_inactive() -> None:
     cache = Cache([SCHEDULER], Changes())
     handlers = cache_feeding.event_handlers(cache)
     good = {**bare("Queue", parent="org"), "kind": "Queue"}
-    handlers.of(QUEUES).take({"type": "ADDED", "object": good})
-    handlers.of(QUEUES).take({"type": "MODIFIED", "object": {**good, "spec": {"weight": "x"}}})
+    handlers.of(QUEUES).handle({"type": "ADDED", "object": good})
+    handlers.of(QUEUES).handle({"type": "MODIFIED", "object": {**good, "spec": {"weight": "x"}}})
 
     queue_set = cache.queues.queue_set()
     assert queue_set is not None

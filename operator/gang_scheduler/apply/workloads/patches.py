@@ -87,7 +87,7 @@ def resizing(found: Body, kind: str, role: str, change: ReplicasChange, now: int
     path = field.path(found, role)
     if path is None:
         raise LookupError(role)
-    for each in filter(None, (path, field.along(found))):
+    for each in filter(None, (path, field.same_number_field(found))):
         _put(wanted, each, value=change.after)
     if field.ending is not None and (
         change.ending or value_at(found, field.ending(path)) is not None

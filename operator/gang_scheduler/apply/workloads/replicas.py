@@ -288,8 +288,8 @@ class Shrinking:
             for pod in filter(self._stays, shrunk.pods):
                 await _delete(eviction(pod))
 
-        along = frozenset(pod.uid for pod in shrunk.pods[1:])
-        return Step("shrink", shrunk.pods[0], shrink, RACED, begun, final=True, along=along)
+        others = frozenset(pod.uid for pod in shrunk.pods[1:])
+        return Step("shrink", shrunk.pods[0], shrink, RACED, begun, final=True, also_ended=others)
 
     async def _is_lowered(self, shrunk: "_Shrunk") -> bool:
         """Lower the number of replicas; return whether that ends the victims. Raises ApiError."""

@@ -78,8 +78,8 @@ class WholeWorkloads:
                 for pod in pods:
                     await self._delete(pod)
 
-        along = frozenset(pod.uid for pod in pods[1:])
-        return Step("suspend", pods[0], suspend, RACED, begun, final=True, along=along)
+        others = frozenset(pod.uid for pod in pods[1:])
+        return Step("suspend", pods[0], suspend, RACED, begun, final=True, also_ended=others)
 
     async def _is_suspended(self, workload: ManagedWorkload) -> bool:
         """Suspend a workload; return whether that ends its pods. Raises ApiError."""

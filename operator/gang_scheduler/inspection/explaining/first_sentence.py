@@ -100,7 +100,7 @@ def with_end(text: str) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
 
 
-def between(found: Sequence[str]) -> str:
+def joined_with_and(found: Sequence[str]) -> str:
     """Return names joined by commas and a last "and"."""
     *others, last = found
     return f"{', '.join(others)} and {last}" if others else last
@@ -198,7 +198,7 @@ def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
     if found.absent is not None:
         why.append(f"there are no queues such as {found.absent.kind} {found.absent.name}")
     why += [f"its pod template has schedulerName {name}" for name in sorted(found.schedulers)]
-    return f"{said} This scheduler does not let it start: {between(why)}." if why else said
+    return f"{said} This scheduler does not let it start: {joined_with_and(why)}." if why else said
 
 
 def missing_hints(info: GangInfo) -> str:
@@ -239,7 +239,7 @@ def _sentence(names: Collection[str]) -> str:
     if not names:
         return ""
     shown = [*names][:MOST_NAMED]
-    said = between(shown) if len(names) == len(shown) else listed([*names], MOST_NAMED)
+    said = joined_with_and(shown) if len(names) == len(shown) else listed([*names], MOST_NAMED)
     return f"Missing: {said}."
 
 
@@ -284,7 +284,7 @@ def _both(quota: str, beside: Beside, found: Room | None) -> str:
 def _barred(found: Barred) -> str:
     """Return which nodes have the requested labels, and why no pod may be on them."""
     some = listed([*found.some, *[""] * (found.nodes - len(found.some))], len(found.some))
-    names = between(found.some) if found.nodes == len(found.some) else some
+    names = joined_with_and(found.some) if found.nodes == len(found.some) else some
     labels = ", ".join(f"{key}={value}" for key, value in found.selector)
     asked = f"nodeSelector {labels}" if labels else "its node affinity"
     said = f"only {names} {'matches' if found.nodes == 1 else 'match'} {asked}"
@@ -292,7 +292,7 @@ def _barred(found: Barred) -> str:
     has = [_which(number, found.nodes, ("has", "have"), what) for what, number in why]
     states = (("cordoned", found.cordoned), ("not ready", found.not_ready))
     are = [_which(n, found.nodes, ("is", "are"), state) for state, n in states if n]
-    return f"{said}; {between([*has, *are])}"
+    return f"{said}; {joined_with_and([*has, *are])}"
 
 
 def _which(number: int, of: int, verbs: tuple[str, str], what: str) -> str:

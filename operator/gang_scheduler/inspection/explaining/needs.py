@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.inspection.explaining.first_sentence import between, listed
+from gang_scheduler.inspection.explaining.first_sentence import joined_with_and, listed
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.causes.specs import (
     FieldsUnsupported,
@@ -93,7 +93,7 @@ def _layers(cause: UnknownLayers, field: str) -> Iterator[Need]:
         )
     yield _need(
         "ClusterNetworkTopology default",
-        f"a layer {between(cause.layers)}, and its label on the nodes",
+        f"a layer {joined_with_and(cause.layers)}, and its label on the nodes",
         Fixer.PLATFORM,
         "spec.networkTopologySpec",
     )
@@ -119,7 +119,7 @@ def _of_jobs(refused: Refused) -> Iterator[Need]:
     cause = refused.cause
     if isinstance(cause, MinMemberAboveJobs):
         kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
-        jobs = f"Job{'s' * (len(cause.jobs) > 1)} {between(cause.jobs)}"
+        jobs = f"Job{'s' * (len(cause.jobs) > 1)} {joined_with_and(cause.jobs)}"
         value = f"{cause.most}: all that {jobs} can have at once"
         yield _need(f"{kind} {refused.gang.key}", value, Fixer.SUBMITTER, "minMember")
 

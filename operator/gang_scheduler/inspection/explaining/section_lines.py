@@ -7,7 +7,7 @@ from msgspec import structs
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
 from gang_scheduler.inspection.explaining.document_fields import ClaimedDevices, Document, NodeRanks
-from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed
+from gang_scheduler.inspection.explaining.first_sentence import duration, joined_with_and, listed
 from gang_scheduler.inspection.explaining.history import Transition
 from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.model.evictions import ProtectedBy
@@ -574,7 +574,7 @@ def _holders(found: Sequence[Borrower]) -> str:
     if not found:
         return ""
     said = [f"{_borrows(one.queue)} {one.borrowed}" for one in found]
-    return f"; {between(said)}"
+    return f"; {joined_with_and(said)}"
 
 
 def _borrows(queue: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from gang_scheduler.inspection.explaining.document_fields import Document
-from gang_scheduler.inspection.explaining.first_sentence import between, duration, listed
+from gang_scheduler.inspection.explaining.first_sentence import duration, joined_with_and, listed
 from gang_scheduler.inspection.explaining.needs import Need
 from gang_scheduler.inspection.explaining.section_lines import Line, View, short, work
 from gang_scheduler.model.wording import counted
@@ -68,7 +68,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 def _quota(one: MoreQuota) -> str:
     """Return which field of a queue must be raised to which amount."""
     amount = f"{one.amount} {one.resource} instead of {one.instead_of}"
-    return f"{one.kind} {one.queue}: {amount} ({between(one.fields)})"
+    return f"{one.kind} {one.queue}: {amount} ({joined_with_and(one.fields)})"
 
 
 def _asked(one: LessAsked) -> str:
@@ -82,15 +82,15 @@ _CHANGES: Final[Mapping[Change, Callable[[Variant, Document], str]]] = {
     Change.RUN_TIMES_OVER: lambda *_: "minimum run times over",
     Change.OTHER_FLAVOR: lambda it, _: _labels(it.labels),
     Change.NEXT_END: _ended,
-    Change.MORE_QUOTA: lambda it, _: between([_quota(one) for one in it.quotas]),
-    Change.LESS_ASKED: lambda it, _: between([_asked(one) for one in it.requests]),
-    Change.TAINTS_TOLERATED: lambda it, _: f"toleration of {between(it.taints)}",
+    Change.MORE_QUOTA: lambda it, _: joined_with_and([_quota(one) for one in it.quotas]),
+    Change.LESS_ASKED: lambda it, _: joined_with_and([_asked(one) for one in it.requests]),
+    Change.TAINTS_TOLERATED: lambda it, _: f"toleration of {joined_with_and(it.taints)}",
     Change.SELECTOR_REMOVED: lambda it, _: f"no nodeSelector {_labels(it.labels)}",
 }
 
 
 def _outcome(each: Variant, document: Document) -> str:
-    where = f"in {between([short(name) for name in each.domains])}" if each.domains else ""
+    where = f"in {joined_with_and([short(name) for name in each.domains])}" if each.domains else ""
     where = where or f"on {listed(each.nodes)}"
     if not each.victims:
         return where

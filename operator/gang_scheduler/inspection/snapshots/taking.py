@@ -92,21 +92,21 @@ class _Recording:
         """The decoder of an object."""
         return self._handler.decoder
 
-    def take(self, event: Object) -> None:
+    def handle(self, event: Object) -> None:
         """Handle an event, and record the object."""
-        self._handler.take(event)
+        self._handler.handle(event)
         line = line_of_body(self.versions[0], event["object"])
         if event["type"] == "DELETED":
             self._lines.pop((self.name, line.uid), None)
         else:
             self._lines[self.name, line.uid] = line
 
-    def take_decoded(self, change: str, source: HasMetadata) -> None:
+    def handle_decoded(self, change: str, source: HasMetadata) -> None:
         """Handle a decoded event, and record the object.
 
         Raises InvalidField without any effect.
         """
-        self._handler.take_decoded(change, source)
+        self._handler.handle_decoded(change, source)
         metadata, gvr = source.metadata, self.versions[0]
         text = wire_shapes.of_struct(gvr, self._kind, source)
         self._lines[self.name, metadata.uid] = Line(

@@ -75,6 +75,6 @@ def test_one_step_stands_for_all_pods_of_a_workload() -> None:
     (step,) = whole.suspensions(victims, begun)
 
     assert ("suspend", "train-0") == (step.what, step.pod.name)
-    assert {"uid-train-1"} == step.along
+    assert {"uid-train-1"} == step.also_ended
     assert step.final
     assert begun is step.begun

@@ -130,7 +130,7 @@ def test_budgets_come_and_go_by_the_watch_and_by_the_sweep() -> None:
     steps = []
 
     for event in ("ADDED", "DELETED", "ADDED"):
-        event_handlers.of(POD_DISRUPTION_BUDGETS).take({"type": event, "object": seen})
+        event_handlers.of(POD_DISRUPTION_BUDGETS).handle({"type": event, "object": seen})
         steps.append(sorted(cache_feeding.uids(cache, POD_DISRUPTION_BUDGETS)))
     cache_feeding.delete(cache, POD_DISRUPTION_BUDGETS, "uid-b")
 

@@ -57,7 +57,7 @@ def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> 
     event_handlers = cache_feeding.event_handlers(cache)
     steps = []
     for event in ("ADDED", "DELETED", "ADDED"):
-        event_handlers.of(NAMESPACES).take({"type": event, "object": body()})
+        event_handlers.of(NAMESPACES).handle({"type": event, "object": body()})
         steps.append(sorted(cache_feeding.uids(cache, NAMESPACES)))
     cache_feeding.delete(cache, NAMESPACES, "uid-team")
 

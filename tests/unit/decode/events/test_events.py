@@ -19,11 +19,11 @@ class Told:
     def __init__(self) -> None:
         self.cache = Cache([SCHEDULER], Changes())
         self.event_handlers = cache_feeding.event_handlers(self.cache)
-        self.event_handlers.of(NODES).take({"type": None, "object": node("n1", 1)})
+        self.event_handlers.of(NODES).handle({"type": None, "object": node("n1", 1)})
 
     def pod(self, version: int, change: str | None = "MODIFIED", **spec: Any) -> None:
         """Tell of the pod in a version."""
-        self.event_handlers.of(PODS).take({"type": change, "object": pod(version, **spec)})
+        self.event_handlers.of(PODS).handle({"type": change, "object": pod(version, **spec)})
 
     def free(self) -> int:
         """Return how much CPU is free, in thousandths."""
@@ -106,9 +106,9 @@ def test_a_pod_that_could_not_be_seen_comes_back_as_it_was() -> None:
 
 def test_a_node_does_not_grow_by_an_older_state() -> None:
     told = Told()
-    told.event_handlers.of(NODES).take({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
+    told.event_handlers.of(NODES).handle({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
 
-    told.event_handlers.of(NODES).take({"type": "MODIFIED", "object": node("n1", 6)})
+    told.event_handlers.of(NODES).handle({"type": "MODIFIED", "object": node("n1", 6)})
 
     assert 2000 == told.free()
 

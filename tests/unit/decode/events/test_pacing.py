@@ -41,7 +41,7 @@ class Watch:
             self.cpu += self.cost
             self.taken.append(name)
 
-        self.pacing.take(uid, namespace, take, may_wait=late)
+        self.pacing.handle(uid, namespace, take, may_wait=late)
 
 
 async def test_of_an_object_that_was_dear_twice_the_last_change_is_taken_after_a_pause() -> None:
@@ -109,7 +109,7 @@ def test_without_an_event_loop_nothing_is_late() -> None:
     pacing = Pacing(lambda: 0.0, lambda: next(cpu))
 
     for number in range(5):
-        pacing.take("u", "ns", lambda number=number: taken.append(number), may_wait=True)  # type: ignore[misc]
+        pacing.handle("u", "ns", lambda number=number: taken.append(number), may_wait=True)  # type: ignore[misc]
 
     assert [*range(5)] == taken
 

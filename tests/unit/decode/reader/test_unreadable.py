@@ -28,7 +28,7 @@ class Harness:
 
     def pod(self, body: Any) -> None:
         """Show a pod."""
-        self.event_handlers.of(PODS).take({"type": "MODIFIED", "object": body})
+        self.event_handlers.of(PODS).handle({"type": "MODIFIED", "object": body})
 
     def room_of(self, node: str) -> list[str]:
         """Return the names of the pods that are counted on a node."""
@@ -101,7 +101,7 @@ def test_a_pod_that_waits_is_a_member_with_a_problem() -> None:
 
 def test_the_gang_of_a_member_that_cannot_be_read_waits_and_says_so() -> None:
     harness = Harness()
-    harness.event_handlers.of(POD_GROUPS).take({"type": "ADDED", "object": pod_group()})
+    harness.event_handlers.of(POD_GROUPS).handle({"type": "ADDED", "object": pod_group()})
     for name, containers in (("a", None), ("b", None), ("c", UNREADABLE)):
         harness.pod(pod_body(name, gang="g", containers=containers))
 
@@ -136,7 +136,7 @@ def test_an_unreadable_pod_that_is_deleted_is_gone() -> None:
     body = pod_body("a", nodeName="n1", priority="high")
     harness.pod(body)
 
-    harness.event_handlers.of(PODS).take({"type": "DELETED", "object": body})
+    harness.event_handlers.of(PODS).handle({"type": "DELETED", "object": body})
 
     assert [] == list(harness.cache.pods())
 
@@ -152,14 +152,14 @@ def pod_group(**metadata: Any) -> dict[str, Any]:
 def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology() -> None:
     harness = Harness()
     key = "gang.scheduling.koordinator.sh/network-topology-spec"
-    harness.event_handlers.of(POD_GROUPS).take(
+    harness.event_handlers.of(POD_GROUPS).handle(
         {"type": "ADDED", "object": pod_group(annotations={key: SPEC})}
     )
     before = harness.problem_of(refs.POD_GROUP.name, "g")
 
     wrong: tuple[Any, ...] = ({key: {"gatherStrategy": []}}, [SPEC], {key: SPEC, "a": 5})
     for annotations in wrong:
-        harness.event_handlers.of(POD_GROUPS).take(
+        harness.event_handlers.of(POD_GROUPS).handle(
             {"type": "MODIFIED", "object": pod_group(annotations=annotations)}
         )
 
@@ -174,7 +174,7 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
 def test_a_job_that_becomes_unreadable_is_invalid() -> None:
     harness = Harness()
     job = {"apiVersion": "batch/v1", "metadata": {"uid": "j", "namespace": "default", "name": "j"}}
-    harness.event_handlers.of(JOBS).take(
+    harness.event_handlers.of(JOBS).handle(
         {"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}}
     )
 
@@ -190,9 +190,9 @@ def test_a_budget_that_becomes_unreadable_goes_on_protecting() -> None:
         "metadata": {"uid": "b", "namespace": "default", "name": "b"},
         "spec": {"selector": {}, "minAvailable": 1},
     }
-    harness.event_handlers.of(POD_DISRUPTION_BUDGETS).take({"type": "ADDED", "object": budget})
+    harness.event_handlers.of(POD_DISRUPTION_BUDGETS).handle({"type": "ADDED", "object": budget})
 
-    harness.event_handlers.of(POD_DISRUPTION_BUDGETS).take(
+    harness.event_handlers.of(POD_DISRUPTION_BUDGETS).handle(
         {"type": "MODIFIED", "object": {**budget, "spec": "none"}}
     )
 

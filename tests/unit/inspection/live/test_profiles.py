@@ -73,7 +73,7 @@ def test_flags_beside_the_settings_are_told() -> None:
 def test_settings_that_are_given_count_instead_of_those_of_the_operator() -> None:
     found = live.OperatorSettings(Policy(max_victims=7, preemption=False), "a/scheduler")
 
-    policy, settings_of, notes = live.but_for(Policy(max_victims=3), found)
+    policy, settings_of, notes = live.overridden(Policy(max_victims=3), found)
 
     rules = policy.rules.preemption
     assert (3, False, "a/scheduler") == (rules.max_victims, rules.preemption, settings_of)
@@ -83,4 +83,4 @@ def test_settings_that_are_given_count_instead_of_those_of_the_operator() -> Non
 def test_where_nothing_is_given_there_is_nothing_to_say() -> None:
     found = live.OperatorSettings(Policy(max_victims=7))
 
-    assert found == live.but_for(Policy(), found)
+    assert found == live.overridden(Policy(), found)

@@ -128,4 +128,4 @@ def test_the_ordinals_that_end_first_are_known_where_they_are_indexes(
 
     assert field is not None
     assert expected == field.drops_highest(set_body(LABEL, **spec))
-    assert field.along(set_body(LABEL)) is None
+    assert field.same_number_field(set_body(LABEL)) is None

@@ -33,7 +33,7 @@ def test_names_of_other_namespaces_may_be_hidden() -> None:
 
 def test_lists_are_cut() -> None:
     assert "a, b, c and 2 more" == first_sentence.listed([*"abcde"])
-    assert "a, b and c" == first_sentence.between([*"abc"])
+    assert "a, b and c" == first_sentence.joined_with_and([*"abc"])
 
 
 @pytest.mark.parametrize(

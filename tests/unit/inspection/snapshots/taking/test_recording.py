@@ -45,7 +45,7 @@ def test_an_object_that_a_second_list_has_no_more_has_none() -> None:
     cache, recorder = recorded(pod_body("a"))
     (handler,) = (each for each in recorder.all if each.name == PODS.name)
 
-    handler.take({"type": "DELETED", "object": pod_body("a")})
+    handler.handle({"type": "DELETED", "object": pod_body("a")})
 
     assert ({}, []) == (recorder.lines, [*cache.pods()])
 
@@ -54,8 +54,8 @@ def test_nodes_come_before_pods() -> None:
     recorder = Recorder(cache_feeding.event_handlers(Cache([SCHEDULER], Changes())))
     for each in recorder.all:
         if each.name == NODES.name:
-            each.take({"type": "ADDED", "object": node_body("n")})
+            each.handle({"type": "ADDED", "object": node_body("n")})
         if each.name == PODS.name:
-            each.take({"type": "ADDED", "object": pod_body("a")})
+            each.handle({"type": "ADDED", "object": pod_body("a")})
 
     assert ["n", "a"] == [each.name for each in sorted(recorder.lines.values())]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gang_scheduler.second_loop import Beside
+from gang_scheduler.second_loop import SecondLoop
 
 
 async def test_it_returns_what_is_done_beside() -> None:
@@ -13,17 +13,17 @@ async def test_it_returns_what_is_done_beside() -> None:
         await asyncio.sleep(0)
         return 7
 
-    async with Beside() as beside:
-        assert 7 == await beside.run(work)
+    async with SecondLoop() as second_loop:
+        assert 7 == await second_loop.run(work)
 
 
 async def test_it_raises_what_goes_wrong_beside() -> None:
     async def work() -> None:
         raise KeyError("planted")
 
-    async with Beside() as beside:
+    async with SecondLoop() as second_loop:
         with pytest.raises(KeyError, match="planted"):
-            await beside.run(work)
+            await second_loop.run(work)
 
 
 async def test_it_goes_on_while_the_main_loop_is_held_up() -> None:
@@ -34,8 +34,8 @@ async def test_it_goes_on_while_the_main_loop_is_held_up() -> None:
             await asyncio.sleep(0.001)
             turns.append(number)
 
-    async with Beside() as beside:
-        task = asyncio.create_task(beside.run(work))
+    async with SecondLoop() as second_loop:
+        task = asyncio.create_task(second_loop.run(work))
         await asyncio.sleep(0)
         give_up_at = time.monotonic() + 60
         while len(turns) < 5 and time.monotonic() < give_up_at:
@@ -54,8 +54,8 @@ async def test_what_is_cancelled_ends_beside_first() -> None:
             await asyncio.sleep(0.01)
             said.append("released")
 
-    async with Beside() as beside:
-        task = asyncio.create_task(beside.run(work))
+    async with SecondLoop() as second_loop:
+        task = asyncio.create_task(second_loop.run(work))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
