@@ -97,7 +97,7 @@ def wrong_verdicts(world: World, verdicts: Counter[bool]) -> Iterator[tuple[obje
     reclaim = Reclaim(quota, asking, LIMITS)
     for chosen in sets(gangs):
         further = [each for each in gangs if each not in chosen]
-        hopeless = reclaim.is_hopeless([*map(part, chosen)], [*map(part, further)])
+        hopeless = reclaim.is_impossible([*map(part, chosen)], [*map(part, further)])
         verdicts[hopeless] += 1
         for more in sets(further) if hopeless else ():
             if not reclaim.judge([*map(part, (*chosen, *more))]).illegal:

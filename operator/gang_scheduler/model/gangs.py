@@ -344,7 +344,7 @@ class Gang:
         waiting = numbers_by(self.pending, role_of)
         if all(number <= room.get(role, 0) for role, number in waiting.items()):
             return self.pending
-        return tuple(self._first(self.pending, room))
+        return tuple(self._first_of_roles(self.pending, room))
 
     def nominated_members(self) -> Iterator[Pod]:
         """Yield the waiting members with reserved room; for virtual pods, one of each class."""
@@ -363,9 +363,9 @@ class Gang:
 
     def quorum_among(self, pods: Iterable[Pod]) -> frozenset[str]:
         """Return the uids of the pods that come before any surplus: the first of each role."""
-        return frozenset(pod.uid for pod in self._first(pods, self.quorum_by_role))
+        return frozenset(pod.uid for pod in self._first_of_roles(pods, self.quorum_by_role))
 
-    def _first(self, pods: Iterable[Pod], room: Mapping[str, int]) -> Iterator[Pod]:
+    def _first_of_roles(self, pods: Iterable[Pod], room: Mapping[str, int]) -> Iterator[Pod]:
         """Yield as many pods of each role as its number allows."""
         left = dict(room)
         for pod in pods:

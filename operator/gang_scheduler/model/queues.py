@@ -358,10 +358,10 @@ class QueueSet:
         """
         known = self._charged.get(requests)
         if known is None:
-            known = self._charged[requests] = self._summed(requests)
+            known = self._charged[requests] = self._sum_charges(requests)
         return known
 
-    def _summed(self, requests: Requests) -> Mapping[str, int]:
+    def _sum_charges(self, requests: Requests) -> Mapping[str, int]:
         charged = self.request_rules.charged(requests)
         gpus = sum(charged.get(each, 0) for each in {GPU, *self.gpu_resources})
         return {**charged, GPU: gpus} if gpus else charged

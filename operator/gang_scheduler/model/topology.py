@@ -83,7 +83,7 @@ class Topology:
         """Return the index of a layer in `levels`; None if the tree has no such layer."""
         if not ref.by_label and ref.name == CLUSTER_LAYER:
             return 0
-        found = (i for i, layer in enumerate(self.layers, start=1) if _is(layer, ref))
+        found = (i for i, layer in enumerate(self.layers, start=1) if _matches(layer, ref))
         return next(found, None)
 
     def slice_of(self, depth: int, place: int) -> slice:
@@ -113,7 +113,7 @@ class Topology:
         return None
 
 
-def _is(layer: Layer, ref: LayerRef) -> bool:
+def _matches(layer: Layer, ref: LayerRef) -> bool:
     if not ref.by_label:
         return layer.name == ref.name
     return ref.name in layer.label_keys or (layer.name == NODE_LAYER and ref.name == HOSTNAME)

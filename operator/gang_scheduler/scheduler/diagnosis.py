@@ -56,18 +56,20 @@ def oversized_of(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tup
     Computed once per class.
     """
     return nodes.cached(
-        ("oversized", pod_class, profile), functools.partial(_all, pod_class, nodes, profile)
+        ("oversized", pod_class, profile),
+        functools.partial(_find_oversized, pod_class, nodes, profile),
     )
 
 
 def unmatched(pod_class: PodClass, nodes: NodeTable) -> tuple[Unmatched, ...]:
     """Return the first labels of a nodeSelector that no node has. Computed once per class."""
     return nodes.cached(
-        ("unmatched", pod_class), lambda: tuple(itertools.islice(_labels(pod_class, nodes), NAMED))
+        ("unmatched", pod_class),
+        lambda: tuple(itertools.islice(_unmatched_labels(pod_class, nodes), NAMED)),
     )
 
 
-def _labels(pod_class: PodClass, nodes: NodeTable) -> Iterator[Unmatched]:
+def _unmatched_labels(pod_class: PodClass, nodes: NodeTable) -> Iterator[Unmatched]:
     for key, value in pod_class.node_selector:
         column = nodes.label(key)
         if value in column.by_value:
@@ -76,11 +78,11 @@ def _labels(pod_class: PodClass, nodes: NodeTable) -> Iterator[Unmatched]:
             near = _similar(value, column.values)
             yield Unmatched(key, value, f"{key}={near}" if near else "")
         else:
-            near = _similar(key, nodes.cached(("label_keys",), lambda: _keys(nodes)))
+            near = _similar(key, nodes.cached(("label_keys",), lambda: _label_keys(nodes)))
             yield Unmatched(key, value, near)
 
 
-def _keys(nodes: NodeTable) -> tuple[str, ...]:
+def _label_keys(nodes: NodeTable) -> tuple[str, ...]:
     return tuple(sorted({key for node in nodes.nodes[:MOST_READ] for key in node.labels}))
 
 
@@ -94,14 +96,18 @@ def _similar(name: str, known: Sequence[str]) -> str:
     return "".join(similar_names.close_to(name, known, cutoff=CLOSE_ENOUGH))
 
 
-def _all(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tuple[Oversized, ...]:
+def _find_oversized(
+    pod_class: PodClass, nodes: NodeTable, profile: Profile
+) -> tuple[Oversized, ...]:
     usable = np.ones(len(nodes), dtype=np.bool_)
     for each in profile.node_filters:
         usable &= each.passes(pod_class, nodes)
-    return tuple(_each(pod_class, nodes, usable))
+    return tuple(_oversized_requests(pod_class, nodes, usable))
 
 
-def _each(pod_class: PodClass, nodes: NodeTable, usable: BoolArray) -> Iterator[Oversized]:
+def _oversized_requests(
+    pod_class: PodClass, nodes: NodeTable, usable: BoolArray
+) -> Iterator[Oversized]:
     unknown = 0
     for name, asked in pod_class.requests:
         column = nodes.axis.get(name)

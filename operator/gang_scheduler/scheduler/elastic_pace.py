@@ -99,15 +99,15 @@ class PacedSnapshot:
 
 def hold_back(snapshot: Snapshot) -> PacedSnapshot:
     """Return a snapshot without the members that are held back; the same one if none is."""
-    held = {each.gang.key: each for each in _held(snapshot)}
+    held = {each.gang.key: each for each in _held_back(snapshot)}
     if not held:
         return PacedSnapshot(snapshot, held)
-    left = (_without(group, held) for group in snapshot.groups)
+    left = (_without_held_back(group, held) for group in snapshot.groups)
     groups = tuple(group for group in left if any(gang.pending for gang in group.gangs))
     return PacedSnapshot(replace(snapshot, groups=groups), held)
 
 
-def _held(snapshot: Snapshot) -> Iterator[Refused]:
+def _held_back(snapshot: Snapshot) -> Iterator[Refused]:
     now = snapshot.taken_at
     for gang in (gang for group in snapshot.groups for gang in group.gangs):
         if gang.elastic_size is None or gang.problem is not None:
@@ -131,7 +131,7 @@ def _cause(key: GangKey, size: ElasticSize, now: int, *, is_step: bool) -> Cause
     return BeyondMaxWorkers(key, size.elastic.max_workers)
 
 
-def _without(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
+def _without_held_back(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
     """Return the group without members that are held back.
 
     The result is the same object while the members are the same.
@@ -140,10 +140,10 @@ def _without(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
     if not concerned:
         return group
     numbers = tuple(len(each.pods) for each in concerned)
-    return group.cached(f"held_back{numbers}", (), lambda: _reduced(group, held))
+    return group.cached(f"held_back{numbers}", (), lambda: _without_pods(group, held))
 
 
-def _reduced(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
+def _without_pods(group: GangGroup, held: Mapping[GangKey, Refused]) -> GangGroup:
     gangs = []
     for gang in group.gangs:
         gone = {pod.uid for pod in held[gang.key].pods} if gang.key in held else set()

@@ -42,7 +42,7 @@ def check(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
 
     The result is kept until the group or the nodes change, except for a group with minResources.
     """
-    checked = functools.partial(_checked, group, snapshot, trial)
+    checked = functools.partial(_verdict, group, snapshot, trial)
     if any(gang.min_resources for gang in group.gangs):
         return checked()
     return group.cached("checked", (snapshot.nodes, snapshot.tree_specs), checked)
@@ -58,7 +58,7 @@ def refuses(group: GangGroup, snapshot: Snapshot, trial: Trial) -> bool:
     return any(_problem(gang, snapshot, trial) is not None for gang in group.gangs)
 
 
-def _checked(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
+def _verdict(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     if group.problem is not None:
         return _refused_wholly(group, group.problem)
     problems = {gang.key: _problem(gang, snapshot, trial) for gang in group.gangs}
@@ -66,7 +66,7 @@ def _checked(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     if found is not None:
         blamed, problem = found
         for_others = Problem(Reason.WAITING_FOR_GANGS, OtherGangCannotStart(blamed, problem.cause))
-        refusals = (_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
+        refusals = (_refusal(gang, problems[gang.key] or for_others) for gang in group.waiting)
         return Verdict(refusals=tuple(refusals))
     sited = units.units_of(group, snapshot)
     if isinstance(sited, Problem):
@@ -75,7 +75,7 @@ def _checked(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
 
 
 def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
-    return Verdict(refusals=tuple(_refused(gang, problem) for gang in group.waiting))
+    return Verdict(refusals=tuple(_refusal(gang, problem) for gang in group.waiting))
 
 
 def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
@@ -116,7 +116,7 @@ def _claims_channel(needs: DeviceNeeds) -> bool:
     )
 
 
-def _refused(gang: Gang, problem: Problem) -> Refused:
+def _refusal(gang: Gang, problem: Problem) -> Refused:
     return Refused(gang, problem.reason, gang.pending, cause=problem.cause)
 
 

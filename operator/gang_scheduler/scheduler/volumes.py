@@ -381,7 +381,7 @@ class VolumeChoices:
                 self._move(needs, row, -sign, decisions)
             return
         pods = zip(np.repeat(rows, np.abs(counts)), np.repeat(counts, np.abs(counts)), strict=True)
-        moves = [self._one(needs, int(row), 1 if count > 0 else -1) for row, count in pods]
+        moves = [self._apply_one(needs, int(row), 1 if count > 0 else -1) for row, count in pods]
         self._history.append(((needs, rows.tobytes(), counts.tobytes()), moves))
 
     def kept(self, binds: Iterable[Bind]) -> Iterator[Bind]:
@@ -402,7 +402,7 @@ class VolumeChoices:
         chosen = [each.volume for each in decisions.pop()]
         return replace(bind, volumes=tuple("" if i == ABSENT else names[i] for i in chosen))
 
-    def _one(self, needs: Needs, row: int, sign: int) -> Move:
+    def _apply_one(self, needs: Needs, row: int, sign: int) -> Move:
         # A pod from before the cycle keeps its volumes: a trial cannot undo their choice.
         decisions = self._had.get((needs, row), (None,))[-1]
         if sign > 0:
@@ -474,14 +474,14 @@ class VolumeChoices:
         found = []
         for need in needs:
             earlier = decided.get(need.claim) or next(iter(self._decided.get(need.claim, ())), None)
-            decision = self._found(need, row, chosen) if earlier is None else earlier
+            decision = self._volume_for(need, row, chosen) if earlier is None else earlier
             if decision is None or (earlier and not self._where(need, earlier)[row]):
                 return None
             found.append(decision)
             chosen.add(decision.volume)
         return tuple(found)
 
-    def _found(self, need: Need, row: int, chosen: Collection[int]) -> Decision | None:
+    def _volume_for(self, need: Need, row: int, chosen: Collection[int]) -> Decision | None:
         for volume in self.volume_topology.finds(need).at.get(row, ()):
             if volume not in chosen and not self._taken[volume]:
                 return Decision(volume)

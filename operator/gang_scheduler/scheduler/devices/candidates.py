@@ -54,7 +54,7 @@ class DeviceMatch:
             and not any(each.tolerates(taint) for each in device_filter.tolerations)
         )
         try:
-            self.selected = _selected(device_filter, offered)
+            self.selected = _selection_stage(device_filter, offered)
             if self.selected == MATCHING and (device.capacity or device_filter.capacity):
                 self.consumed = capacity.consumed(device, dict(device_filter.capacity))
                 self.is_enough = self.consumed is not None and capacity.is_enough(
@@ -89,7 +89,7 @@ def matches_of(device_filter: DeviceFilter, pool: Pool) -> tuple[DeviceMatch, ..
     return found
 
 
-def _selected(device_filter: DeviceFilter, offered: OfferedDevice) -> int:
+def _selection_stage(device_filter: DeviceFilter, offered: OfferedDevice) -> int:
     driver = offered.id.driver
     where = f"DeviceClass {device_filter.device_class}, selector"
     if not _all_match(device_filter.of_class, offered, driver, where):

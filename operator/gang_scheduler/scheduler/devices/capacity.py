@@ -23,7 +23,7 @@ def consumed(device: Device, requested: Amounts) -> dict[str, Quantity] | None:
         return None
     taken = {}
     for name, capacity in device.capacity.items():
-        taken[name] = _consumed(requested.get(name), capacity)
+        taken[name] = _consumed_amount(requested.get(name), capacity)
         if taken[name].nanos < 0:
             raise CapacityError(f"capacity {name}: the amount {taken[name]} is negative")
     for name, capacity in device.capacity.items():
@@ -40,7 +40,7 @@ def is_enough(device: Device, taken: Amounts, in_use: Mapping[str, int]) -> bool
     )
 
 
-def _consumed(requested: Quantity | None, capacity: Capacity) -> Quantity:
+def _consumed_amount(requested: Quantity | None, capacity: Capacity) -> Quantity:
     policy = capacity.policy
     if requested is None:
         default = policy.default if policy is not None else None

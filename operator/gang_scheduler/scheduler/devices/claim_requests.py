@@ -189,12 +189,12 @@ def refuse_what_does_not_compile(asked: ClaimRequests) -> None:
         for choice in request.choices:
             of_class = asked.classes[choice.asked.device_class].selectors
             for i, text in enumerate(of_class):
-                _compiled(choice, f"DeviceClass {choice.asked.device_class}, selector {i}", text)
+                _compile(choice, f"DeviceClass {choice.asked.device_class}, selector {i}", text)
             for i, text in enumerate(choice.asked.selectors):
-                _compiled(choice, f"selector {i}", text)
+                _compile(choice, f"selector {i}", text)
 
 
-def _compiled(choice: Choice, where: str, text: str) -> None:
+def _compile(choice: Choice, where: str, text: str) -> None:
     try:
         Selector.compile(text)
     except SelectorError as error:

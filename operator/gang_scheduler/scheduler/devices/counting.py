@@ -100,7 +100,7 @@ def _augment(
                 continue
             came[kind] = (current, through)
             if free.get(kind, 0) > 0:
-                return _moved(kind, came, min(most, free[kind]), given, free)
+                return _reassign(kind, came, min(most, free[kind]), given, free)
             for other, amounts in given.items():
                 if other not in seen and amounts.get(kind, 0) > 0:
                     seen.add(other)
@@ -108,7 +108,7 @@ def _augment(
     return 0
 
 
-def _moved(
+def _reassign(
     kind: int,
     came: dict[int, tuple[frozenset[int], int | None]],
     most: int,

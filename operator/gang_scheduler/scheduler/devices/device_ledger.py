@@ -113,11 +113,11 @@ class DeviceLedger:
 
     def use(self, uses: Uses, sign: int) -> None:
         """Let pods that use claims leave (-1) or come back (1)."""
-        self._look_again(self._freed.change(uses, sign))
+        self._mark_stale(self._freed.change(uses, sign))
 
     def expect(self, uses: Uses) -> None:
         """Note that pods leave in any case: members with reserved room wait for their devices."""
-        self._look_again(self._expected.change(uses, -1))
+        self._mark_stale(self._expected.change(uses, -1))
 
     def freed_by(self, uses: Uses) -> list[DeviceId]:
         """Return the devices that pods free which leave in any case, of these uses."""
@@ -139,7 +139,7 @@ class DeviceLedger:
             else:
                 yield from sorted(map(self.stock.kind_of, known.allocation.results))
 
-    def _look_again(self, rows: set[int]) -> None:
+    def _mark_stale(self, rows: set[int]) -> None:
         if rows:
             self._lacks.clear()
         everywhere = ANYWHERE in rows or (bool(rows) and self.stock.is_networked)
@@ -347,7 +347,7 @@ class DeviceLedger:
     def _slots_for_claims(self, row: int, needs: DeviceNeeds) -> int:
         gangs = self._gangs.get(row, ())
         comes_to_others = bool(gangs) and joins(gangs[-1], self._gang, nominated=False)
-        compute: Callable[[], int] = functools.partial(self._most, row, gangs, needs)
+        compute: Callable[[], int] = functools.partial(self._most_members, row, gangs, needs)
         if self.is_coupled(needs):
             if not self._reaches_shared(row, needs):
                 return 0
@@ -376,12 +376,12 @@ class DeviceLedger:
             found = tuple(dict([*found, *self._expected.on(row)]).items())
         return tuple(each for each in found if each[0] not in used) if used else found
 
-    def _most(self, row: int, gangs: Gangs, needs: DeviceNeeds) -> int:
+    def _most_members(self, row: int, gangs: Gangs, needs: DeviceNeeds) -> int:
         """Return the most members that may come: what fits once, fits with fewer members, too."""
-        most = self._at_most(row, gangs, needs, nominated=False)
+        most = self._most_by_number(row, gangs, needs, nominated=False)
         if any(members.nominated for members in gangs) and most is not None:
             # Those with reserved room may have what leaving pods use, too.
-            of_all = self._at_most(row, gangs, needs, nominated=True)
+            of_all = self._most_by_number(row, gangs, needs, nominated=True)
             most = most if of_all is None else min(most, of_all)
         high = MOST_PODS if most is None else min(most, MOST_PODS)
         low, is_counted = 0, most is not None
@@ -395,7 +395,7 @@ class DeviceLedger:
                 high = middle - 1
         return low
 
-    def _at_most(
+    def _most_by_number(
         self, row: int, gangs: Gangs, needs: DeviceNeeds, *, nominated: bool
     ) -> int | None:
         """Return how many more members there can be by number; None if that cannot be said.

@@ -49,7 +49,7 @@ class DevicesInUse:
         self._counters = {pool: dict(left) for pool, left in candidates.counters.items()}
         self._in_use = [False] * len(candidates)
 
-    def results(self, claim: int) -> int:
+    def result_count(self, claim: int) -> int:
         """Return how many devices a claim has."""
         return self._results[claim]
 

@@ -171,7 +171,7 @@ class Pools:
         nodes: set[str] = set()
         for pool, group in groups.items():
             if pool in self._groups:
-                nodes.add(self._unreach(pool))
+                nodes.add(self._drop_reach(pool))
                 del self._groups[pool]
             if group is not None:
                 self._groups[pool] = group
@@ -194,7 +194,7 @@ class Pools:
             self._shared[pool] = None
         return name
 
-    def _unreach(self, pool: PoolId) -> str:
+    def _drop_reach(self, pool: PoolId) -> str:
         name = self._groups[pool].node_name
         if name:
             left = tuple(each for each in self._of_node.pop(name) if each != pool)

@@ -243,7 +243,7 @@ class _Search:
             return self._next_alternative(frame)
         self._chosen[frame.request] = frame.choice
         missing = self._candidates.count(frame.choice) - frame.index
-        if not 0 < missing <= MOST_RESULTS - self._in_use.results(frame.choice.claim):
+        if not 0 < missing <= MOST_RESULTS - self._in_use.result_count(frame.choice.claim):
             return False
         if frame.choice.mode is Mode.ALL:
             return self._next_of_all(frame, frame.choice)

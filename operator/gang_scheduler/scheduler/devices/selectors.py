@@ -92,10 +92,10 @@ class Selector:
 def _compiled(text: str) -> Selector | SelectorError:
     if len(text) > LONGEST:
         return SelectorError(f"an expression has at most {LONGEST} characters")
-    expression = _checked(text, with_strings=True)
+    expression = _parsed(text, with_strings=True)
     if isinstance(expression, SelectorError) and "ndexOf(" in text:
         # CEL declares a name once: `indexOf` is of strings, or else of lists.
-        of_lists = _checked(text, with_strings=False)
+        of_lists = _parsed(text, with_strings=False)
         expression = expression if isinstance(of_lists, SelectorError) else of_lists
     if isinstance(expression, SelectorError):
         return expression
@@ -105,7 +105,7 @@ def _compiled(text: str) -> Selector | SelectorError:
     return Selector(text, expression)
 
 
-def _checked(text: str, *, with_strings: bool) -> Any:  # noqa: ANN401 - of the CEL package
+def _parsed(text: str, *, with_strings: bool) -> Any:  # noqa: ANN401 - of the CEL package
     try:
         environment = _environment(with_strings=with_strings)
     except ImportError:

@@ -65,11 +65,13 @@ class Signatures:
         known = self._known.get(node.name)
         if known is not None and known[0] == offered and known[1] == used:
             return known[2]
-        found = self._of_pools(self._asked, offered, taken)
+        found = self._signature_of_pools(self._asked, offered, taken)
         self._known[node.name] = (offered, used, found)
         return found
 
-    def _of_pools(self, asked: ClaimRequests, offered: tuple[Pool, ...], taken: Taken) -> Hashable:
+    def _signature_of_pools(
+        self, asked: ClaimRequests, offered: tuple[Pool, ...], taken: Taken
+    ) -> Hashable:
         numbers = [self.pool_numbers.of(asked, pool) for pool in offered]
         if NOT_PLAIN in numbers:
             self.made += 1

@@ -227,12 +227,12 @@ def with_quota(snapshot: Snapshot, raised: Iterable[Raised]) -> Snapshot:
     more: dict[QueueRef, list[Raised]] = defaultdict(list)
     for each in raised:
         more[each.queue].append(each)
-    queues = tuple(_promised(each, more.get(each.ref, ())) for each in declared.queues)
+    queues = tuple(_with_promise(each, more.get(each.ref, ())) for each in declared.queues)
     state = replace(snapshot.queues, declared=replace(declared, queues=queues))
     return replace(snapshot, queues=state)
 
 
-def _promised(queue: Queue, raised: Iterable[Raised]) -> Queue:
+def _with_promise(queue: Queue, raised: Iterable[Raised]) -> Queue:
     quotas = dict(queue.quotas)
     for each in raised:
         # A resource that a queue does not name has the default quota; what it may borrow stays the
@@ -327,10 +327,10 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
     together. Otherwise the request for each resource that is short is lowered on its own.
     """
     classes = _classes(turn)
-    in_vain = _in_vain(classes, turn)
+    in_vain = _oversized_requests(classes, turn)
     if in_vain:
         if all(each.largest for each in in_vain):
-            yield tuple(_lowered(each.resource, each.largest, each.asked) for each in in_vain)
+            yield tuple(_less_asked(each.resource, each.largest, each.asked) for each in in_vain)
         return
     if len(classes) != 1:
         return
@@ -344,14 +344,14 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
             continue  # Another resource is short.
         most = _largest(free[free > 0], needed, asked)
         if most is not None and most * LEAST_PART >= asked:
-            yield (_lowered(resource, most, asked),)
+            yield (_less_asked(resource, most, asked),)
 
 
-def _lowered(resource: str, most: int, asked: int) -> LessAsked:
+def _less_asked(resource: str, most: int, asked: int) -> LessAsked:
     return LessAsked(resource, Amount(resource, most), Amount(resource, asked))
 
 
-def _in_vain(classes: Sequence[PodClass], turn: Turn) -> tuple[Oversized, ...]:
+def _oversized_requests(classes: Sequence[PodClass], turn: Turn) -> tuple[Oversized, ...]:
     found = (diagnosis.oversized_of(each, turn.snapshot.nodes, turn.profile) for each in classes)
     by_name = {each.resource: each for each in chain.from_iterable(found)}
     return tuple(by_name.values())

@@ -72,10 +72,12 @@ def preemption_for(group: GangGroup, plan: Plan) -> Preemption | None:
 
 def victims_of(made: Preemption, running: BoundPods) -> tuple[Victims, ...]:
     """Return the victims of a preemption, gang by gang."""
-    return tuple(_of_gang(key, pods, made, running) for key, pods in by_gang(made.victims).items())
+    return tuple(
+        _victims_of_gang(key, pods, made, running) for key, pods in by_gang(made.victims).items()
+    )
 
 
-def _of_gang(
+def _victims_of_gang(
     key: GangKey, pods: Iterable[BoundPod], made: Preemption, running: BoundPods
 ) -> Victims:
     some = sorted(pods, key=lambda each: each.pod.key)

@@ -188,7 +188,7 @@ def explain(
 
     Costs a cycle, and another one for each change that is tried: about ten in all.
     """
-    group = next((each for each in snapshot.groups if _has(each, gang)), None)
+    group = next((each for each in snapshot.groups if _contains(each, gang)), None)
     if group is None:
         return Explanation(gang)
     watched = Watched(snapshot, profile, gang)
@@ -250,5 +250,5 @@ def _lacks_room(refused: Refused) -> bool:
     return is_short and not refused.left_over
 
 
-def _has(group: GangGroup, key: GangKey) -> bool:
+def _contains(group: GangGroup, key: GangKey) -> bool:
     return any(gang.key == key for gang in group.gangs)

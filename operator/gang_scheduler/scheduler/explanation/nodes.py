@@ -172,14 +172,16 @@ def nodes_of(turn: Turn) -> Nodes:
     nodes, told, barred = trial.nodes, [], None
     for pod_class, pods in classes:
         found = rejections_of(pod_class, trial, turn.profile)
-        told.append(_of_class(pod_class, pods, found, trial))
+        told.append(_class_nodes(pod_class, pods, found, trial))
         if barred is None and not found.fitting.any():
             barred = _barred(pod_class, nodes)
     in_vain = (diagnosis.oversized_of(each, nodes, turn.profile) for each, _ in classes)
     return Nodes(tuple(told), next(filter(None, in_vain), ()), barred)
 
 
-def _of_class(pod_class: PodClass, pods: list[Pod], found: Rejections, trial: Trial) -> ClassNodes:
+def _class_nodes(
+    pod_class: PodClass, pods: list[Pod], found: Rejections, trial: Trial
+) -> ClassNodes:
     return ClassNodes(
         pod=pods[0].key,
         pods=len(pods),

@@ -240,7 +240,7 @@ def _other_flavor(asked: Asked) -> Iterator[Variant]:
         for each in state.declared.flavors
         if each.name in names and each.product is queue.ref.product
     ]
-    selected = {pair for gang in asked.group.waiting for pair in _selected(gang)}
+    selected = {pair for gang in asked.group.waiting for pair in _flavor_labels_of(gang)}
     for flavor in known[:MOST_FLAVORS]:
         labels = flavor.node_labels
         keys = {key for key, _ in labels}
@@ -254,7 +254,7 @@ def _other_flavor(asked: Asked) -> Iterator[Variant]:
                 yield found
 
 
-def _selected(gang: Gang) -> Iterator[tuple[str, str]]:
+def _flavor_labels_of(gang: Gang) -> Iterator[tuple[str, str]]:
     for pod in gang.pending:
         yield from pod.pod_class.node_selector
 

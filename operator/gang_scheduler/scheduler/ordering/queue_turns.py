@@ -251,10 +251,10 @@ class Turns:
 
     def _order(self, root: int) -> _Order:
         if root not in self._orders:
-            self._orders[root] = self._made(root)
+            self._orders[root] = self._make_order(root)
         return self._orders[root]
 
-    def _made(self, root: int) -> _Order:
+    def _make_order(self, root: int) -> _Order:
         policy = policy_of(self._accounts, root)
         if policy.in_one_line:
             return _Line(self._accounts, self._heads, policy.key)

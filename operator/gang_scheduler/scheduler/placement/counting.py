@@ -85,13 +85,13 @@ def _together(requests: IntArray) -> Iterator[IntArray]:
     """
     seen: set[bytes] = set()
     alone = np.eye(len(requests), dtype=np.bool_)
-    for chosen in (*alone[:MOST_AMOUNTS], *_by_amount(requests)):
+    for chosen in (*alone[:MOST_AMOUNTS], *_splits_by_amount(requests)):
         if chosen.tobytes() not in seen:
             seen.add(chosen.tobytes())
             yield np.flatnonzero(chosen)
 
 
-def _by_amount(requests: IntArray) -> Iterator[BoolArray]:
+def _splits_by_amount(requests: IntArray) -> Iterator[BoolArray]:
     for column in requests.T:
         amounts = np.unique(column)
         few = np.linspace(0, len(amounts) - 1, min(len(amounts), MOST_AMOUNTS)).astype(int)

@@ -83,7 +83,7 @@ class _Search:
         """Pack the `left` members on this node and later ones; this node takes at most `most`."""
         if not any(left):
             return [(0,) * len(left)] * (len(self._free) - node)
-        if node == len(self._free) or self._is_hopeless(node, left):
+        if node == len(self._free) or self._is_impossible(node, left):
             return None
         if not self._is_like_the_one_before(node):
             most = left
@@ -111,7 +111,7 @@ class _Search:
             self._effort.cut()
         return self._looks_left > 0 and self._effort.may_go_on()
 
-    def _is_hopeless(self, node: int, left: Counts) -> bool:
+    def _is_impossible(self, node: int, left: Counts) -> bool:
         for classes, places in zip(self._floors, self._from[node], strict=True):
             if sum([left[each] for each in classes]) > places:
                 return True
@@ -259,7 +259,7 @@ def _packed(
         return None
     columns = dict(zip(some, np.array(found, dtype=np.int64).T, strict=True))
     none = np.zeros(len(rows), dtype=np.int64)
-    return _taken(
+    return _assume_columns(
         {pod_class: columns.get(pod_class, none) for pod_class in chosen}, rows, trial, profile
     )
 
@@ -276,7 +276,7 @@ def _shared_ports(pod_classes: Collection[PodClass]) -> IntArray:
     return np.array(asked, dtype=np.int64).reshape(len(pod_classes), len(shared))
 
 
-def _taken(
+def _assume_columns(
     columns: Mapping[PodClass, IntArray], rows: IntArray, trial: Trial, profile: Profile
 ) -> list[Share] | None:
     shares = []

@@ -120,7 +120,7 @@ class PreemptionEvaluator:
         if potential is None or potential.judge is None:
             return None
         found = cheapest.find(self.departures.preemptor(units), potential)
-        if found is None or self._has_too_many(found):
+        if found is None or self._exceeds_max_victims(found):
             return None
         borrows = potential.judge.borrows(found.victims)
         return Foreseen(max(found.classes.values(), default=0), borrows)
@@ -235,7 +235,7 @@ class PreemptionEvaluator:
     ) -> PreemptionOutcome:
         resumed = self._resumed(units, potential, nominations) if resumes else None
         found, released = (resumed, []) if resumed else self._cheapest(group, units, potential)
-        if found is None or self._has_too_many(found):
+        if found is None or self._exceeds_max_victims(found):
             self.nominated_room.keep(released)
             if found is None:
                 return self._none_found(units, potential)
@@ -255,7 +255,7 @@ class PreemptionEvaluator:
         self._carry_out(group, preemption, nominations)
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
 
-    def _has_too_many(self, found: Found) -> bool:
+    def _exceeds_max_victims(self, found: Found) -> bool:
         limit = self._profile.rules.preemption.max_victims
         return bool(limit) and len(found.victims) > limit
 
@@ -340,7 +340,7 @@ class PreemptionEvaluator:
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
     ) -> None:
         """Reserve the room and note the victims, unless the group has these nominations already."""
-        self.nominated_room.keep(_nominated(group, preemption.nominations))
+        self.nominated_room.keep(_nominations(group, preemption.nominations))
         self.pools.spare(preemption.nominations)
         self.departures.add(preemption.victims)
         self.pools.leave(preemption.victims)
@@ -418,7 +418,7 @@ def _queues(snapshot: Snapshot) -> dict[GangKey, QueueRef | None] | None:
     return {gang.key: gang.queue for group in snapshot.groups for gang in group.waiting}
 
 
-def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
+def _nominations(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
     gangs = {pod.uid: gang for gang in group.waiting for pod in gang.pending}
     return [
         Nominated(replace(bind.pod, nominated=bind.node), gang.key, group.priority)

@@ -496,7 +496,7 @@ class Slots:
         self._asked = np.flatnonzero(self.request)
         self.free: IntArray = trial.free.copy()
         self.nothing: IntArray = np.zeros_like(self.request)
-        self.slots = self._on_all(self.free)
+        self.slots = self._slots_of_rows(self.free)
 
     @property
     def total(self) -> int:
@@ -536,7 +536,7 @@ class Slots:
 
     def with_more(self, freed: IntArray) -> IntArray:
         """Return the slots after this much more is freed: (nodes, resources)."""
-        return self._on_all(self.free + freed)
+        return self._slots_of_rows(self.free + freed)
 
     def needed_for_one_more(self, rows: IntArray) -> IntArray:
         """Return the amounts to free on these nodes for one more slot: (rows, resources)."""
@@ -548,7 +548,7 @@ class Slots:
         for share in leaving:
             used = self.nodes.vector(share.pod_class.requests)
             free[share.rows] += share.counts[:, np.newaxis] * used
-        return self._on_all(free)
+        return self._slots_of_rows(free)
 
     def evict(self, units: Sequence[EvictionUnit], sign: int = 1) -> None:
         """Count units as evicted; with the sign -1, as put back."""
@@ -560,5 +560,5 @@ class Slots:
         """Count units as put back."""
         self.evict(spared, sign=-1)
 
-    def _on_all(self, free: IntArray) -> IntArray:
+    def _slots_of_rows(self, free: IntArray) -> IntArray:
         return self.at(np.arange(len(free)), free)

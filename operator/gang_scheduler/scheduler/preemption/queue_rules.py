@@ -106,13 +106,13 @@ class Judge:
             self._judged[key] = found
         return self._judged[key]
 
-    def is_hopeless(self, victims: Victims, further: Victims) -> bool:
+    def is_impossible(self, victims: Victims, further: Victims) -> bool:
         """Return True if these victims may not be evicted, whichever `further` pods are, too.
 
         False leaves this open.
         """
         others = {uid: each for uid, each in further.items() if uid not in victims}
-        return self.reclaim.is_hopeless(self._parts(victims), self._charged(others))
+        return self.reclaim.is_impossible(self._parts(victims), self._charged(others))
 
     def borrows(self, victims: Victims) -> bool:
         """Return whether the queue of the request borrows in the final state."""

@@ -141,16 +141,16 @@ def fair_shares(promises: Promises, charges: Charges, usage: QueueUsage) -> Fair
 
     The cost grows with the number of queues that have or want anything.
     """
-    asked = _asked(promises, usage)
+    asked = _waiting_demand(promises, usage)
     return {
-        key: _of_key(
+        key: _fair_shares_of_key(
             promises, key, [t + a for t, a in zip(charges.total[key], asked[key], strict=True)]
         )
         for key in promises.terms
     }
 
 
-def _asked(promises: Promises, usage: QueueUsage) -> dict[FlavorResource, list[int]]:
+def _waiting_demand(promises: Promises, usage: QueueUsage) -> dict[FlavorResource, list[int]]:
     """Return the waiting demand of each subtree. Demand in an inactive queue does not count."""
     trees = promises.trees
     asked = {key: [0] * len(trees) for key in promises.terms}
@@ -162,7 +162,9 @@ def _asked(promises: Promises, usage: QueueUsage) -> dict[FlavorResource, list[i
     return asked
 
 
-def _of_key(promises: Promises, key: FlavorResource, demand: Sequence[int]) -> list[Exact]:
+def _fair_shares_of_key(
+    promises: Promises, key: FlavorResource, demand: Sequence[int]
+) -> list[Exact]:
     trees, terms = promises.trees, promises.terms[key]
     shares: list[Exact] = [0] * len(trees)
     for row, parent in enumerate(trees.parents):
@@ -200,7 +202,7 @@ def divide(total: Exact, claims: Sequence[FairShareClaim]) -> list[Exact]:
     left = total - together
     weighted = [place for place, claim in enumerate(claims) if claim.weight > 0]
     left = _fill_by_weight(
-        left, got, claims, weighted, _whole([claims[each].weight for each in weighted])
+        left, got, claims, weighted, _integer_weights([claims[each].weight for each in weighted])
     )
     others = [place for place, claim in enumerate(claims) if claim.weight <= 0]
     _fill_by_weight(left, got, claims, others, [1] * len(others))
@@ -218,7 +220,7 @@ def exact(part: Exact, whole: int) -> Exact:
     return found.numerator if found.denominator == 1 else found
 
 
-def _whole(weights: Sequence[Fraction]) -> list[int]:
+def _integer_weights(weights: Sequence[Fraction]) -> list[int]:
     """Return integer weights in the same proportions."""
     scale = math.lcm(*(weight.denominator for weight in weights))
     return [int(weight * scale) for weight in weights]

@@ -188,7 +188,7 @@ class Forest:
         """Return the first shortage of a request; None if it fits."""
         row = self._row(ref)
         if row is None:
-            return _first(charge)
+            return _first_shortage(charge)
         for key in self._lacking(row, charge):
             borrowers = self._most_borrowing(row, key, charge[key])
             return QuotaShortage(key, charge[key], self._available(row, key), borrowers)
@@ -206,7 +206,7 @@ class Forest:
         """Return the first resource that the queue could not provide even to a lone request."""
         row = self._row(ref)
         if row is None:
-            return _first(charge)
+            return _first_shortage(charge)
         for key, asked in _asked(charge):
             if asked > (most := self._potential(row, key)):
                 return QuotaShortage(key, asked, most)
@@ -344,5 +344,5 @@ def _asked(charge: Charge) -> Iterable[tuple[FlavorResource, int]]:
     return sorted((key, amount) for key, amount in charge.items() if amount > 0)
 
 
-def _first(charge: Charge) -> QuotaShortage | None:
+def _first_shortage(charge: Charge) -> QuotaShortage | None:
     return next((QuotaShortage(key, asked, 0) for key, asked in _asked(charge)), None)

@@ -47,13 +47,13 @@ def branches_at_ancestor(accounts: Accounts, ours: int, theirs: int) -> Branches
     """Return the branches of two rows; None in different trees, or if one is above the other."""
     paths = accounts.promises.trees.paths
     one, other = paths[ours], paths[theirs]
-    shared = sum(1 for _ in _shared(one, other))
+    shared = sum(1 for _ in _common_prefix(one, other))
     if not 0 < shared < min(len(one), len(other)):
         return None
     return Branches(one[shared:][::-1], other[shared:][::-1])
 
 
-def _shared(one: Sequence[int], other: Sequence[int]) -> Iterable[int]:
+def _common_prefix(one: Sequence[int], other: Sequence[int]) -> Iterable[int]:
     for a, b in zip(one, other, strict=False):
         if a != b:
             return
@@ -77,7 +77,7 @@ def is_over(accounts: Accounts, row: int, keys: Iterable[FlavorResource]) -> boo
     return any(used[key][row] > terms[key].nominal[row] for key in keys)
 
 
-def keys_at(
+def missing_keys_in_tree(
     accounts: Accounts,
     row: int,
     lacking: Iterable[FlavorResource],
@@ -164,10 +164,10 @@ def _is_vetoed(accounts: Accounts, ours: int, theirs: tuple[int, ...]) -> bool:
     trees = accounts.promises.trees
     names = {trees.queues[row].ref.name for row in trees.paths[ours]}
     rules = (trees.queues[row].evictions for row in theirs)
-    return any(not each.may_lose or not _may_come(each, names) for each in rules)
+    return any(not each.may_lose or not _accepts_loss_to(each, names) for each in rules)
 
 
-def _may_come(rules: EvictionRules, names: set[str]) -> bool:
+def _accepts_loss_to(rules: EvictionRules, names: set[str]) -> bool:
     return rules.may_lose_to is None or not names.isdisjoint(rules.may_lose_to)
 
 

@@ -83,13 +83,13 @@ def by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]
     return found
 
 
-def gone(quota: QuotaLedger, parts: Iterable[Part]) -> AbstractContextManager[None]:
+def parts_released(quota: QuotaLedger, parts: Iterable[Part]) -> AbstractContextManager[None]:
     """Release the charges of parts inside the context."""
-    return without(quota, by_queue(parts))
+    return charges_released(quota, by_queue(parts))
 
 
 @contextmanager
-def without(quota: QuotaLedger, charges: Mapping[QueueRef, Charge]) -> Iterator[None]:
+def charges_released(quota: QuotaLedger, charges: Mapping[QueueRef, Charge]) -> Iterator[None]:
     """Release charges of queues inside the context."""
     for ref, charge in charges.items():
         quota.release(ref, charge)
@@ -138,7 +138,7 @@ class FinalState:
         for part in back:
             self._quota.charge(part.running.ref, part.charge)
         while left:
-            later = [part for part in left if not self._goes(part, back)]
+            later = [part for part in left if not self._put_back_if_borrowing(part, back)]
             if len(later) == len(left):
                 break
             left = later
@@ -146,7 +146,7 @@ class FinalState:
             self._quota.release(part.running.ref, part.charge)
         return frozenset(part.running.key for part in left)
 
-    def _goes(self, part: Part, back: list[Part]) -> bool:
+    def _put_back_if_borrowing(self, part: Part, back: list[Part]) -> bool:
         """Put victims back if their queue then borrows; return whether it does."""
         self._quota.charge(part.running.ref, part.charge)
         if self._policy.is_beyond(part.running):
@@ -175,10 +175,10 @@ class FinalState:
             return False
         key = (eviction_class, branches)
         if key not in self._by_shares:
-            self._by_shares[key] = self._judged(eviction_class, branches)
+            self._by_shares[key] = self._is_fair_by_shares(eviction_class, branches)
         return self._by_shares[key]
 
-    def _judged(self, eviction_class: EvictionClass, branches: Branches) -> bool:
+    def _is_fair_by_shares(self, eviction_class: EvictionClass, branches: Branches) -> bool:
         """Compare the shares of the two children of the lowest common ancestor."""
         ours = self._our_share(branches.our_child)
         if policy_of(self._accounts, branches.our_child).compares is Comparison.DUES:
@@ -238,7 +238,7 @@ class BestFinalState(FinalState):
         own_root = paths[rows[policy.request.ref]][0]
         ours = {own_root if branches is None else branches.our_child for branches in all_branches}
         near = {ref: n for ref, n in gone_too.items() if not ours.isdisjoint(paths[rows[ref]])}
-        with without(quota, near):
+        with charges_released(quota, near):
             for branches in all_branches:
                 self._is_within(branches)
                 if branches is not None:

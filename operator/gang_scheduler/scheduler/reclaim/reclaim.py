@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.reclaim.eviction_policy import (
     AllowedClasses,
     EvictionLimits,
     is_over,
-    keys_at,
+    missing_keys_in_tree,
 )
 from gang_scheduler.scheduler.reclaim.final_state import (
     FROM_BORROWERS,
@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.reclaim.final_state import (
     FinalState,
     Part,
     QuotaLedger,
-    gone,
+    parts_released,
 )
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
@@ -138,17 +138,21 @@ class Reclaim:
         """Return the classes, and remember them; computed once for gangs that are alike."""
         facts = running.known
         if facts.backfilled is not None:
-            found = self._allowed(running, given)
+            found = self._allowed_classes(running, given)
         else:
             alike = row, running.traits, facts.created_at > self.request.created_at
             known = self._alike.get(alike)
-            found = self._alike[alike] = self._allowed(running, given) if known is None else known
+            found = self._alike[alike] = (
+                self._allowed_classes(running, given) if known is None else known
+            )
         if found and self._is_young(row, running, given):
             found = NO_CLASSES
         self._possible[running.key] = found
         return found
 
-    def _allowed(self, running: RunningInQueue, given: AllowedClasses) -> frozenset[EvictionClass]:
+    def _allowed_classes(
+        self, running: RunningInQueue, given: AllowedClasses
+    ) -> frozenset[EvictionClass]:
         if not given.classes or not self._uses(running, given):
             return NO_CLASSES
         queue = self._trees.queues[self._trees.rows[self.request.ref]]
@@ -180,7 +184,7 @@ class Reclaim:
         tree = self._trees.root(row), given.foreign
         if tree not in self._keys_at:
             short = self._short_for(given)
-            self._keys_at[tree] = keys_at(self._accounts, row, short, self.resources)
+            self._keys_at[tree] = missing_keys_in_tree(self._accounts, row, short, self.resources)
         return self._keys_at[tree]
 
     def is_beside(self, running: RunningInQueue) -> bool:
@@ -229,12 +233,12 @@ class Reclaim:
 
     def lacking(self, parts: Iterable[Part]) -> Mapping[FlavorResource, int]:
         """Return the remaining shortage after these gangs have gone; empty if the request fits."""
-        with gone(self._quota, parts):
+        with parts_released(self._quota, parts):
             return self._quota.lacking(self.request.ref, self.request.charge)
 
     def borrows(self, parts: Iterable[Part]) -> bool:
         """Return whether the queue of the request borrows in the final state."""
-        with gone(self._quota, parts):
+        with parts_released(self._quota, parts):
             return self._quota.forest.borrows(self.request.ref, self.request.charge)
 
     def judge(self, parts: Sequence[Part]) -> "Judgement":
@@ -242,10 +246,10 @@ class Reclaim:
         illegal = frozenset(each.running.key for each in parts if not self.possible(each.running))
         if illegal:
             return Judgement({}, illegal)
-        with gone(self._quota, parts), self._charged():
-            return self._judged(parts)
+        with parts_released(self._quota, parts), self._request_charged():
+            return self._judgement(parts)
 
-    def is_hopeless(self, parts: Sequence[Part], further: Sequence[Part]) -> bool:
+    def is_impossible(self, parts: Sequence[Part], further: Sequence[Part]) -> bool:
         """Return True if these parts may not be evicted, whichever `further` parts are, too.
 
         False leaves this open. It is always False for surplus: its gang may be evicted as a whole
@@ -255,7 +259,7 @@ class Reclaim:
             return False
         if not all(self.possible(each.running) for each in parts):
             return True
-        with gone(self._quota, parts), self._charged():
+        with parts_released(self._quota, parts), self._request_charged():
             best = BestFinalState(self, self._quota, parts, further)
             classes = {each.running.key: frozenset(best.classes_of(each.running)) for each in parts}
             if not all(classes.values()):
@@ -268,7 +272,7 @@ class Reclaim:
         if not candidates:
             return
         everything = [Part(each, each.charge) for each in candidates]
-        with self._charged():
+        with self._request_charged():
             best = BestFinalState(self, self._quota, (), everything)
             # A final state tells gangs apart by queue and possible classes alone.
             found: dict[tuple[QueueRef, frozenset[EvictionClass]], frozenset[EvictionClass]] = {}
@@ -279,14 +283,14 @@ class Reclaim:
                 self._possible[each.key] = found[kind]
 
     @contextmanager
-    def _charged(self) -> Iterator[None]:
+    def _request_charged(self) -> Iterator[None]:
         self._quota.charge(self.request.ref, self.request.charge)
         try:
             yield
         finally:
             self._quota.release(self.request.ref, self.request.charge)
 
-    def _judged(self, parts: Sequence[Part]) -> "Judgement":
+    def _judgement(self, parts: Sequence[Part]) -> "Judgement":
         final = FinalState(self, self._quota, parts)
         classes = {each.running.key: final.class_of(each.running) for each in parts}
         illegal = frozenset(key for key, found in classes.items() if found is None)

@@ -114,7 +114,7 @@ class Reservations:
             return False
         return all(gang.key not in self._snapshot.resting for gang in group.gangs)
 
-    def tried(self, request: Request, refused: Refused | None) -> None:
+    def note_turn(self, request: Request, refused: Refused | None) -> None:
         """Note the turn of a group; promise it a start if it has waited long enough."""
         key = request.group.gangs[0].key
         turn = self._turns.setdefault(key, len(self._turns))
@@ -127,7 +127,7 @@ class Reservations:
             self._candidates += 1
             self._reserve(request, turn)
 
-    def made(self) -> tuple[Reservation, ...]:
+    def all(self) -> tuple[Reservation, ...]:
         """Return the reservations, in the order of turns."""
         self.refresh()
         return tuple(each.shown(hides_names=self._hides_names) for each in self._promises)
@@ -208,9 +208,13 @@ class Reservations:
         nodes = self._trial.nodes
         found = [
             *self._running.releases(self._evaluator.departures.victims),
-            *self._of_decided(nodes),
-            *self._of_nominated(self._bound_pods, nodes),
-            *(each for promise in self._promises for each in self._of_promised(promise, nodes)),
+            *self._releases_of_decided(nodes),
+            *self._releases_of_nominated(self._bound_pods, nodes),
+            *(
+                each
+                for promise in self._promises
+                for each in self._releases_of_promised(promise, nodes)
+            ),
         ]
         return sorted(found, key=attrgetter("key"))
 
@@ -218,7 +222,7 @@ class Reservations:
     def _running(self) -> Running:
         return Running(self._bound_pods, self._trial.nodes, self._clock)
 
-    def _of_decided(self, nodes: NodeTable) -> Iterator[Release]:
+    def _releases_of_decided(self, nodes: NodeTable) -> Iterator[Release]:
         """Yield the releases of decided groups.
 
         A release is computed again only when more of its group is decided.
@@ -240,7 +244,7 @@ class Reservations:
         charges = tuple((group.queue or NONE, each.charge) for each in parts)
         return Release(nodes, key, self._clock.end_of(group), self._clock.now, seats, charges)
 
-    def _of_nominated(self, bound_pods: BoundPods, nodes: NodeTable) -> Iterator[Release]:
+    def _releases_of_nominated(self, bound_pods: BoundPods, nodes: NodeTable) -> Iterator[Release]:
         by_gang: dict[GangKey, list[Nominated]] = {}
         for each in self._evaluator.nominated_room.all():
             by_gang.setdefault(each.gang, []).append(each)
@@ -259,7 +263,7 @@ class Reservations:
                 nodes, key, ends_at, self._clock.now, seats, tuple(charges), nominated=True
             )
 
-    def _of_promised(self, promise: Promise, nodes: NodeTable) -> Iterator[Release]:
+    def _releases_of_promised(self, promise: Promise, nodes: NodeTable) -> Iterator[Release]:
         """Yield the end of a promised gang, so that the next one may come after it."""
         ends_at, fit = None, promise.fit
         lasts = self._clock.end_of(promise.request.group)
@@ -314,7 +318,7 @@ class Reservations:
         """
         taken, gone_before = (eviction.placements, request.ref, eviction.charge), []
         for promise in self._kept_from(request, within=eviction.within):
-            with promise.without(self._of_victims(promise, eviction.victims)):
+            with promise.without(self._release_of_victims(promise, eviction.victims)):
                 if promise.leaves_alone(*taken):
                     continue
                 if self._is_gone(promise, request.group):
@@ -326,7 +330,7 @@ class Reservations:
         self._note_backfilled(request.group, gone_before)
         return None
 
-    def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
+    def _release_of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
         """Return the room of victims that would otherwise still run at the promised start."""
         there = (each for each in victims if not promise.has_ended(each.gang))
         return release_of_victims(there, self._bound_pods, self._trial.nodes, self._clock.now)
@@ -354,7 +358,7 @@ class Reservations:
             self._trial.free += kept
             self._ledger.promised = ()
 
-    def put(self, unit: PlacementUnit, group: GangGroup, placement: Placement) -> None:
+    def note_placed(self, unit: PlacementUnit, group: GangGroup, placement: Placement) -> None:
         """Note the new places of members of a unit."""
         if not self._rules.reservations:
             return
@@ -380,7 +384,7 @@ class Reservations:
             if not self._is_gone(promise, known.group):
                 promise.charge(group.queue or NONE, before, after)
 
-    def nominated(self, request: Request, assignment: FlavorAssignment) -> None:
+    def note_nominated(self, request: Request, assignment: FlavorAssignment) -> None:
         """Note that room will be made for a group, which may delay reserved gangs."""
         if self._rules.reservations:
             self._nominated.update(

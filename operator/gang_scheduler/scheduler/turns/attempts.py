@@ -209,7 +209,9 @@ class Attempts:
         request = trying.request
         rules = request.queue.fungibility
         trying.unpaid = self._unpaid(trying, paid)
-        assignments = self._quota.unchecked(request, in_order(request, [*paid, *trying.unpaid]))
+        assignments = self._quota.without_pending_checks(
+            request, in_order(request, [*paid, *trying.unpaid])
+        )
         if trying.nominations:
             assignments = sorted(
                 assignments, key=lambda assignment: not self._suits(assignment, trying.nominations)
@@ -431,7 +433,7 @@ class Attempts:
         self._decided.refused.note_preemption(group, outcome)
         quota.choose(request, assignment)
         self._ledger.charge(request.ref, self._charge_of_nominated(request, assignment))
-        self._reservations.nominated(request, assignment)
+        self._reservations.note_nominated(request, assignment)
         return True
 
     def _reclaim_request(self, request: Request, assignment: FlavorAssignment) -> ReclaimRequest:

@@ -75,7 +75,7 @@ def by_turns(
     for group in decided.each([each for each in placed if each.gangs[0].key in decided.in_part]):
         quota.make_room(group)
     # 6. Return the decisions, with a reason for every gang that waits.
-    return quota.charged(placing.plan(failures))
+    return quota.with_charges(placing.plan(failures))
 
 
 class TurnTaking:
@@ -179,12 +179,12 @@ class TurnTaking:
         levels = max(self._quota.forest.depth(request.ref) - LEVELS_OF_A_TURN, 0)
         self._effort.count(A_TURN + AN_ASSIGNMENT * len(request.assignments) + A_LEVEL * levels)
         self._placing.show(group)
-        trying = Attempt(request, self._quota.released(request), evicting=True)
+        trying = Attempt(request, self._quota.release_reserved(request), evicting=True)
         self._attempts.attempt(trying)
         self._attempts.ask_for_nodes(trying)
         refused = self._decided.refused.get(group.waiting[0].key)
-        self._quota.reservations.tried(request, refused)
-        self._trees.decided(group)
+        self._quota.reservations.note_turn(request, refused)
+        self._trees.note_decided(group)
         self._known_failures.record(request)
         self._note_blocking(self._lines[request.ref], group)
 
@@ -200,7 +200,7 @@ class TurnTaking:
                 self._decided.deciding = None
                 return self._head(line, request)
             self._placing.show(group)
-            self._trees.decided(group)
+            self._trees.note_decided(group)
             self._note_blocking(line, group)
         self._decided.deciding = None
         return None
@@ -327,7 +327,7 @@ class TurnTaking:
         self._effort.count(A_KNOWN_REQUEST)
         request = self._quota.plain_request(group, line.queue)
         may_fit = request is None or (
-            bool(request.assignments) and self._quota.shortages.for_good(request) is None
+            bool(request.assignments) and self._quota.shortages.permanent_shortage(request) is None
         )
         self._decided.deciding = None
         return may_fit or self._quota.may_be_promised(group, line.queue)
@@ -355,7 +355,7 @@ class TurnTaking:
             return False
         if limits.full(queue, self._ledger.running[queue.ref]) is not None:
             return False
-        problem = self._quota.shortages.for_good(request)
+        problem = self._quota.shortages.permanent_shortage(request)
         if problem is None:
             return False
         if self._ledger.kept(queue, (assignment.charge for assignment in request.assignments)):

@@ -139,7 +139,7 @@ class OpenTrees:
             return bool(reserved) and waiting[0].key in reserved
         return any(gang.key in reserved for gang in waiting)
 
-    def decided(self, group: GangGroup) -> None:
+    def note_decided(self, group: GangGroup) -> None:
         """Record that a group has given up its reserved room, or has it again."""
         if self.is_reserved(group):
             self._trees[self._root(group.queue or NONE)].reserved -= 1

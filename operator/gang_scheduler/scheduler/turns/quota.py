@@ -180,7 +180,7 @@ class Quota:
             return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
         return None
 
-    def unchecked(
+    def without_pending_checks(
         self, request: Request, assignments: Sequence[FlavorAssignment]
     ) -> Sequence[FlavorAssignment]:
         """Return the assignments without an unanswered admission check."""
@@ -210,12 +210,14 @@ class Quota:
         refused = self._decided.refused.get(group.waiting[0].key)
         return refused is not None and refused.reason is Reason.WAITING_FOR_VICTIMS
 
-    def released(self, request: Request) -> Sequence[Nominated]:
+    def release_reserved(self, request: Request) -> Sequence[Nominated]:
         """Release the reserved room and quota of a group; it will be searched again."""
         keys = [gang.key for gang in request.group.gangs]
         nominations = self._evaluator.nominated_room.release(keys)
         if nominations:
-            self.ledger.release(request.ref, self.requests.nominated(request, nominations))
+            self.ledger.release(
+                request.ref, self.requests.charge_of_nominated(request, nominations)
+            )
         held = self._node_requests.held(request.group)
         if held:
             self.ledger.release(request.ref, held)
@@ -253,7 +255,7 @@ class Quota:
         ref, option = group.queue or NONE, self.options[group.gangs[0].key]
         charge = option.charge_of(self._members[bind.pod.uid] for bind in placement.binds)
         before = self._charged.get(unit, {})
-        self.reservations.put(unit, group, placement)
+        self.reservations.note_placed(unit, group, placement)
         if charge != before:
             self.reservations.charge(unit, group, before, charge)
             self.ledger.release(ref, before)
@@ -328,7 +330,7 @@ class Quota:
         self._placing.make_room(group, replace(asked, may_take=self.may_take(request, [])))
         if self.has_reserved_room(group):
             self.ledger.charge(ref, charge)
-            self.reservations.nominated(request, assignment)
+            self.reservations.note_nominated(request, assignment)
 
     def may_take(self, request: Request, delaying: list[DelaysReserved]) -> MayTake:
         """Return a function that refuses plans delaying a promised start, and records the delay."""
@@ -365,11 +367,11 @@ class Quota:
         as_they_are = {pod.uid: pod for unit in request.units for pod in unit.members}
         return lambda pods: assignment.option.charge_of(as_they_are[pod.uid] for pod in pods)
 
-    def charged(self, plan: Plan) -> Plan:
+    def with_charges(self, plan: Plan) -> Plan:
         """Return a plan with its original pods, and with the flavors in which they are charged."""
         return replace(
             plan,
-            reservations=self.reservations.made(),
+            reservations=self.reservations.all(),
             unsearched=frozenset(self.unsearched),
             placed=tuple(map(self._with_flavors, plan.placed)),
             preemptions=tuple(map(self._as_they_are, plan.preemptions)),

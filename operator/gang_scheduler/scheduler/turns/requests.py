@@ -282,7 +282,7 @@ class Requests:
         podsets = podsets_by_number(group)
         if podsets is None:
             return None
-        found = self._of_podsets(group, queue, podsets).values()
+        found = self._choices_of_podsets(group, queue, podsets).values()
         if any(choice.topology for choices, _ in found for choice in choices):
             return None
         assignments = self._assignments(group, queue, (), podsets, placed_singly=False)
@@ -301,7 +301,7 @@ class Requests:
         *,
         placed_singly: bool,
     ) -> tuple[FlavorAssignment, ...] | Problem:
-        found = self._of_podsets(group, queue, podsets)
+        found = self._choices_of_podsets(group, queue, podsets)
         enforced = queue.ref.product in self._declared.enforced
         problem = self._never(group, queue, podsets, found)
         if problem is not None and enforced:
@@ -321,7 +321,7 @@ class Requests:
             each for each in assignments if placed_singly or self._is_possible(queue, each)
         )
         if not possible:
-            return self._exceeded(queue, assignments[0])
+            return self._potential_exceeded(queue, assignments[0])
         return possible
 
     def empty_flavors(
@@ -336,7 +336,7 @@ class Requests:
             if each is not None and promises.is_empty(each, self._snapshot.nodes)
         )
 
-    def nominated(self, request: Request, nominations: Sequence[Nominated]) -> Charge:
+    def charge_of_nominated(self, request: Request, nominations: Sequence[Nominated]) -> Charge:
         """Return the charge of nominated members, in the first flavors of their nodes."""
         charge: dict[FlavorResource, int] = {}
         for each in nominations:
@@ -359,14 +359,14 @@ class Requests:
         labels = self._snapshot.nodes.nodes[row].labels
         return all(labels.get(key) == value for key, value in choice.labels)
 
-    def _of_podsets(
+    def _choices_of_podsets(
         self, group: GangGroup, queue: Queue, podsets: Iterable[PodSetKey]
     ) -> dict[PodSetKey, _Found]:
         kept = frozenset(pair for gang in group.gangs for pair in gang.flavors)
         edited = group.editable
-        return {key: self._of_class(queue, key, kept, edited=edited) for key in podsets}
+        return {key: self._choices_of_class(queue, key, kept, edited=edited) for key in podsets}
 
-    def _of_class(
+    def _choices_of_class(
         self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]], *, edited: bool
     ) -> _Found:
         groups = self._groups_of(queue)
@@ -425,7 +425,7 @@ class Requests:
     def _is_possible(self, queue: Queue, assignment: FlavorAssignment) -> bool:
         return self._ledger.exceeds_potential(queue.ref, assignment.charge) is None
 
-    def _exceeded(self, queue: Queue, assignment: FlavorAssignment) -> Problem:
+    def _potential_exceeded(self, queue: Queue, assignment: FlavorAssignment) -> Problem:
         short = self._ledger.exceeds_potential(queue.ref, assignment.charge)
         if short is None:
             raise AssertionError(assignment)

@@ -35,7 +35,7 @@ class Shortages:
         self._judged_at: Hashable = None
         self._for_good: dict[Hashable, Problem | None] = {}
 
-    def for_good(self, request: Request) -> Problem | None:
+    def permanent_shortage(self, request: Request) -> Problem | None:
         """Return the shortage of a request in all assignments; None if evictions may free quota.
 
         Computed once for similar requests until anything is charged, so it is cheap.

@@ -89,7 +89,7 @@ def test_values_of_constraints_come_back() -> None:
     assert not found.take(choice, 1)
     found.give_back(choice, 0)
     assert found.take(choice, 1)
-    assert found.results(0) == 1
+    assert found.result_count(0) == 1
 
 
 def test_one_of_all_that_a_constraint_keeps_out_ends_everything() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import EvictionRules
-from gang_scheduler.scheduler.reclaim.final_state import by_queue, gone
+from gang_scheduler.scheduler.reclaim.final_state import by_queue, parts_released
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger
@@ -29,7 +29,7 @@ def hopeless(
     victims: Sequence[RunningInQueue],
     further: Sequence[RunningInQueue] = (),
 ) -> bool:
-    return Reclaim(quota, asking, LIMITS).is_hopeless(
+    return Reclaim(quota, asking, LIMITS).is_impossible(
         [part(each) for each in victims], [part(each) for each in further]
     )
 
@@ -54,7 +54,7 @@ def test_surplus_may_still_go_as_part_of_its_gang() -> None:
     quota = a_cluster(gang := running(B, "v", 4))
     surplus = part(gang, whole=False)
 
-    assert not Reclaim(quota, request(A, 4), LIMITS).is_hopeless([surplus], [])
+    assert not Reclaim(quota, request(A, 4), LIMITS).is_impossible([surplus], [])
 
 
 def test_a_class_that_no_victims_bring_about_is_ruled_out() -> None:
@@ -76,6 +76,6 @@ def test_charges_come_back_after_the_context() -> None:
     parts = [part(first), part(second)]
 
     assert {B: 5} == {ref: sum(some.values()) for ref, some in by_queue(parts).items()}
-    with gone(quota, parts):
+    with parts_released(quota, parts):
         assert cpu_of(quota, B) == 0
     assert cpu_of(quota, B) == 5

@@ -25,7 +25,7 @@ BIG, GUEST = queue_ref("big"), queue_ref("guest")
 NEVER = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.NEVER)
 RESERVED = "reservations.Reservations._reserve"
 FOUND = "promise.FutureRoom.find"
-HELD, WITHOUT_VICTIMS = "releases.Running._held_by", "releases.Running._work_out"
+HELD, WITHOUT_VICTIMS = "releases.Running._held_by", "releases.Running._compute"
 RELEASED = "forest.Forest.release"
 SEATS = "releases._seats"
 POSSIBLE = "reclaim.Reclaim._found_possible"

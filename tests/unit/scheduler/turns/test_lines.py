@@ -77,9 +77,9 @@ def test_a_tree_is_open_until_what_is_reserved_was_given_up() -> None:
     world = World({A: "pq"}, reserved=["q"])
 
     assert world.trees.is_open(A)
-    world.trees.decided(world.groups["p"])
+    world.trees.note_decided(world.groups["p"])
     assert world.trees.is_open(A)
-    world.trees.decided(world.groups["q"])
+    world.trees.note_decided(world.groups["q"])
     assert not world.trees.is_open(A)
 
 

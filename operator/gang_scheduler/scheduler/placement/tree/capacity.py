@@ -48,16 +48,16 @@ def roll_up(
 
     `slots` are by place in the tree, which must have nodes; `sizes` are by depth.
     """
-    capacities = [_of_nodes(slots, count, sizes[-1])]
+    capacities = [_node_capacity(slots, count, sizes[-1])]
     for depth in range(len(tree.levels) - 2, -1, -1):
         level, below = tree.levels[depth], tree.levels[depth + 1]
         first_child = np.searchsorted(below.starts, level.starts)
         of_children = capacities[-1], sizes[depth + 1]
-        capacities.append(_of_parents(*of_children, first_child, count, sizes[depth]))
+        capacities.append(_domain_capacity(*of_children, first_child, count, sizes[depth]))
     return tuple(reversed(capacities))
 
 
-def _of_nodes(slots: IntArray, count: int, size: int) -> Capacity:
+def _node_capacity(slots: IntArray, count: int, size: int) -> Capacity:
     tail = count % size
     whole = slots - slots % size
     if not tail:
@@ -66,7 +66,7 @@ def _of_nodes(slots: IntArray, count: int, size: int) -> Capacity:
     return Capacity(whole, np.where(left >= 0, left - left % size, NOT_EVEN_THE_TAIL))
 
 
-def _of_parents(
+def _domain_capacity(
     children: Capacity, small: int, first_child: IntArray, count: int, size: int
 ) -> Capacity:
     """Return the capacity of domains in slices of `size`, from the slices of their children."""

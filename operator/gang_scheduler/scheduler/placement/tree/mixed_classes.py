@@ -123,12 +123,12 @@ class Packing:
         """
         offered = np.array([self.seating.slots_at_best(each, area) for each in by_class])
         bounds = Bounds(by_class, area, offered, self.seating)
-        yield from self._domains(by_class, self._rolled(by_class, offered, area), area, bounds)
+        yield from self._domains(by_class, self._capacities(by_class, offered, area), area, bounds)
 
     def _seat_together(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Pack the classes together in the lowest and tightest domain where that works."""
         offered = np.array([self.seating.slots(each, area) for each in by_class])
-        rolled = self._rolled(by_class, offered, area)
+        rolled = self._capacities(by_class, offered, area)
         bounds = Bounds(by_class, area, offered, self.seating)
         failed: set[bytes] = set()
         for depth, place in self._domains(by_class, rolled, area, bounds):
@@ -142,7 +142,7 @@ class Packing:
             failed |= {likeness} - {b""}
         return None
 
-    def _rolled(
+    def _capacities(
         self, by_class: Sequence[ClassMembers], offered: IntArray, area: Area
     ) -> list[tuple[Capacity, ...]]:
         return [

@@ -159,7 +159,7 @@ class _Least:
         """Return the domains that have enough places once the `leaving` pods have left."""
         there = self._places(leaving)
         verdicts = [
-            self._by_domain(row) >= needed
+            self._sum_by_domain(row) >= needed
             for row, needed in zip(there, self._floors.needed, strict=True)
         ]
         enough: BoolArray = np.logical_and.reduce(verdicts)
@@ -169,7 +169,7 @@ class _Least:
         free = self._preemptor.free_without(self._potential.freed(leaving))
         return places(self._floors.least, free, self._preemptor.open_to)
 
-    def _by_domain(self, by_row: IntArray) -> IntArray:
+    def _sum_by_domain(self, by_row: IntArray) -> IntArray:
         inside = self._of_rows != NOWHERE
         weights = by_row[inside].astype(np.float64)
         found = np.bincount(self._of_rows[inside], weights, minlength=self._number)
@@ -185,7 +185,7 @@ class _Least:
         least = np.zeros((len(weights), self._number), dtype=np.int64)
         for floor in range(min(len(now), MOST_FLOORS)):
             gains = self._gains(floor, now[floor], at_best[floor], pods)
-            lacking = self._floors.needed[floor] - self._by_domain(now[floor])
+            lacking = self._floors.needed[floor] - self._sum_by_domain(now[floor])
             for place, each in enumerate(weights):
                 found = self._cheapest(self._of_bound_pods[pods], each, gains, lacking)
                 least[place] = np.maximum(least[place], found)

@@ -156,7 +156,7 @@ def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
             bound = best.cost
     if best is None:
         return None
-    return _found(preemptor, potential, best)
+    return _result(preemptor, potential, best)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +174,7 @@ class _Best:
         return min(self, other, key=lambda each: each.domain.size)
 
 
-def _found(preemptor: Preemptor, potential: PotentialVictims, best: _Best) -> Found | None:
+def _result(preemptor: Preemptor, potential: PotentialVictims, best: _Best) -> Found | None:
     candidate, victims = best.domain.candidate, best.victims
     preemptor.trial.effort.extend()
     placements = best.domain.placed(victims)
@@ -381,7 +381,7 @@ class _Domain:
         Pods that the preemptor may need in place are spared, if possible.
         """
         for pool in self._pools():
-            found = self._from(pool)
+            found = self._victims_from(pool)
             if found is not None:
                 return self._reprieved_in_time(found)
         return None
@@ -420,7 +420,7 @@ class _Domain:
             return preemptor.may_fit(self._potential.freed(chosen))
         return preemptor.fits(self._potential.shares(chosen), self.candidate.place)
 
-    def _from(self, pool: Pool) -> Victims | None:
+    def _victims_from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
         eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
         pod_class, needed = self._preemptor.largest_class

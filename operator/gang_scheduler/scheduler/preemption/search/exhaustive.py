@@ -149,7 +149,7 @@ class _Search:
             self.cut_off = True
             return
         tally = self._tally(at.chosen)
-        if self._is_dear(tally.cost):
+        if self._is_too_costly(tally.cost):
             return
         there = self._needs.places(at.free)
         lacking = self._needs.lacking(there)
@@ -178,7 +178,7 @@ class _Search:
             if classes is None:
                 return False
             cost = self._judge.cost(cost, victims, classes)
-            if self._is_dear(cost) or not self._needs_all(chosen, cost.highest_class):
+            if self._is_too_costly(cost) or not self._needs_all(chosen, cost.highest_class):
                 return True
         self.best = tuple(self._evictable_units[each].unit for each in chosen)
         self._least = cost
@@ -264,12 +264,12 @@ class _Search:
             return False
         return self._judge.highest_class(victims) <= highest
 
-    def _is_hopeless(self, chosen: Places, left: Places) -> bool:
+    def _is_impossible(self, chosen: Places, left: Places) -> bool:
         """Return whether queues forbid these units, whichever of the units left are added."""
         if self._judge is None:
             return False
         self._effort.spend(LOOKS_TO_JUDGE)
-        return self._judge.is_hopeless(self._victims(chosen), self._victims(left))
+        return self._judge.is_impossible(self._victims(chosen), self._victims(left))
 
     def _victims(self, chosen: Places) -> Victims:
         return victims_of(self._evictable_units[each].unit for each in chosen)
@@ -297,11 +297,13 @@ class _Search:
         tied = [each for each in at.left if self._evictable_units[each].tied]
         if int(lacking.max()) > 0:
             gains, left = self._gaining(at, there, at_best, lacking)
-            if not left or self._is_dear(self._at_least(tally, left, gains, int(lacking.max()))):
+            if not left or self._is_too_costly(
+                self._at_least(tally, left, gains, int(lacking.max()))
+            ):
                 return
         elif self._judge is not None and (short := self._short(at.chosen)):
             gains, left, most = *self._freeing(at.left, short), max(short.values())
-            if self._judge.counts and self._is_dear(self._at_least(tally, left, gains, most)):
+            if self._judge.counts and self._is_too_costly(self._at_least(tally, left, gains, most)):
                 return
         elif tied or self._fits((*at.chosen, *at.left)):
             # There are enough places, and yet not all members fit.
@@ -317,7 +319,7 @@ class _Search:
         others = tuple([each for each in left if each != first])
         beside = self._beside(first, at.chosen, others)
         known = at_best if len(beside) + 1 == len(at.left) else None
-        if not self._is_hopeless((*at.chosen, first), beside):
+        if not self._is_impossible((*at.chosen, first), beside):
             yield _Branch((*at.chosen, first), beside, at.free + self._used[first], known)
         worse = tuple([each for each in others if first not in self._to_evict_before[each]])
         yield _Branch(at.chosen, worse, at.free)
@@ -428,7 +430,7 @@ class _Search:
         tally.add([self._evictable_units[each].unit for each in chosen])
         return tally
 
-    def _is_dear(self, cost: Cost) -> bool:
+    def _is_too_costly(self, cost: Cost) -> bool:
         """Return whether a set of at least this cost is not worth finding."""
         bound = self._problem.bound
         if bound is not None and cost > bound:

@@ -9,7 +9,7 @@ from gang_scheduler.scheduler.reclaim.eviction_policy import (
     branches_at_ancestor,
     is_over,
     is_within,
-    keys_at,
+    missing_keys_in_tree,
 )
 from support.queue_builders import CPU, cluster_queue, cohort, cohort_ref, cq_ref, forest_of
 
@@ -76,5 +76,7 @@ def test_only_what_is_asked_for_and_governed_counts() -> None:
 def test_a_resource_without_room_is_lacking_in_every_flavor_of_the_other_tree() -> None:
     spot = FlavorResource("spot", "cpu")
 
-    assert frozenset({CPU}) == keys_at(accounts(), row(A), [CPU, spot, MEMORY], ())
-    assert frozenset({spot}) == keys_at(accounts(), row(ALONE), [CPU], {"cpu", "memory"})
+    assert frozenset({CPU}) == missing_keys_in_tree(accounts(), row(A), [CPU, spot, MEMORY], ())
+    assert frozenset({spot}) == missing_keys_in_tree(
+        accounts(), row(ALONE), [CPU], {"cpu", "memory"}
+    )
