@@ -12,10 +12,6 @@ from lint import trees
 from lint.trees import PACKAGE
 
 TABLE = PACKAGE / "model" / "reasons.py"
-ALONE = {
-    "state/queues/quota_waits.py: WAITING_FOR_QUOTA": "one reason, where several may be asked for",
-}
-"""Constants that hold one reason, and why they are no set that another reason might belong to."""
 
 
 def members(node: ast.AST) -> set[str]:
@@ -67,7 +63,7 @@ def found() -> list[str]:
 
 
 def test_reasons_are_listed_in_one_table() -> None:
-    assert [*ALONE] == found()
+    assert [] == found()
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ class RetryAfter(enum.Flag):
     """A queue of the tree holds less."""
     POOL = enum.auto()
     """The nodes change, and with them the capacity that no queue was promised."""
+    VICTIMS = enum.auto()
+    """A gang begins to run that it may evict."""
     TIME = enum.auto()
     """A backoff ends."""
 

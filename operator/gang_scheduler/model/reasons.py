@@ -70,7 +70,11 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "empty cluster, wait, or ask for a higher priority. If it never fits, ask for less, for "
         "another layer or resource, or for larger nodes. If nodes with room are cordoned, not "
         "ready or tainted, the platform brings them back.",
-        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.QUEUES | RetryAfter.TIME,
+        retry_after=RetryAfter.NODES
+        | RetryAfter.TREES
+        | RetryAfter.QUEUES
+        | RetryAfter.TIME
+        | RetryAfter.VICTIMS,
         strict=Strict.HOLDS_UP,
         room=Room.SOUGHT,
         outlook=Outlook.OPEN,
@@ -346,7 +350,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Wait: the gang starts when quota becomes free. `kubectl get queues.py-gang-scheduler.io` "
         "shows used and borrowed quota, and the message names the queues that borrow. Only the "
         "administrator of the queue can give it more quota, or the right to reclaim.",
-        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL,
+        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL | RetryAfter.VICTIMS,
         strict=Strict.HOLDS_UP,
         room=Room.NONE,
         outlook=Outlook.OPEN,
@@ -361,7 +365,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         (Fixer.SCHEDULER,),
         "Wait: the gang starts after the gang that the message names. A short gang may pass if you "
         "declare its end (`py-gang-scheduler.io/expected-duration`).",
-        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL,
+        retry_after=RetryAfter.QUEUES | RetryAfter.QUOTA | RetryAfter.POOL | RetryAfter.VICTIMS,
         # If the gang ahead must hold up others, it does so itself. And a gang that would delay a
         # promised start leaves the room until then to shorter gangs.
         strict=Strict.TRIED_ALONG,
@@ -407,7 +411,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         (Fixer.PLATFORM,),
         "The message has the name of the request and the answer of its autoscaler: [nodes that are "
         "bought](provisioning.md).",
-        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.QUEUES,
+        retry_after=RetryAfter.NODES | RetryAfter.TREES | RetryAfter.QUEUES | RetryAfter.VICTIMS,
         strict=Strict.HOLDS_UP,
         room=Room.NONE,
         outlook=Outlook.NONE,

@@ -144,10 +144,10 @@ class Decisions:
             self._queue.info(placed.gang.key).passes = placed.backfilled.ahead_of
 
     def admitted(self, placed: Placed, now: int) -> None:
-        """Record a gang of a queue that has found room, for the time when it runs."""
+        """Record a gang that has found room, for the time when it runs."""
+        self._queue.queueing_hints.started_gangs.admitted(placed)
         if placed.gang.queue is None:
             return
-        self._queue.quota_waits.admitted(placed)
         if placed.gang.quorum:
             info = self._queue.info(placed.gang.key)
             info.backfilled, info.admitted_here = placed.backfilled, True
@@ -168,7 +168,7 @@ class Decisions:
         """Note that the API server shows the node of a member, which can be evicted from now on."""
         info = self._infos.get(key)
         if info is not None and not info.observed.is_being_bound:
-            self._queue.quota_waits.runs(key)
+            self._queue.queueing_hints.started_gangs.runs(key)
 
     def bound(self, key: GangKey) -> None:
         """Note that all members of a plan were bound."""

@@ -140,5 +140,5 @@ class DueGangs:
 
     def next_retry(self) -> int | None:
         """Return the end of the first backoff, in seconds since the epoch."""
-        pending = self._quota_waits.pending or self._reservations.pending
+        pending = self._queueing_hints.pending or self._reservations.pending
         return 0 if pending or self._postponed else self._retries.next()

@@ -516,7 +516,6 @@ class GangQueue:
         self.checkpoints.forget(key)
         self._by_workload.forget(key)
         self.queues.forget(key)
-        self.quota_waits.forget(key)
         self._made_for.forget(key)
         for keys in (
             self.changed,

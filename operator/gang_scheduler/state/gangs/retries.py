@@ -22,8 +22,13 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import HELD, MAKING_ROOM, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.queues.quota_waits import RETRIED_AFTER_POOL, QuotaWaits
+from gang_scheduler.state.queues.quota_waits import (
+    RETRIED_AFTER_POOL,
+    RETRIED_AFTER_VICTIMS,
+    QuotaWaits,
+)
 from gang_scheduler.state.queues.reservations_in_force import Reservations
+from gang_scheduler.state.queues.started_gangs import StartedGangs
 
 # The pause after which a gang is tried again if no event that could help it comes first.
 
@@ -200,6 +205,7 @@ class QueueingHints:
         reservations: Reservations,
     ) -> None:
         self.waiting: Counter[Reason] = Counter()
+        self.started_gangs = StartedGangs()
         self._infos = infos
         self._quota_waits = quota_waits
         self._reservations = reservations
@@ -234,6 +240,7 @@ class QueueingHints:
         """Forget a gang that is gone."""
         self.note(info, None)
         self._short_of_nodes.discard(info.key)
+        self.started_gangs.forget(info.key)
 
     def room_freed(self) -> None:
         """Note that room was freed, or that a node has changed."""
@@ -251,6 +258,11 @@ class QueueingHints:
         """Note that a request for nodes has had a result, or is gone."""
         self._provisioning_changed = True
 
+    @property
+    def pending(self) -> bool:
+        """Whether gangs must be tried for which no other event comes."""
+        return self._quota_waits.pending or any(self._that_may_evict())
+
     def helped(self) -> set[GangKey]:
         """Return the gangs that changes since the last call may help."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
@@ -262,6 +274,8 @@ class QueueingHints:
             helped.update(self._refused_for({Reason.WAITING_FOR_PROVISIONING}))
             self._provisioning_changed = False
         helped |= self._quota_waits.helped()
+        helped.update(self._that_may_evict())
+        self.started_gangs.clear()
         helped |= self._reservations.helped(room_freed=self._room_freed)
         self._room_freed = self._topologies_changed = self._queues_changed = False
         self._room_made = False
@@ -275,6 +289,25 @@ class QueueingHints:
         if not any(self.waiting[reason] for reason in MAKING_ROOM):
             return set()
         return {key for key in self._short_of_nodes if self._waits_for_victims(key)}
+
+    def _that_may_evict(self) -> Iterator[GangKey]:
+        """Yield the gangs that may evict gangs which have begun to run."""
+        started = self.started_gangs.new
+        if not started:
+            return
+        yield from self._quota_waits.that_may_evict(started)
+        lowest = started.lowest.get(None)
+        if lowest is None:
+            return
+        for key in self._short_of_nodes:
+            refusal = self._infos[key].verdict.refusal
+            if (
+                refusal is not None
+                and refusal.gang.queue is None
+                and refusal.reason in RETRIED_AFTER_VICTIMS
+                and refusal.gang.queue_priority > lowest
+            ):
+                yield key
 
     def _waits_for_victims(self, key: GangKey) -> bool:
         refusal = self._infos[key].verdict.refusal

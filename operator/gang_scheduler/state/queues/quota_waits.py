@@ -2,23 +2,24 @@
 
 A tree of queues shares its quota: quota that one queue gives back may help gangs of all its queues.
 If the order of gangs matters, a gang is tried only together with the gangs that may come before it.
-A gang can be evicted, to take back borrowed quota or for a higher priority, only once it runs: not
-while it is nominated or being bound.
+A gang that begins to run may give way to gangs that wait for quota, for room or for their turn.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
 from gang_scheduler.model.consequences import RetryAfter, Strict
-from gang_scheduler.model.plan import Placed, Refused
-from gang_scheduler.model.queues import ROOT, Product, Queue, QueueRef, QueueSet
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.queues import NONE, ROOT, Product, Queue, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Reason, those_with
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.queues.started_gangs import Started
 
 RETRIED_AFTER_QUOTA: Final = those_with(lambda rule: RetryAfter.QUOTA in rule.retry_after)
 RETRIED_AFTER_POOL: Final = those_with(lambda rule: RetryAfter.POOL in rule.retry_after)
-WAITING_FOR_QUOTA: Final = frozenset({Reason.WAITING_FOR_QUOTA})
+RETRIED_AFTER_VICTIMS: Final = those_with(lambda rule: RetryAfter.VICTIMS in rule.retry_after)
 PASSED: Final = those_with(lambda rule: rule.strict is Strict.PASSED)
 
 
@@ -49,16 +50,20 @@ class _Trees:
 
     def takes_back(self, ref: QueueRef) -> bool:
         """Return whether gangs of a queue may evict gangs of others."""
-        return self._queue(ref).evictions.reaches_out
+        return ref != NONE and self._queue(ref).evictions.reaches_out
 
-    def outranks(self, ref: QueueRef, priority: int, other: int) -> bool:
-        """Return whether a gang may evict another one of its queue, by their priorities."""
+    def to_outrank(self, ref: QueueRef, lowest: int | None) -> float:
+        """Return the least priority with which a gang may evict a `lowest` one of its queue."""
+        if lowest is None:
+            return math.inf
         match self._queue(ref).evictions.within_queue:
+            case EvictionPolicy.ANY:
+                return -math.inf
             case EvictionPolicy.NEVER:
-                return False
+                return math.inf
             case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY:
-                return priority >= other
-        return priority > other
+                return lowest
+        return lowest + 1
 
     def evicts(self, ref: QueueRef) -> bool:
         """Return whether gangs of a queue may evict any."""
@@ -87,14 +92,11 @@ class QuotaWaits:
         self._freed: set[QueueRef] = set()
         self._nodes_changed = False
         self._priorities: dict[GangKey, int] = {}
-        self._admitted: dict[GangKey, Placed] = {}
-        self._lent: set[QueueRef] = set()
-        self._lowest: dict[QueueRef, int] = {}
 
     @property
     def pending(self) -> bool:
         """Whether gangs must be tried for which no other event comes."""
-        return any(self._of_trees(self._freed, RETRIED_AFTER_QUOTA)) or any(self._taking_back())
+        return any(self._of_trees(self._freed, RETRIED_AFTER_QUOTA))
 
     def moved(
         self, key: GangKey, before: Refused | None, after: Refused | None, *, placed: bool = False
@@ -122,20 +124,6 @@ class QuotaWaits:
         """Note that queues hold less than before."""
         self._freed.update(refs)
 
-    def admitted(self, placed: Placed) -> None:
-        """Note that a gang of a queue is being bound."""
-        self._admitted[placed.gang.key] = placed
-
-    def runs(self, key: GangKey) -> None:
-        """Note that a gang is bound: from now on it may be evicted."""
-        placed = self._admitted.pop(key, None)
-        if placed is None or placed.gang.queue is None:
-            return
-        ref, priority = placed.gang.queue, placed.gang.queue_priority
-        self._lowest[ref] = min(priority, self._lowest.get(ref, priority))
-        if placed.borrows:
-            self._lent.add(ref)
-
     def may_take_back(self, refusal: Refused) -> bool:
         """Return whether a gang waits for quota for which it may evict others."""
         ref = refusal.gang.queue
@@ -143,24 +131,34 @@ class QuotaWaits:
             return False
         return self._trees.evicts(ref)
 
-    def forget(self, key: GangKey) -> None:
-        """Forget a gang that is gone."""
-        self._admitted.pop(key, None)
-
     def nodes_changed(self) -> None:
         """Note that there are other nodes."""
         self._nodes_changed = bool(self._waiting)
 
     def helped(self) -> set[GangKey]:
         """Return the gangs that changes since the last call may help."""
-        found = set(self._of_trees(self._freed, RETRIED_AFTER_QUOTA)) | set(self._taking_back())
+        found = set(self._of_trees(self._freed, RETRIED_AFTER_QUOTA))
         if self._nodes_changed:
             found.update(self._of_queues(self._waiting, RETRIED_AFTER_POOL))
         self._freed.clear()
-        self._lent.clear()
-        self._lowest.clear()
         self._nodes_changed = False
         return found
+
+    def that_may_evict(self, started: Started) -> Iterator[GangKey]:
+        """Yield the gangs of queues that may evict gangs since others have begun to run."""
+        trees, borrowing = self._trees, started.borrowing
+        roots = {trees.root(ref) for ref in borrowing}
+        for ref in self._waiting if borrowing else self._waiting.keys() & started.lowest.keys():
+            least = trees.to_outrank(ref, started.lowest.get(ref))
+            from_others = bool(borrowing - {ref}) and trees.takes_back(ref)
+            # Gangs of another tree give room, and no quota.
+            for_quota = from_others and trees.root(ref) in roots
+            for key, reason in self._waiting[ref].items():
+                if reason in RETRIED_AFTER_VICTIMS and (
+                    (for_quota if reason is Reason.WAITING_FOR_QUOTA else from_others)
+                    or self._priorities[key] >= least
+                ):
+                    yield key
 
     def companions(self, refs: set[QueueRef]) -> set[GangKey]:
         """Return the gangs that must be tried with gangs of these queues: their order matters."""
@@ -190,20 +188,6 @@ class QuotaWaits:
             yield from self._of_queues(
                 (r for r in self._waiting if trees.root(r) in roots), reasons
             )
-
-    def _taking_back(self) -> Iterator[GangKey]:
-        """Yield gangs that wait for quota and may now get it by evicting other gangs.
-
-        They may evict gangs that borrow, or gangs of a lower priority.
-        """
-        trees = self._trees
-        roots = {trees.root(ref) for ref in self._lent}
-        refs = (r for r in self._waiting if trees.root(r) in roots and trees.takes_back(r))
-        yield from self._of_queues(refs, WAITING_FOR_QUOTA) if roots else ()
-        for ref, lowest in self._lowest.items():
-            for key in self._of_queues([ref], WAITING_FOR_QUOTA):
-                if trees.outranks(ref, self._priorities[key], lowest):
-                    yield key
 
     def _of_queues(self, refs: Iterable[QueueRef], reasons: frozenset[Reason]) -> Iterator[GangKey]:
         for ref in refs:

@@ -118,10 +118,10 @@ def test_a_gang_runs_when_the_last_of_its_binds_is_confirmed() -> None:
     for each in members:
         cache.upsert_pod(each)
         cache.assume(Bind(each, "n1"))
-    waits = cache.gang_queue.quota_waits
-    waits.admitted(Placed(replace(gang("a"), queue=queue_ref("b")), (), borrows=True))
+    started = cache.gang_queue.queueing_hints.started_gangs
+    started.admitted(Placed(replace(gang("a"), queue=queue_ref("b")), (), borrows=True))
 
     cache.upsert_pod(replace(members[0], node="n1"))
-    assert not waits._lent
+    assert not started.new
     cache.upsert_pod(replace(members[1], node="n1"))
-    assert {queue_ref("b")} == waits._lent
+    assert {queue_ref("b")} == started.new.borrowing

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
-from gang_scheduler.model.plan import Placed, Refused
-from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef, Quota
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.queues import NONE, EvictionRules, Queue, QueueRef, Quota
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
+from gang_scheduler.state.queues.started_gangs import Started
 from support import applying
 from support.builders import gang, gang_key, gang_spec, node
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, queue_set
@@ -29,10 +30,6 @@ STRICT = Strategy.STRICT_FIFO
 def refused(name: str, ref: QueueRef, reason: Reason = QUOTA) -> Refused:
     found = replace(gang(name), queue=ref)
     return Refused(found, reason, found.pending)
-
-
-def placed(name: str, ref: QueueRef, *, borrows: bool = False, priority: int = 0) -> Placed:
-    return Placed(replace(gang(name), queue=ref, priority=priority), (), borrows=borrows)
 
 
 def waits_in(*queues: Queue, **waiting: tuple[QueueRef, Reason]) -> QuotaWaits:
@@ -212,34 +209,39 @@ def test_what_keeps_quota_is_tried_with_all_that_might_take_it() -> None:
 @pytest.mark.parametrize(
     ("rules", "woken"),
     [
-        (EvictionRules(), "x"),
+        (EvictionRules(), "txy"),
         (EvictionRules(reclaim=EvictionPolicy.NEVER), ""),
         (
             EvictionRules(
                 reclaim=EvictionPolicy.NEVER, while_borrowing=EvictionPolicy.LOWER_PRIORITY
             ),
-            "x",
+            "txy",
         ),
     ],
 )
-def test_what_is_borrowed_may_be_taken_back_once_its_gang_runs(
+def test_once_a_borrower_runs_all_are_tried_that_may_take_back_what_it_borrowed(
     rules: EvictionRules, woken: str
 ) -> None:
     waits = waits_in(
         replace(our_queue("a", 1), evictions=rules),
         our_queue("b", 1),
-        cluster_queue("c"),
         x=(A, QUOTA),
         y=(A, ROOM),
-        u=(cq_ref("c"), QUOTA),
+        t=(A, TURN),
+        m=(A, Reason.WAITING_FOR_MEMBERS),
+        o=(B, QUOTA),
+        n=(NONE, ROOM),
     )
-    waits.admitted(placed("z", B, borrows=True))
-    assert (False, set()) == (waits.pending, waits.helped())
 
-    waits.runs(gang_key("z"))
-    assert (bool(woken), woken) == (waits.pending, names(waits.helped()))
-    waits.runs(gang_key("z"))
-    assert (False, set()) == (waits.pending, waits.helped())
+    assert woken == names(waits.that_may_evict(Started({B: 0}, {B})))
+    assert "" == names(waits.that_may_evict(Started({B: 0})))
+
+
+def test_a_borrower_of_another_tree_gives_room_and_no_quota() -> None:
+    found = replace(cluster_queue("c"), evictions=EvictionRules())
+    waits = waits_in(our_queue("b", 1), found, u=(found.ref, QUOTA), v=(found.ref, ROOM))
+
+    assert "v" == names(waits.that_may_evict(Started({B: 0}, {B})))
 
 
 @pytest.mark.parametrize(
@@ -262,9 +264,10 @@ def test_a_gang_may_get_by_evictions_what_time_alone_gives_free(
 @pytest.mark.parametrize(
     ("policy", "priority", "woken"),
     [
-        (EvictionPolicy.LOWER_PRIORITY, -1, "x"),
+        (EvictionPolicy.LOWER_PRIORITY, -1, "xy"),
         (EvictionPolicy.LOWER_PRIORITY, 0, ""),
-        (EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY, 0, "x"),
+        (EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY, 0, "xy"),
+        (EvictionPolicy.ANY, 1, "xy"),
         (EvictionPolicy.NEVER, -1, ""),
     ],
 )
@@ -273,19 +276,11 @@ def test_a_gang_that_runs_may_give_way_to_a_higher_one_of_its_queue(
 ) -> None:
     rules = EvictionRules(within_queue=policy)
     waits = waits_in(
-        replace(our_queue("a", 1), evictions=rules), our_queue("b", 1), x=(A, QUOTA), y=(B, QUOTA)
+        replace(our_queue("a", 1), evictions=rules),
+        our_queue("b", 1),
+        x=(A, QUOTA),
+        y=(A, ROOM),
+        z=(B, QUOTA),
     )
 
-    waits.admitted(placed("z", A, priority=priority))
-    waits.runs(gang_key("z"))
-
-    assert woken == names(waits.helped())
-
-
-def test_a_borrower_that_is_gone_is_forgotten() -> None:
-    waits = waits_in(our_queue("a", 1), our_queue("b", 1), x=(A, QUOTA))
-    waits.admitted(placed("z", B, borrows=True))
-    waits.forget(gang_key("z"))
-    waits.runs(gang_key("z"))
-
-    assert not waits.helped()
+    assert woken == names(waits.that_may_evict(Started({A: priority})))
