@@ -1,6 +1,8 @@
 """The demo, from its first line to its last, in a process of its own."""
 
+import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from gang_scheduler.cli.answers import demo as answers_demo
+from gang_scheduler.demo import cluster
+from gang_scheduler.demo.story import Story
 from support import yaml_texts
 
 WIDTH = 80
@@ -101,6 +106,29 @@ def test_the_demo_tells_its_story_and_touches_no_other_cluster(
     ):
         assert told in ran.stdout
     assert [] == [line for line in ran.stdout.splitlines() if len(line) > WIDTH]
+
+
+def test_without_a_page_the_demo_goes_on_and_says_why_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text("clusters: [")
+    with cluster.page(kubeconfig) as found:
+        assert not found.address
+        assert f"{kubeconfig}: while parsing" in found.problem
+        assert "\n" not in found.problem
+
+    @contextlib.contextmanager
+    def without(_: Path) -> Iterator[cluster.Page]:
+        yield cluster.Page("", "no room")
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cluster, "page", without)
+    monkeypatch.setattr(Story, "tell", lambda _: print("the story"))
+    answers_demo.answer(stay=False, port=0)
+    told = capsys.readouterr().out
+    assert told.index("There is no page: no room\n") < told.index("the story")
+    assert "everything is stopped and removed" in told
 
 
 def test_a_port_that_is_taken_is_named(stranger: Stranger) -> None:

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, NamedTuple, Protocol
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.embedded.server import Server
@@ -140,26 +140,32 @@ def operator(kubeconfig: Path, *flags: str) -> Iterator[Path]:
             _end(process)
 
 
+class Page(NamedTuple):
+    """The page of a cluster: its address, for one browser; "" if it did not start, and why not."""
+
+    address: str
+    problem: str = ""
+
+
 @contextlib.contextmanager
-def page(kubeconfig: Path) -> Iterator[str]:
-    """Serve the page of a cluster until the block ends; yields its address, for one browser."""
-    process = subprocess.Popen(  # noqa: S603 - ourselves.
-        [sys.executable, "-m", "gang_scheduler", "page", f"--kubeconfig={kubeconfig}"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment(),
-    )
-    try:
-        address = process.stdout.readline().strip() if process.stdout is not None else ""
-        if not address:
-            raise DemoFailed("the page did not start: py-gang-scheduler page says why")
-        yield address
-    finally:
-        _end(process)
-        if process.stdout is not None:
-            process.stdout.close()
+def page(kubeconfig: Path, *flags: str) -> Iterator[Page]:
+    """Serve the page of a cluster until the block ends, if it starts."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(  # noqa: S603 - ourselves.
+            [sys.executable, "-m", "gang_scheduler", "page", f"--kubeconfig={kubeconfig}", *flags],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment(),
+        )
+        try:
+            address = process.stdout.readline().strip() if process.stdout is not None else ""
+            yield Page(address, "" if address else _why_ended(process, errors))
+        finally:
+            _end(process)
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def command(kubeconfig: Path, *words: str) -> str:
@@ -238,6 +244,14 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
+
+
+def _why_ended(process: "subprocess.Popen[str]", errors: IO[str]) -> str:
+    """Return in one line what a process said when it ended by itself."""
+    _end(process)
+    errors.seek(0)
+    said = [line.strip() for line in errors if line.strip()]
+    return said[-1] if said else f"it ended with status {process.returncode}"
 
 
 def _end(process: "subprocess.Popen[Any]") -> None:

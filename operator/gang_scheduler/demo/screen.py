@@ -43,6 +43,10 @@ class Screen:
         """Print a text on a line of its own."""
         self._console.print(text, style=style, markup=False)
 
+    def address(self, what: str, address: str) -> None:
+        """Print an address on one line, however long it is: so it can be opened by a click."""
+        self._console.print(f"{what}: {address}", markup=False, soft_wrap=True)
+
     def quote(self, text: str) -> None:
         """Print a message of the scheduler, in as many lines as it takes."""
         margin = "  "

@@ -51,3 +51,11 @@ def test_what_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     with shown.waiting("doing it"):
         while "still doing it" not in text.getvalue():
             pass
+
+
+def test_an_address_that_is_longer_than_a_line_stays_whole() -> None:
+    text = io.StringIO()
+    address = f"http://127.0.0.1:43210/?key={'k' * 60}"
+    Screen(Console(file=text, width=screen.WIDTH, highlight=False)).address("the page", address)
+
+    assert address in text.getvalue()

@@ -29,8 +29,11 @@ def answer(*, stay: bool, port: int) -> None:
             with screen.waiting("starting the scheduler"):
                 running.enter_context(cluster.operator(where.kubeconfig))
             screen.done(f"{world.NODE_COUNT} nodes of {world.GPUS} GPUs; the scheduler is ready")
-            address = running.enter_context(cluster.page(where.kubeconfig))
-            screen.say(f"the page: {address}")
+            page = running.enter_context(cluster.page(where.kubeconfig))
+            if page.address:
+                screen.address("the page", page.address)
+            else:
+                screen.say(f"There is no page: {page.problem}")
             story.tell()
             if stay:
                 story.clear_gangs()
