@@ -20,7 +20,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode import reader
 from gang_scheduler.decode.events import EventHandlers, KindHandler
-from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.decode.reader import HasMetadata, Identity, Object
 from gang_scheduler.inspection import gangs_set_aside, live
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import waits
@@ -28,6 +28,7 @@ from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.reflector import Reflector
+from gang_scheduler.wire.core import Metadata, MetadataOnly
 
 AGAIN_SECONDS: Final = 10
 """Decisions are made anew after this time, also if nothing changes: some depend on the time."""
@@ -53,15 +54,15 @@ class _Event:
 class HeldBack:
     """Handlers that hold events back, in the order in which they come.
 
-    Of an object that changes again while it waits only the newest state is kept, so that a user who
-    writes an object often costs no memory. One thread may add events while another one takes them
-    in.
+    Of an object that changes again while it waits only the newest state is kept, and of one that is
+    deleted only its identity, so that a user who writes or creates objects often costs little
+    memory. One thread may add events while another one takes them in.
     """
 
     def __init__(self, event_handlers: EventHandlers) -> None:
         self.versions = event_handlers.versions
         self._events = deque[_Event]()
-        # The last event of each object that waits, unless that is its deletion.
+        # The event of each object that waits, unless that is its deletion.
         self._last: dict[tuple[str, str], _Event] = {}
         self._lock = threading.Lock()
         self.all = tuple(_Holding(each, self._add) for each in event_handlers.all)
@@ -80,16 +81,16 @@ class HeldBack:
     def _add(self, event: _Event) -> None:
         with self._lock:
             known = self._last.get(event.key)
-            if known is None or event.change == DELETED:
+            if known is None:
                 self._events.append(event)
-            else:
-                # To the cluster, an object that was added and then changed is new.
-                known.source, known.handle = event.source, event.handle
+                if event.key[1] and event.change != DELETED:
+                    self._last[event.key] = event
                 return
+            known.source, known.handle = event.source, event.handle
+            # To the cluster, an object that was added and then changed is new.
             if event.change == DELETED:
-                self._last.pop(event.key, None)
-            elif event.key[1]:
-                self._last[event.key] = event
+                known.change = DELETED
+                del self._last[event.key]
 
     def _next(self) -> _Event | None:
         with self._lock:
@@ -113,13 +114,24 @@ class _Holding:
 
     def handle(self, event: Object) -> None:
         """Hold an event back."""
-        key = (self.name, reader.identity(event["object"]).uid)
-        self._add(_Event(key, event["type"], event, self._take_in))
+        found = reader.identity(event["object"])
+        if event["type"] == DELETED:
+            event = {"type": DELETED, "object": _identified(event["object"], found)}
+        self._add(_Event((self.name, found.uid), event["type"], event, self._take_in))
 
     def handle_decoded(self, change: str, source: HasMetadata) -> None:
         """Hold an event back whose object was decoded."""
-        key = (self.name, source.metadata.uid)
-        self._add(_Event(key, change, source, self._take_in_decoded))
+        found = source.metadata
+        if change == DELETED:
+            source = MetadataOnly(
+                Metadata(
+                    name=found.name,
+                    namespace=found.namespace,
+                    uid=found.uid,
+                    resource_version=found.resource_version,
+                )
+            )
+        self._add(_Event((self.name, found.uid), change, source, self._take_in_decoded))
 
     def _take_in(self, change: str, event: Object) -> None:
         found = reader.identity(event["object"])
@@ -138,6 +150,20 @@ class _Holding:
                 body = msgspec.json.decode(msgspec.json.encode(source))
                 read = {"apiVersion": self.versions[0].api_version, **body}
                 self._handler.handle({"type": change, "object": read})
+
+
+def _identified(obj: Object, found: Identity) -> Object:
+    """Return an object with nothing but its kind, its identity and its version."""
+    return {
+        "apiVersion": obj.get("apiVersion"),
+        "kind": obj.get("kind"),
+        "metadata": {
+            "uid": found.uid,
+            "namespace": found.namespace,
+            "name": found.name,
+            "resourceVersion": found.version,
+        },
+    }
 
 
 class FollowedCluster:

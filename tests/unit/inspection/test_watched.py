@@ -236,7 +236,8 @@ def of_queue(change: str, quota: int, uid: str = "a") -> Body:
     [
         (["ADDED 1 a", "MODIFIED 2 a", "MODIFIED 3 a"], ["ADDED 3 a"]),
         (["MODIFIED 2 a", "MODIFIED 1 b", "MODIFIED 3 a"], ["MODIFIED 3 a", "MODIFIED 1 b"]),
-        (["ADDED 1 a", "MODIFIED 2 a", "DELETED 3 a"], ["ADDED 2 a", "DELETED 3 a"]),
+        (["ADDED 1 a", "MODIFIED 2 a", "DELETED 3 a"], ["DELETED 3 a"]),
+        (["MODIFIED 2 a", "ADDED 4 b", "DELETED 3 a"], ["DELETED 3 a", "ADDED 4 b"]),
         (["DELETED 3 a", "ADDED 4 b"], ["DELETED 3 a", "ADDED 4 b"]),
         (["DELETED 3 a", "ADDED 4 a", "MODIFIED 5 a"], ["DELETED 3 a", "ADDED 5 a"]),
     ],
@@ -261,3 +262,38 @@ def test_of_an_object_that_waits_only_the_newest_state_is_kept(
     assert handlers.take_in()
     assert taken == found
     assert not handlers.take_in()
+
+
+def held_back(followed: Followed) -> list[Any]:
+    """Return what is kept of the events that wait."""
+    return [each.source for each in followed.cluster.handlers._events]
+
+
+@pytest.mark.parametrize("body", [gang("brief", 1)[1], queue("brief", 1)])
+def test_of_an_object_that_is_deleted_only_its_identity_is_held_back(body: Body) -> None:
+    followed = Followed()
+    name, namespace = body["metadata"]["name"], body["metadata"].get("namespace", "")
+    followed.put({**body, "metadata": {**body["metadata"], "labels": {"long": "x" * 5000}}})
+    if body["kind"] == "Pod":
+        # A pod that was known before, too.
+        followed.view()
+        followed.put(followed.objects["Pod", namespace, name])
+    followed.delete(body["kind"], name, namespace)
+
+    (kept,) = held_back(followed)
+    assert len(repr(kept)) < 1000
+    assert name in repr(kept)
+    assert shown(Followed().view()) == shown(followed.view())
+
+
+def test_who_creates_and_deletes_while_nobody_looks_costs_an_identity_each() -> None:
+    followed = Followed(FULL)
+    followed.view()
+    for number in range(20):
+        _, body = gang(f"brief-{number}", 1)
+        followed.put(body)
+        followed.delete("Pod", body["metadata"]["name"])
+
+    assert 20 == len(followed.cluster.handlers)
+    assert max(len(repr(each)) for each in held_back(followed)) < 1000
+    assert shown(followed.fresh()) == shown(followed.view())
