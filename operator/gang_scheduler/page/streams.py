@@ -23,6 +23,7 @@ MOST_STREAMS: Final = 500
 BEAT_SECONDS: Final = 15.0
 """A stream is never silent for longer."""
 RETRY_SECONDS: Final = 2
+AGAIN: Final = {"Retry-After": "30"}
 LONGEST_PROBLEM: Final = 400
 BEAT: Final = b"event: beat\ndata:\n\n"
 TOO_MANY: Final = f"{MOST_STREAMS} browsers are told of changes; this one has to ask for them\n"
@@ -49,19 +50,30 @@ class Streams:
         if self._views.still:
             return web.Response(status=204)
         if len(self._open) >= self._most:
-            return web.Response(status=503, text=TOO_MANY, headers={"Retry-After": "30"})
-        if not await self._may_see(request):
-            return web.Response(status=403, text=WITHOUT_RIGHTS)
+            return web.Response(status=503, text=TOO_MANY, headers=AGAIN)
+        try:
+            if not await self._may_see(request):
+                return web.Response(status=403, text=WITHOUT_RIGHTS)
+        except Unanswered as error:
+            said = f"the API server does not say what you may see: {error}\n"
+            return web.Response(status=503, text=said, headers=AGAIN)
         sending = asyncio.create_task(self._sent(request))
         self._open.add(sending)
         sending.add_done_callback(self._open.discard)
         return await sending
 
     async def _may_see(self, request: web.Request) -> bool:
-        """Return whether the user sees anything: for others no cluster is watched."""
+        """Return whether the user sees anything: for others no cluster is watched.
+
+        Raises Unanswered.
+        """
         seen = self._views.last.view
+        return seen is None or await self._door.viewer(request, seen) is not None
+
+    async def _still_may_see(self, request: web.Request) -> bool:
+        # A browser whose stream ends asks again, and is then told why.
         try:
-            return seen is None or await self._door.viewer(request, seen) is not None
+            return await self._door.admits(request) and await self._may_see(request)
         except Unanswered:
             return False
 
@@ -84,7 +96,7 @@ class Streams:
         while request.transport is not None and not request.transport.is_closing():
             left = self._beat_seconds - (time.monotonic() - told_at)
             await self._views.renewed_within(max(0.0, left))
-            if not (await self._door.admits(request) and await self._may_see(request)):
+            if not await self._still_may_see(request):
                 return
             message = _message(self._views.last)
             if message != told or time.monotonic() - told_at >= self._beat_seconds:

@@ -20,10 +20,12 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.page import sources, view
 from gang_scheduler.page.access import Access
+from gang_scheduler.page.rights import Asked, Unanswered
 from gang_scheduler.page.sources import OfFiles, Seen, Views
 from gang_scheduler.page.streams import Streams
 from gang_scheduler.page.view import Reading
 from support.listed_clusters import gang, node
+from support.page_users import PODS, Known, bearer, by_token, opened_for
 from support.pages import opened, source_of
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -296,6 +298,27 @@ async def test_files_never_change_so_there_is_no_stream(tmp_path: Path) -> None:
 async def test_the_page_has_a_stream_for_its_own_user_alone(tmp_path: Path) -> None:
     async with opened(Changing(tmp_path), enter=False) as browser:
         assert 403 == (await browser.get("/events")).status
+
+
+async def test_who_may_not_be_known_yet_is_asked_to_come_again(tmp_path: Path) -> None:
+    class Silent(Known):
+        silent = False
+
+        async def may(self, asked: Asked) -> bool:
+            if self.silent:
+                raise Unanswered("SubjectAccessReview: no answer")
+            return await super().may(asked)
+
+    users = Silent({"good": "ruby", "poor": "jade"}, {"ruby": [(PODS, "team")]})
+    async with opened_for(Changing(tmp_path), by_token(users)) as browser:
+        assert 200 == (await browser.get("/gangs", **bearer("good"))).status
+        refused = await browser.get("/events", **bearer("poor"))
+        users.silent = True
+        unknown = await browser.get("/events", **bearer("good"))
+
+    assert (403, 503) == (refused.status, unknown.status)
+    assert "does not say what you may see: SubjectAccessReview: no answer" in unknown.text
+    assert "30" == unknown.headers["Retry-After"]
 
 
 async def test_a_page_with_open_streams_ends(tmp_path: Path) -> None:
