@@ -51,9 +51,11 @@ class Known:
 
 
 @asynccontextmanager
-async def opened_for(source: ClusterSource, door: Door) -> AsyncIterator[Browser]:
-    """Serve the page of a source behind a door."""
-    server = TestServer(application(Views(source), door, "test"), host=HOST)
+async def opened_for(
+    source: ClusterSource, door: Door, views: Views | None = None
+) -> AsyncIterator[Browser]:
+    """Serve the page of a source behind a door; `views` are those that a test has a hand in."""
+    server = TestServer(application(views or Views(source), door, "test"), host=HOST)
     await server.start_server()
     async with TestClient[Any, Any](server) as client:
         yield Browser(client, f"http://{HOST}:{server.port}/")

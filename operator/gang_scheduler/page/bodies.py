@@ -86,27 +86,37 @@ def static_routes() -> list[web.RouteDef]:
     return [web.get(address, answering(found)) for address, found in static_bodies().items()]
 
 
+class _Kept(NamedTuple):
+    """The bodies of one view by address."""
+
+    of: Seen
+    bodies: dict[Hashable, Body]
+
+
 class Bodies:
-    """Keeps the bodies made of the last view, by address and what its user may see."""
+    """Keeps the bodies made of the last view, by address and what its user may see.
+
+    `get` is for any thread, and `keep` for the one that makes views.
+    """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._seen = Seen(None)
-        self._kept: dict[Hashable, Body] = {}
+        self._kept = _Kept(Seen(None), {})
         self._bytes = 0
 
     def get(self, seen: Seen, address: Hashable) -> Body | None:
         """Return the body at an address of this view; None if it was not made yet."""
-        return self._kept.get(address) if _same(self._seen, seen) else None
+        kept = self._kept
+        return kept.bodies.get(address) if _same(kept.of, seen) else None
 
     def keep(self, seen: Seen, address: Hashable, found: Body) -> None:
         """Keep a body that was made of this view."""
         size = len(found.content) + len(found.packed)
-        if not _same(self._seen, seen) or self._bytes + size > self._most_bytes:
-            self._seen, self._kept, self._bytes = seen, {}, 0
+        if not _same(self._kept.of, seen) or self._bytes + size > self._most_bytes:
+            self._kept, self._bytes = _Kept(seen, {}), 0
         if size <= self._most_bytes:
             self._bytes += size
-            self._kept[address] = found
+            self._kept.bodies[address] = found
 
 
 def _same(one: Seen, other: Seen) -> bool:

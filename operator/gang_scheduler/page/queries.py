@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
-from aiohttp import web
-
 from gang_scheduler.inspection.listing import gangs
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.page import node_map
@@ -15,9 +13,9 @@ LONGEST_TEXT: Final = 300
 T = TypeVar("T")
 
 
-def fields_of(request: web.Request) -> dict[str, str]:
-    """Return the fields of the query, without spaces around and cut to a length."""
-    return {name: value.strip()[:LONGEST_TEXT] for name, value in request.query.items()}
+def fields_of(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a query, without spaces around and cut to a length."""
+    return {name: value.strip()[:LONGEST_TEXT] for name, value in query.items()}
 
 
 def wanted(query: Mapping[str, str]) -> Wanted:

@@ -74,7 +74,7 @@ class ClusterSource(Protocol):
         """Return the cluster as it is now. Raises ApiError."""
 
     def tried(self, manifests: str) -> Cluster:
-        """Return the cluster with the objects of manifests, as in `simulate`.
+        """Return the cluster with the objects of manifests, as in `simulate`, for one other thread.
 
         Raises ApiError, and UnreadableInput for faults in the manifests.
         """
@@ -396,33 +396,40 @@ class Views:
         """Call `note` with each view, in the thread of the views, before anything else sees it."""
         self._note = note
 
-    async def ask(self, question: Callable[[], T]) -> T:
-        """Run a question in the thread of the views, and return its answer."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, question)
+    async def ask(self, question: Callable[[Seen], T]) -> T:
+        """Ask about the last view, in the thread of the views, and return the answer.
 
-    async def tried(self, manifests: str) -> Cluster:
+        The cluster is that of this view until the question is answered.
+        """
+        return await self._run(lambda: question(self._seen))
+
+    def tried(self, manifests: str) -> Cluster:
         """Return the cluster with the objects of manifests. Raises as the source does."""
-        return await self.ask(functools.partial(self._source.tried, manifests))
+        return self._source.tried(manifests)
 
     async def close(self) -> None:
         """End the thread."""
         if self._renewing is not None:
             await asyncio.wait({self._renewing})
-        await self.ask(self._source.close)
-        await self.ask(self._past.close)
+        await self._run(self._source.close)
+        await self._run(self._past.close)
         self._thread.shutdown()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _renewal(self) -> "asyncio.Task[None]":
         """Return the task that makes the next view, the same for all clients."""
         if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.create_task(self._renew())
+            self._renewing = asyncio.create_task(self._run(self._renew))
         return self._renewing
 
-    async def _renew(self) -> None:
+    def _renew(self) -> None:
+        """Make the next view. In the thread of the views: with it the cluster changes."""
         began = self._clock()
         seen, problem = self._seen.view, ""
         try:
-            seen = await self.ask(self._made)
+            seen = self._made()
             problem = seen.reading.problem
         except UnusableConfigurationError as error:
             problem = str(error)
@@ -430,10 +437,8 @@ class Views:
             problem = f"the cluster cannot be read: {error.message}"
         now = self._clock()
         self._seen = Seen(seen, problem, self._version(seen, problem, now))
-        if self._source.still:
-            self._until = float("inf")
-            return
-        self._until = now + max(LEAST_SECONDS, (now - began) * (1 / LARGEST_PART - 1))
+        pause = max(LEAST_SECONDS, (now - began) * (1 / LARGEST_PART - 1))
+        self._until = float("inf") if self._source.still else now + pause
 
     def _version(self, seen: View | None, problem: str, now: float) -> str:
         """Return the version of a view: a new one if it shows something else, or ages are old."""

@@ -11,7 +11,7 @@ def test_fields_are_cut_and_without_spaces_around() -> None:
     text = "x" * (queries.LONGEST_TEXT + 1)
     request = make_mocked_request("GET", f"/gangs?text={text}&state=%20waiting%20")
 
-    assert {"text": text[:-1], "state": "waiting"} == queries.fields_of(request)
+    assert {"text": text[:-1], "state": "waiting"} == queries.fields_of(request.query)
 
 
 def test_gangs_are_selected_by_words_and_an_unknown_order_is_none() -> None:

@@ -6,16 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from msgspec import structs
 
 from gang_scheduler.inspection import files
+from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.snapshots import taking
-from gang_scheduler.page import rendering
-from gang_scheduler.page.sources import ClusterSource, OfFiles
+from gang_scheduler.page import rendering, sources
+from gang_scheduler.page.access import Access
+from gang_scheduler.page.sources import ClusterSource, OfFiles, Views
+from gang_scheduler.page.view import Reading, View
+from gang_scheduler.page.viewers import EVERYTHING, Viewer
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import LIVE, Told
 from support import listed_clusters
+from support.followed import Followed
 from support.listed_clusters import gang, node, queue
+from support.page_users import opened_for
 from support.pages import Answer, opened, source_of
 from support.remembered_clusters import Remembered
 
@@ -248,3 +255,52 @@ def unescaped(text: str) -> Any:
     ):
         text = text.replace(code, letter)
     return text
+
+
+class Turning(Access):
+    """A door at which the cluster changes while the rights of a user are asked for."""
+
+    def __init__(self, followed: Followed) -> None:
+        super().__init__()
+        self._followed = followed
+        self.views = Views(self)
+        self.turned = False
+
+    still = False
+
+    def read(self) -> Reading:
+        """Return the cluster."""
+        self._followed.now += 1
+        return Reading(self._followed.cluster.cluster(self._followed.now), told=())
+
+    def tried(self, manifests: str) -> Cluster:
+        """Try nothing."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    async def viewer(self, _: web.Request, seen: View) -> Viewer | None:
+        """Start the gang that waits, and have it read."""
+        if not self.turned:
+            self.turned = True
+            for body in gang("waits", 2, nodes=["node-0", "node-1"]):
+                self._followed.put(body)
+            while self.views.last.view is seen:
+                await self.views.latest()
+        return EVERYTHING
+
+
+async def test_a_screen_is_of_one_view_while_the_cluster_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sources, "LEAST_SECONDS", 0.01)
+    door = Turning(Followed([*NODES, *gang("waits", 2)]))
+    async with opened_for(door, door, door.views) as browser:
+        await browser.get(f"/?key={door.address(browser.port).partition('key=')[2]}")
+        found = await browser.get("/gangs/team/waits")
+
+    assert door.turned
+    assert "It runs" in found.text
+    # The line of the list, with its nodes, is of the same view as the explanation.
+    assert "Its nodes on the map" in found.text

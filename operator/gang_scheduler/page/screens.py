@@ -1,0 +1,183 @@
+"""The screens: what each shows, apart from how its template writes it."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from gang_scheduler.inspection.listing import states_and_orders
+from gang_scheduler.inspection.listing.states_and_orders import ORDERS
+from gang_scheduler.page import (
+    lookups,
+    node_map,
+    queries,
+    rendering,
+    timeline,
+    usage,
+    view,
+)
+from gang_scheduler.page.answering import Asked, Handler
+from gang_scheduler.page.bodies import Body
+from gang_scheduler.page.view import PAGE_SIZE, Wanted
+
+FIRST: Final = 8
+"""How many gangs and decisions the first screen has."""
+FEW: Final = 40
+"""How many domains and queues the first screen has."""
+
+
+class Screens:
+    """Makes screens; `draw` makes the body of one by its template."""
+
+    def __init__(self, draw: Callable[..., Body]) -> None:
+        self._draw = draw
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers of all addresses."""
+        return {
+            "/": self._overview,
+            "/gangs": self._gangs,
+            "/gangs/{namespace}/{name:.+}": self._gang,
+            "/queues": self._queues,
+            "/queues/{name}": self._queue,
+            "/nodes": self._nodes,
+            "/nodes/{name}": self._node,
+            "/decisions": self._decisions,
+            "/search": _search,
+        }
+
+    def _overview(self, asked: Asked) -> Body:
+        seen = asked.seen
+        waiting = seen.waiting
+        return self._draw(
+            asked,
+            "overview.html",
+            waiting=waiting[:FIRST],
+            more=max(0, len(waiting) - FIRST),
+            told=view.told_of(seen, Wanted())[:FIRST],
+            trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
+            queues=seen.queues[:FEW],
+            map=seen.node_map(),
+            usage=usage.picture(seen.known.uses),
+        )
+
+    def _gangs(self, asked: Asked) -> Body:
+        seen, query = asked.seen, queries.fields_of(asked.query)
+        found = view.selected(seen, queries.wanted(query))
+        rows, paging = _page_of(found, "/gangs", query)
+        return self._draw(
+            asked,
+            "gangs.html",
+            asked=query,
+            rows=rows,
+            **paging,
+            choices={
+                "state": list(states_and_orders.STATES),
+                "queue": sorted({row.queue for row in seen.rows if row.queue}),
+                "namespace": sorted({row.key.namespace for row in seen.rows}),
+                "kind": sorted({row.kind for row in seen.rows}),
+                "reason": sorted({row.wait.reason for row in seen.rows if row.wait.reason}),
+                "sort": list(ORDERS),
+            },
+        )
+
+    def _gang(self, asked: Asked) -> Body:
+        seen, (namespace, name) = asked.seen, lookups.named(asked)
+        found = lookups.gang(asked)
+        line = seen.timeline(name, namespace)
+        return self._draw(
+            asked,
+            "gang.html",
+            timeline=line,
+            picture=timeline.picture(line) if line is not None else None,
+            name=f"{namespace}/{name}",
+            found=found.document,
+            several=[(each, *lookups.several(each)) for each in found.several],
+            row=next((row for row in seen.rows if row.name == f"{namespace}/{name}"), None),
+        )
+
+    def _queues(self, asked: Asked) -> Body:
+        return self._draw(asked, "queues.html", queues=asked.seen.queues, name="", rows=[])
+
+    def _queue(self, asked: Asked) -> Body:
+        lines, rows = lookups.queue(asked)
+        return self._draw(asked, "queues.html", queues=lines, name=asked.named["name"], rows=rows)
+
+    def _nodes(self, asked: Asked) -> Body:
+        query = queries.fields_of(asked.query)
+        found = lookups.nodes(asked.seen, query)
+        if found is None:
+            return self._draw(asked, "nodes.html", map=None)
+        chosen = node_map.selected(found, queries.wanted_nodes(query))
+        part, paging = _page_of(chosen, "/nodes", query)
+        turn = functools.partial(rendering.with_query, "/nodes", query)
+        domain = query.get("in", "")
+        below = node_map.domains_below(found, domain)
+        gang = next((key for key in found.gangs if str(key) == query.get("gang")), None)
+        return self._draw(
+            asked,
+            "nodes.html",
+            map=found,
+            asked=query,
+            states=node_map.SELECTED_BY,
+            crumbs=list(lookups.crumbs(domain, turn)),
+            below=[(each.split("/")[-1], turn(**{"in": each, "page": ""})) for each in below[:FEW]],
+            more_below=max(0, len(below) - FEW),
+            gang_address=lookups.gang_address(gang) if gang else "",
+            without_gang=turn(gang="", page=""),
+            map_address=rendering.with_query(
+                "/api/v1/nodes", {each: query.get(each, "") for each in ("topology", "in")}
+            ),
+            lines=node_map.lines(found, part),
+            **paging,
+        )
+
+    def _node(self, asked: Asked) -> Body:
+        shown = lookups.node(asked)
+        return self._draw(
+            asked,
+            "node.html",
+            shown=shown,
+            taints=[str(each) for each in shown.node.taints],
+            known={row.key for row in asked.seen.rows},
+            requests=lambda pod: dict(pod.pod_class.requests),
+        )
+
+    def _decisions(self, asked: Asked) -> Body:
+        seen, query = asked.seen, queries.fields_of(asked.query)
+        found = view.told_of(seen, queries.wanted(query))
+        return self._draw(
+            asked,
+            "decisions.html",
+            asked=query,
+            told=found[: 4 * PAGE_SIZE],
+            found=len(found),
+            choices={
+                "namespace": sorted({each.namespace for each in seen.told}),
+                "reason": sorted({each.reason for each in seen.told}),
+            },
+        )
+
+
+def _search(asked: Asked) -> Body:
+    """Redirect to what has the name, or to the gangs that contain the text."""
+    text = queries.fields_of(asked.query).get("q", "")
+    raise web.HTTPFound(lookups.address_of(asked.seen, text))
+
+
+def _page_of(
+    found: Any,  # noqa: ANN401 - what is listed.
+    path: str,
+    query: Mapping[str, str],
+) -> tuple[Any, dict[str, Any]]:
+    """Return one page of a list, and what its template says of pages."""
+    number, pages, part = queries.page_of(found, query)
+    turn = functools.partial(rendering.with_query, path, query)
+    return part, {
+        "found": len(found),
+        "number": number,
+        "pages": pages,
+        "before": turn(page=str(number - 1)) if number > 1 else "",
+        "after": turn(page=str(number + 1)) if number < pages else "",
+    }
