@@ -16,6 +16,7 @@ from support.chromium import Tab, chromium
 from support.listed_clusters import Body, gang, node, queue
 from support.pages import opened, source_of
 
+HOST = "kubernetes.io/hostname"
 NODES = [node(f"node-{number}", labels={"rack": f"r{number // 4}"}) for number in range(8)]
 RUNS = gang("runs", 3, queue="blue", nodes=["node-0", "node-1", "node-2"])
 FIRST = [*NODES, queue("blue", 64), *RUNS, *gang("huge", 20), *gang("large", 12)]
@@ -166,6 +167,61 @@ async def test_the_map_shows_nodes_gangs_and_their_domains_by_keyboard(tmp_path:
         assert "0 of 8 GPUs used" in await tab.value(told)
         await tab.press("Enter")
         await tab.until("location.pathname === '/nodes/node-3'")
+
+
+TREE = """
+[...document.querySelectorAll('#map-tree tbody tr')].map((row) =>
+  [row.ariaLevel, row.ariaExpanded ?? '', row.querySelector('.name').innerText.trim()].join(' '))
+"""
+AT = "document.activeElement.dataset.key"
+RACKS: Body = {
+    "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+    "kind": "ClusterNetworkTopology",
+    "metadata": {"name": "default"},
+    "spec": {
+        "networkTopologySpec": [
+            {"topologyLayer": "RackLayer", "labelKey": ["rack"]},
+            {
+                "topologyLayer": "NodeTopologyLayer",
+                "parentTopologyLayer": "RackLayer",
+                "labelKey": ["kubernetes.io/hostname"],
+            },
+        ]
+    },
+}
+
+
+async def test_the_map_is_a_tree_of_rows_for_the_keyboard(tmp_path: Path) -> None:
+    nodes = [
+        node(f"node-{number}", labels={"rack": f"r{number // 4}", HOST: f"node-{number}"})
+        for number in range(8)
+    ]
+    source = Changing(tmp_path, [RACKS, *nodes, *RUNS, *gang("huge", 20)])
+    async with page(source) as (tab, address):
+        await tab.open(f"{address}/nodes")
+        await tab.until("document.getElementById('map').style.width")
+        await tab.value("document.querySelector('#map-tree summary').focus(); true")
+        await tab.press("Enter", "Tab")
+        closed = ["1 false \u25b8r0", "1 false \u25b8r1"]
+        assert closed == await tab.value(TREE)
+        assert "r0" == await tab.value(AT)
+
+        await tab.press("ArrowRight", "ArrowRight", "ArrowDown")
+        assert "node 1" == await tab.value(AT)
+        assert ["1 true \u25ber0", "2  node-0", "2  node-1"] == (await tab.value(TREE))[:3]
+        assert [] == await accessibility.violations_of(tab)
+        # A change leaves the focus where it is.
+        source.change([RACKS, *nodes, *RUNS, *gang("small", 1, nodes=["node-1"])])
+        await tab.until("document.activeElement.innerText.includes('team/small')")
+        assert "node 1" == await tab.value(AT)
+
+        await tab.press("ArrowLeft")
+        assert "r0" == await tab.value(AT)
+        await tab.press("ArrowLeft", "End")
+        assert closed == await tab.value(TREE)
+        assert "r1" == await tab.value(AT)
+        await tab.press("Enter")
+        await tab.until("location.search === '?in=r1'")
 
 
 async def test_the_map_says_what_the_pointer_is_at_and_lights_a_gang(tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-// Draws the map of nodes, and walks on it. The table below the map has the same without it.
+// Draws the map of nodes, and walks on it. The tree below has the same as rows, and the table below
+// that without scripts.
+import { STATES, rounded, treeOf } from "./domains.js";
+import { showTree } from "./map_tree.js";
+
 const box = document.querySelector("[data-map]");
 const canvas = document.getElementById("map");
 const told = document.getElementById("map-told");
@@ -19,29 +23,9 @@ let found = null;
 let [side, stretch, boxes, squares, gangsOf] = [0, 1, [], [], []];
 // Which node is chosen by keys or a click, and which one the pointer is at: places in the document.
 let [chosen, pointed] = [-1, -1];
+// The part of the tree that has the focus: the first of its nodes, and their number.
+let part = null;
 let colours = {};
-
-// The tree of domains.
-
-function tree() {
-  const root = { name: "", path: [], parts: [], first: 0, number: 0 };
-  let first = 0;
-  for (const { path, nodes } of found.domains) {
-    let at = root;
-    for (const name of path ?? ["outside of the tree"]) {
-      let next = at.parts.at(-1);
-      if (!next || next.name !== name) {
-        next = { name, path: path === null ? ["-"] : [...at.path, name], parts: [], first, number: 0 };
-        at.parts.push(next);
-      }
-      at = next;
-    }
-    at.first = first;
-    at.number += nodes;
-    first += nodes;
-  }
-  return root;
-}
 
 // Where everything is. A domain is a box with its name, as square as its parts allow.
 
@@ -100,7 +84,7 @@ function place(made, x, y) {
 }
 
 function arrange() {
-  const root = tree();
+  const root = treeOf(found);
   const [width, height] = [box.clientWidth - 18, box.clientHeight - 18];
   let made = null;
   const fits = (wider) => {
@@ -224,6 +208,16 @@ function hatch(state, { x, y }) {
   pen.restore();
 }
 
+// A domain by its box; one without a box, such as a very small one, by its nodes.
+function outlinePart() {
+  const [first, number] = part;
+  const made = boxes.find(({ domain }) => domain.first === first && domain.number === number);
+  pen.lineWidth = 3;
+  pen.strokeStyle = colours.orange;
+  if (made && number > 1) pen.strokeRect(made.x + 1.5, made.y + 1.5, made.width - 3, made.height - 3);
+  else for (let node = first; node < first + number; node++) outline(node, 2);
+}
+
 function outline(number, width) {
   if (number < 0 || !squares[number]) return;
   const { x, y } = squares[number];
@@ -257,6 +251,7 @@ function draw() {
     const state = found.nodes.states[number];
     if (state !== "ready") hatch(state, square);
   });
+  if (part) outlinePart();
   if (pointed >= 0) outline(pointed, 1);
   if (chosen >= 0) outline(chosen, 2);
 }
@@ -279,18 +274,23 @@ function link(text, address) {
   return made;
 }
 
+const nodePath = (number) => `/nodes/${encodeURIComponent(found.nodes.names[number])}`;
+
+// The screen of a node, for who may see it.
+function open(number) {
+  if (found.nodes.names) location.assign(nodePath(number));
+}
+
 function tell(number) {
   if (number < 0) return;
   const { names, all, used, states } = found.nodes;
-  const words = { ready: "", cordoned: ", cordoned", notReady: ", not ready" }[states[number]];
-  const round = (amount) => Math.round(amount * 100) / 100;
-  const made = [link(names[number], `/nodes/${encodeURIComponent(names[number])}`)];
+  const made = [names ? link(names[number], nodePath(number)) : "A node"];
   const where = squares[number].path.join(" / ");
-  made.push(`${where && where !== "-" ? ` in ${where}` : ""}: ${round(used[number])} of ${round(all[number])} ${found.unit} used${words}. `);
+  made.push(`${where && where !== "-" ? ` in ${where}` : ""}: ${rounded(used[number])} of ${rounded(all[number])} ${found.unit} used${STATES[states[number]]}. `);
   const gangs = gangsOf[number];
   gangs.slice(0, MOST_TOLD).forEach(([gang, amount], place) => {
     if (place) made.push(", ");
-    made.push(gang < 0 ? "other pods" : link(found.gangs[gang].name, found.gangs[gang].address), ` ${round(amount)}`);
+    made.push(gang < 0 ? "other pods" : link(found.gangs[gang].name, found.gangs[gang].address), ` ${rounded(amount)}`);
   });
   if (gangs.length > MOST_TOLD) made.push(` and ${gangs.length - MOST_TOLD} more`);
   told.replaceChildren(...made);
@@ -303,7 +303,7 @@ function choose(number) {
   redraw();
   const address = new URL(location.href);
   if (number < 0) address.searchParams.delete("node");
-  else address.searchParams.set("node", found.nodes.names[number]);
+  else if (found.nodes.names) address.searchParams.set("node", found.nodes.names[number]);
   history.replaceState(null, "", address);
   if (number < 0) return;
   tell(number);
@@ -352,7 +352,7 @@ function walk(event) {
     ArrowUp: () => choose(chosen < 0 ? 0 : beyond(now, -1)),
     Home: () => choose(0),
     End: () => choose(last),
-    Enter: () => chosen >= 0 && location.assign(`/nodes/${encodeURIComponent(found.nodes.names[chosen])}`),
+    Enter: () => chosen >= 0 && open(chosen),
     Escape: () => choose(-1),
     "+": () => squares[now].path.length > depth && inside(squares[now].path.slice(0, depth + 1)),
     "-": () => depth && inside((query.get("in") ?? "").split("/").slice(0, depth - 1)),
@@ -374,7 +374,7 @@ function point(event) {
 
 function click(event) {
   const { node, label } = at(event);
-  if (node >= 0 && node === chosen) location.assign(`/nodes/${encodeURIComponent(found.nodes.names[node])}`);
+  if (node >= 0 && node === chosen) open(node);
   else if (node >= 0) choose(node);
   else if (label) inside(label.domain.path);
 }
@@ -391,27 +391,37 @@ async function answered(address) {
   }
 }
 
+// What tells a node from others in the next answer, too: its name, or its place without one.
+const nameOf = (number) => (found.nodes.names ? found.nodes.names[number] : number);
+const shapeOf = ({ domains, nodes }) => JSON.stringify([domains, nodes.names ?? nodes.all.length]);
+
 async function load() {
   const read = await answered(box.dataset.map);
   if (!read) return;
-  const before = found && [chosen, pointed].map((number) => found.nodes.names[number]);
-  const shape = found && JSON.stringify([found.domains, found.nodes.names]);
+  const before = found && [chosen, pointed].map((number) => nameOf(number));
+  const shape = found && shapeOf(found);
   found = read;
   gangsOf = found.nodes.gangs.map((flat) => {
     const pairs = [];
     for (let place = 0; place < flat.length; place += 2) pairs.push([flat[place], flat[place + 1]]);
     return pairs;
   });
-  canvas.setAttribute("aria-label", `${found.nodes.names.length} nodes`);
-  if (shape !== JSON.stringify([found.domains, found.nodes.names])) arrange();
-  const places = (name) => (name === undefined || name === null ? -1 : found.nodes.names.indexOf(name));
+  canvas.setAttribute("aria-label", `${found.nodes.all.length} nodes`);
+  if (shape !== shapeOf(found)) arrange();
+  const places = (name) => (name === undefined || name === null ? -1 : found.nodes.names?.indexOf(name) ?? Math.min(name, squares.length - 1));
   if (before) {
     [chosen, pointed] = before.map(places);
     tell(pointed >= 0 ? pointed : chosen);
   } else if (query.get("node")) {
     choose(places(query.get("node")));
   }
+  showTree({ found, gangsOf, go: inside, open, light });
   draw();
+}
+
+function light(first, number) {
+  part = number ? [first, number] : null;
+  redraw();
 }
 
 colour();
