@@ -787,6 +787,7 @@ def test_the_arguments_of_the_page_are_those_of_its_command() -> None:
     assert ["py-gang-scheduler", "page"] == container["command"]
     assert set(given) <= known
     assert "--allowed-host=gangs.example.com" in container["args"]
+    assert "--map=all" in container["args"]
 
 
 def test_the_page_may_read_and_ask_who_may_what_and_nothing_else() -> None:

@@ -56,6 +56,14 @@ def _with_cluster_options(command: Any) -> Any:  # noqa: ANN401 - a decorator.
     help="A host name of the page, besides localhost. Requests with other names are refused. "
     "Repeatable.",
 )
+@click.option(
+    "--map",
+    "map_for",
+    type=click.Choice(["all", "readers"]),
+    default="all",
+    help="Who sees the map, with --auth token or proxy. all: also users who may not list nodes, "
+    "without names of nodes. readers: only users who may list nodes.",
+)
 @click.option("--tls-certificate", default="", metavar="FILE", help="Serve HTTPS with it.")
 @click.option("--tls-key", default="", metavar="FILE", help="The key of --tls-certificate.")
 @click.option(
@@ -86,7 +94,16 @@ def page_command(
     """
     from gang_scheduler.cli.answers import page  # noqa: PLC0415 - not for help.
 
-    names = ("auth", "listen", "hosts", "tls_certificate", "tls_key", "proxy_ca", "probes_port")
+    names = (
+        "auth",
+        "listen",
+        "hosts",
+        "map_for",
+        "tls_certificate",
+        "tls_key",
+        "proxy_ca",
+        "probes_port",
+    )
     entry = page.Entry(port=port, **{name: given.pop(name) for name in names})
     if moved is not None:
         page.answer_replay(moved, entry, history)

@@ -5,7 +5,7 @@ It has columns, one value for each node, because a cluster has thousands.
 
 import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ OTHERS: Final = -1
 """Stands for pods that are of no shown gang."""
 OUTSIDE: Final = "-"
 """Stands for the nodes outside of a tree in addresses."""
+HIDDEN: Final = "?"
+"""Stands for a domain whose name may not be said."""
 GPUS: Final = "GPUs"
 CPUS: Final = "CPUs"
 MILLI: Final = 1000
@@ -70,7 +72,7 @@ class NodeMap:
     """Nodes in the order of a tree: names, amounts that they offer and that is used, and states.
 
     `topologies` are the names of all trees. Each place has the nodes from its `first` one on.
-    Amounts are in the `unit`, CPUs in thousandths.
+    Amounts are in the `unit`, CPUs in thousandths. The names are "" for who may not see them.
     """
 
     name: str
@@ -85,6 +87,11 @@ class NodeMap:
     used: tuple[int, ...]
     states: tuple[State, ...]
     uses: tuple[tuple[Use, ...], ...]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether nodes have names."""
+        return any(self.names)
 
     def shown(self, amount: int) -> str:
         """Return an amount as text."""
@@ -143,6 +150,22 @@ def of_cluster(cluster: Cluster, rows: Sequence[Row], name: str = "") -> NodeMap
         tuple(_state(nodes, row) for row in order),
         tuple(uses[row] for row in order),
     )
+
+
+def without_names(found: NodeMap, may_say: Callable[[str], bool]) -> NodeMap:
+    """Return the map without names of nodes, and without names of domains that may not be said."""
+    return replace(
+        found,
+        names=("",) * len(found.names),
+        places=tuple(
+            each._replace(path=each.path and tuple(map(_said_if(may_say), each.path)))
+            for each in found.places
+        ),
+    )
+
+
+def _said_if(may_say: Callable[[str], bool]) -> Callable[[str], str]:
+    return lambda name: name if may_say(name) else HIDDEN
 
 
 def _state(nodes: NodeTable, row: int) -> State:
@@ -294,7 +317,7 @@ def document(
             for key in (found.gangs[each] for each in numbers if each != OTHERS)
         ],
         "nodes": {
-            "names": [found.names[node] for node in chosen],
+            "names": [found.names[node] for node in chosen] if found.is_named else None,
             "all": [_in_unit(found.offered[node], unit) for node in chosen],
             "used": [_in_unit(found.used[node], unit) for node in chosen],
             "states": [found.states[node].value for node in chosen],

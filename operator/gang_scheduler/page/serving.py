@@ -42,12 +42,16 @@ class UnusableFilesError(Exception):
 
 
 class Users(NamedTuple):
-    """How users sign in, and the API server that knows them."""
+    """How users sign in, and the API server that knows them.
+
+    With `map_for_all`, who may not list nodes sees the map without their names.
+    """
 
     auth: str
     kubeconfig: str
     context: str
     title: str
+    map_for_all: bool = True
 
 
 async def serve(
@@ -100,8 +104,8 @@ def _door(users: Users, listening: Listening, connection: Connection) -> Door:
     reviews = ServerReviews(ask)
     names = (*OWN_NAMES, *listening.names)
     if users.auth == PROXY:
-        return ByProxy(reviews, names)
-    return ByToken(reviews, names, users.title)
+        return ByProxy(reviews, names, map_for_all=users.map_for_all)
+    return ByToken(reviews, names, users.title, map_for_all=users.map_for_all)
 
 
 @asynccontextmanager

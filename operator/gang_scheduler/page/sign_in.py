@@ -9,6 +9,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -105,9 +106,12 @@ class _Guarded:
         reviews: Reviews,
         hosts: Collection[str],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        map_for_all: bool = True,
     ) -> None:
         self._reviews = reviews
         self._hosts = frozenset(hosts)
+        self._map_for_all = map_for_all
         self._rates = Rates(clock)
 
     def middleware(self) -> Middleware:
@@ -127,7 +131,8 @@ class _Guarded:
 
     async def viewer(self, request: web.Request, seen: View) -> Viewer | None:
         """Return what the user of a request sees of a view. Raises Unanswered."""
-        return await rights.viewer_of(request[USER], self._reviews, namespaces_of(seen))
+        found = await rights.viewer_of(request[USER], self._reviews, namespaces_of(seen))
+        return replace(found, map=self._map_for_all) if found is not None else None
 
     def user_name(self, request: web.Request) -> str:
         """Return the name of the user."""
@@ -181,8 +186,10 @@ class ByToken(_Guarded):
         hosts: Collection[str],
         title: str,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        map_for_all: bool = True,
     ) -> None:
-        super().__init__(reviews, hosts, clock)
+        super().__init__(reviews, hosts, clock, map_for_all=map_for_all)
         self._title = title
         self._sessions = Sessions(clock)
         # Without a session any text may be sent as a token: few of them reach the API server.

@@ -120,6 +120,11 @@ class View:
         return self.cluster.source is not Source.WRITTEN
 
     @property
+    def sees_map(self) -> bool:
+        """Whether the map is shown."""
+        return self.sees_nodes
+
+    @property
     def namespaces(self) -> list[str]:
         """The namespaces that a job can be tried in."""
         return sorted(self.cluster.namespaces or {row.key.namespace for row in self.rows})

@@ -51,11 +51,15 @@ _CHECKED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """What a user may list: pods of `namespaces` (None: of all), nodes, and queues."""
+    """What a user may list: pods of `namespaces` (None: of all), nodes, and queues.
+
+    With `map`, a user that may not list nodes sees the map without their names.
+    """
 
     namespaces: frozenset[str] | None = None
     nodes: bool = True
     queues: bool = True
+    map: bool = True
 
     @property
     def sees_all(self) -> bool:
@@ -138,6 +142,11 @@ class PartialView(View):
         return self.shown.viewer.nodes and self.whole.sees_nodes
 
     @property
+    def sees_map(self) -> bool:
+        """Whether the map is shown, with or without names of nodes."""
+        return self.sees_nodes or (self.shown.viewer.map and self.whole.sees_nodes)
+
+    @property
     def namespaces(self) -> list[str]:
         """The namespaces that a job can be tried in."""
         own = self.shown.viewer.namespaces
@@ -153,11 +162,14 @@ class PartialView(View):
         return self.shown.namespace(namespace) and self.whole.shows(namespace)
 
     def node_map(self, topology: str = "") -> NodeMap | None:
-        """Return the map, in which foreign gangs are other pods; None without right to nodes."""
-        if not self.sees_nodes:
+        """Return the map, in which foreign gangs are other pods; None if it is not shown."""
+        if not self.sees_map:
             return None
         if topology not in self._maps:
-            self._maps[topology] = node_map.of_cluster(self.cluster, self.rows, topology)
+            found = node_map.of_cluster(self.cluster, self.rows, topology)
+            if found is not None and not self.sees_nodes:
+                found = node_map.without_names(found, self.shown.text)
+            self._maps[topology] = found
         return self._maps[topology]
 
     def explained(self, name: str, namespace: str) -> Answer:

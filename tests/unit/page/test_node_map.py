@@ -230,3 +230,15 @@ async def test_a_namespace_hides_pods_of_others_on_a_node(tmp_path: Path) -> Non
             found = await browser.get(path)
             assert 200 == found.status, path
             assert "half" not in found.text, path
+
+
+def test_without_names_the_map_keeps_domains_that_may_be_named(tmp_path: Path) -> None:
+    found = map_of(tmp_path)
+    hidden = node_map.without_names(found, lambda name: name != "r0")
+
+    assert not hidden.is_named
+    assert found.used == hidden.used
+    paths = [each.path for each in hidden.places]
+    assert [("a", "?"), ("a", "r1"), ("b", "?"), None] == paths
+    assert [] == node_map.selected(hidden, Wanted(domain="a/r0"))
+    assert [] == node_map.selected(hidden, Wanted(text="n-0"))

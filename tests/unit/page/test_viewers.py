@@ -11,6 +11,7 @@ from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.view import Reading, View, of_reading
 from gang_scheduler.page.viewers import EVERYTHING, WITHHELD, PartialViews, Viewer, note, partial
 from gang_scheduler.simulation.snapshot_files import Told
+from support import listed_clusters
 from support.listed_clusters import gang, node, queue
 from support.page_users import NODES, PODS, QUEUES, Known, bearer, by_token, opened_for
 from support.pages import source_of
@@ -35,7 +36,7 @@ DOCUMENTS = (
 )
 HIDDEN_PAGES = (
     *("/gangs/blue/secret", "/queues/navy", "/nodes/machine-0", "/api/v1/gangs/blue/stealth"),
-    *("/api/v1/queues/navy", "/api/v1/nodes", "/api/v1/nodes/machine-0", "/gangs/blue/nothing"),
+    *("/api/v1/queues/navy", "/api/v1/nodes/machine-0", "/gangs/blue/nothing"),
     *("/api/v1/timelines/blue/secret", "/api/v1/gangs/red/blue%2Fsecret"),
 )
 EVENTS = [
@@ -196,6 +197,35 @@ def test_a_part_that_would_have_a_hidden_name_is_not_known(tmp_path: Path) -> No
     assert found is not None
     assert found.not_known is None or "start" not in found.not_known
     assert found.where is not None
+
+
+async def test_who_may_not_list_nodes_sees_the_map_without_their_names(tmp_path: Path) -> None:
+    async with opened_for(source(tmp_path), by_token(known())) as browser:
+        found = json.loads((await browser.get("/api/v1/nodes", **bearer("r"))).text)
+        screen = (await browser.get("/nodes", **bearer("r"))).text
+        by_name = await browser.get("/api/v1/nodes?text=machine-0", **bearer("r"))
+
+    assert found["nodes"]["names"] is None
+    assert [8, 8, 0, 8] == found["nodes"]["used"]
+    assert ["red/ran"] == [each["name"] for each in found["gangs"]]
+    assert [[], [-1, 8], [-1, 8], [0, 8]] == sorted(found["nodes"]["gangs"])
+    assert '<th scope="row">a node</th>' in screen
+    assert [] == [each for each in FOREIGN if each in json.dumps(found) + screen]
+    # A filter by a name does not tell which nodes there are.
+    assert [] == json.loads(by_name.text)["nodes"]["all"]
+    listed_clusters.hold(found)
+
+
+async def test_the_map_may_be_for_those_alone_who_may_list_nodes(tmp_path: Path) -> None:
+    door = by_token(known(), map_for_all=False)
+    async with opened_for(source(tmp_path), door) as browser:
+        document = await browser.get("/api/v1/nodes", **bearer("r"))
+        screen = await browser.get("/nodes", **bearer("r"))
+        admin = await browser.get("/api/v1/nodes", **bearer("a"))
+
+    assert 404 == document.status
+    assert "Not known with your rights: nodes" in screen.text
+    assert 4 == len(json.loads(admin.text)["nodes"]["names"])
 
 
 @pytest.mark.parametrize(

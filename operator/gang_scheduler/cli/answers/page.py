@@ -38,6 +38,7 @@ class Entry(NamedTuple):
     auth: str
     listen: str
     hosts: tuple[str, ...]
+    map_for: str
     tls_certificate: str
     tls_key: str
     proxy_ca: str
@@ -46,6 +47,7 @@ class Entry(NamedTuple):
 
 OWN: Final = "key"
 """The value of --auth with which only the user that starts the page gets in."""
+MAP_FOR_ALL: Final = "all"
 _OF_USERS: Final = ("hosts", "tls_certificate", "tls_key", "proxy_ca", "probes_port")
 _FLAGS: Final = {"hosts": "--allowed-host"}
 
@@ -67,7 +69,8 @@ def answer(asked: Asked, entry: Entry, history: str | None) -> None:
     if entry.auth == OWN:
         _serve(application, entry.port)
         return
-    users = Users(entry.auth, asked.kubeconfig, asked.context, title)
+    map_for_all = entry.map_for == MAP_FOR_ALL
+    users = Users(entry.auth, asked.kubeconfig, asked.context, title, map_for_all)
     listening = Listening(
         *(entry.listen, entry.port, entry.hosts, entry.tls_certificate, entry.tls_key),
         *(entry.proxy_ca, entry.probes_port),
@@ -87,6 +90,8 @@ def _check(entry: Entry, data: str) -> None:
                 flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
                 said = ", ".join(given) if isinstance(given, tuple) else given
                 refuse([f"{flag}: {said}: it takes --auth token or proxy"])
+        if entry.map_for != MAP_FOR_ALL:
+            refuse([f"--map: {entry.map_for}: it takes --auth token or proxy"])
     elif data:
         refuse([f"--auth: {entry.auth}: the data of {data} is yours alone"])
     if bool(entry.tls_certificate) != bool(entry.tls_key):
