@@ -201,7 +201,9 @@ async def test_the_map_is_a_tree_of_rows_for_the_keyboard(tmp_path: Path) -> Non
         await tab.open(f"{address}/nodes")
         await tab.until("document.getElementById('map').style.width")
         await tab.value("document.querySelector('#map-tree summary').focus(); true")
-        await tab.press("Enter", "Tab")
+        await tab.press("Enter")
+        await tab.until("document.querySelector('#map-tree tbody tr')")
+        await tab.press("Tab")
         closed = ["1 false \u25b8r0", "1 false \u25b8r1"]
         assert closed == await tab.value(TREE)
         assert "r0" == await tab.value(AT)

@@ -17,7 +17,7 @@ from tools import code_measures
 SOURCE_ROOT = trees.PROJECT / "operator"
 MOST_MODULES = 587
 LONGEST_FILE = 600
-LONGEST_CHAIN = 49
+LONGEST_CHAIN = 50
 """Modules of the longest chain of imports."""
 
 

@@ -61,8 +61,8 @@ def _with_cluster_options(command: Any) -> Any:  # noqa: ANN401 - a decorator.
     "map_for",
     type=click.Choice(["all", "readers"]),
     default="all",
-    help="Who sees the map, with --auth token or proxy. all: also users who may not list nodes, "
-    "without names of nodes. readers: only users who may list nodes.",
+    help="Users that see the map, with --auth token or proxy. all: also users that may not list "
+    "nodes, without names of nodes. readers: only users that may list nodes.",
 )
 @click.option("--tls-certificate", default="", metavar="FILE", help="Serve HTTPS with it.")
 @click.option("--tls-key", default="", metavar="FILE", help="The key of --tls-certificate.")

@@ -1,4 +1,4 @@
-"""How a request is answered: from what its user sees of the last view, and once for all who ask it.
+"""How a request is answered: from what its user sees of the last view, and once for all its users.
 
 A screen or document is made in the thread of the views, in one go. So all of it is of one view: the
 cluster changes with the next one.
@@ -14,6 +14,7 @@ from aiohttp import web
 from gang_scheduler.page import bodies, rendering
 from gang_scheduler.page.access import Door
 from gang_scheduler.page.bodies import HTML_TYPE, Bodies, Body
+from gang_scheduler.page.lookups import Missing
 from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
 from gang_scheduler.page.sources import Seen, Views
 from gang_scheduler.page.view import View
@@ -38,6 +39,11 @@ class Asked(NamedTuple):
     last: Seen
 
     @property
+    def name(self) -> str:
+        """The name in the address."""
+        return self.named["name"]
+
+    @property
     def problem(self) -> str:
         """Why the view is old; "" if it is not."""
         return self.last.problem
@@ -57,14 +63,6 @@ class NotAllowed(Exception):  # noqa: N818 - named after the problem.
 
 class Several(Exception):  # noqa: N818 - named after the problem.
     """There are several things of that name."""
-
-
-class Missing(Exception):  # noqa: N818 - named after the problem.
-    """There is nothing of that name, but perhaps there was: `told` are decisions about it."""
-
-    def __init__(self, message: str, told: Sequence[Told] = ()) -> None:
-        super().__init__(message)
-        self.told = told
 
 
 class Answers:

@@ -6,8 +6,9 @@ from typing import Any
 from gang_scheduler.inspection.explaining import document_fields
 from gang_scheduler.inspection.listing import domains, gangs, node_view, queues
 from gang_scheduler.page import bodies, lookups, node_map, queries, timeline, usage, view
-from gang_scheduler.page.answering import Asked, Handler, Missing, Several
+from gang_scheduler.page.answering import Asked, Handler, Several
 from gang_scheduler.page.bodies import Body
+from gang_scheduler.page.lookups import Missing
 from gang_scheduler.page.view import View
 
 
@@ -48,7 +49,7 @@ def _queue_document(seen: View, lines: Sequence[queues.QueueLine]) -> dict[str, 
 
 
 def _queue(asked: Asked) -> Body:
-    lines, _rows = lookups.queue(asked)
+    lines, _rows = lookups.queue(asked.seen, asked.name)
     return bodies.json_body(_queue_document(asked.seen, lines))
 
 
@@ -58,15 +59,14 @@ def _gangs(asked: Asked) -> Body:
 
 
 def _gang(asked: Asked) -> Body:
-    found = lookups.gang(asked)
+    found = lookups.gang(asked.seen, asked.named["namespace"], asked.name)
     if found.document is None:
-        name = asked.named["name"]
-        raise Several(f"{name} is the name of several: {', '.join(found.several)}")
+        raise Several(f"{asked.name} is the name of several: {', '.join(found.several)}")
     return bodies.json_body(document_fields.as_json(found.document))
 
 
 def _timeline(asked: Asked) -> Body:
-    namespace, name = lookups.named(asked)
+    namespace, name = asked.named["namespace"], asked.name
     found = asked.seen.timeline(name, namespace)
     if found is None:
         raise Missing(f"{namespace}/{name}: no gang whose times are known has this name")
@@ -85,7 +85,9 @@ def _nodes(asked: Asked) -> Body:
 
 
 def _node(asked: Asked) -> Body:
-    return bodies.json_body(node_view.document(lookups.node(asked), asked.seen.cluster))
+    return bodies.json_body(
+        node_view.document(lookups.node(asked.seen, asked.name), asked.seen.cluster)
+    )
 
 
 def _decisions(asked: Asked) -> Body:

@@ -11,25 +11,27 @@ from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model import similar_names
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.page import node_map, rendering, view
-from gang_scheduler.page.answering import Asked, Missing
 from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.view import View, Wanted
+from gang_scheduler.simulation.snapshot_files import Told
 
 
-def named(asked: Asked) -> tuple[str, str]:
-    """Return the namespace and the name in an address."""
-    return asked.named["namespace"], asked.named["name"]
+class Missing(Exception):  # noqa: N818 - named after the problem.
+    """There is nothing of that name, but perhaps there was: `told` are decisions about it."""
+
+    def __init__(self, message: str, told: Sequence[Told] = ()) -> None:
+        super().__init__(message)
+        self.told = told
 
 
-def gang(asked: Asked) -> Answer:
+def gang(seen: View, namespace: str, name: str) -> Answer:
     """Return the explanation of a gang, or the several that a name means. Raises Missing."""
-    namespace, name = named(asked)
-    found = asked.seen.explained(name, namespace)
+    found = seen.explained(name, namespace)
     if found.document is None and not found.several:
         raise Missing(
             f"{namespace}/{name}: no PodGroup, workload, gang or pod has this name"
             + _meant(found.near),
-            view.told_about(asked.seen, namespace, name),
+            view.told_about(seen, namespace, name),
         )
     return found
 
@@ -40,9 +42,8 @@ def several(found: str) -> tuple[str, str]:
     return namespace, f"{kind}/{name}"
 
 
-def queue(asked: Asked) -> tuple[list[QueueLine], list[Row]]:
+def queue(seen: View, name: str) -> tuple[list[QueueLine], list[Row]]:
     """Return a queue with the queues below it, and their gangs. Raises Missing."""
-    seen, name = asked.seen, asked.named["name"]
     lines, rows = view.of_queue(seen, name)
     if not lines:
         near = similar_names.close_to(name, {each.name for each in seen.queues}, most=3)
@@ -50,9 +51,8 @@ def queue(asked: Asked) -> tuple[list[QueueLine], list[Row]]:
     return lines, rows
 
 
-def node(asked: Asked) -> NodeView:
+def node(seen: View, name: str) -> NodeView:
     """Return a node with its pods, of the shown namespaces alone. Raises Missing."""
-    seen, name = asked.seen, asked.named["name"]
     if not seen.sees_nodes:
         raise Missing("nodes: not known with your rights")
     shown = node_view.view(seen.cluster, name)

@@ -72,7 +72,7 @@ class NodeMap:
     """Nodes in the order of a tree: names, amounts that they offer and that is used, and states.
 
     `topologies` are the names of all trees. Each place has the nodes from its `first` one on.
-    Amounts are in the `unit`, CPUs in thousandths. The names are "" for who may not see them.
+    Amounts are in the `unit`, CPUs in thousandths. Names are "" for users that may not see them.
     """
 
     name: str

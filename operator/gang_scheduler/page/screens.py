@@ -83,8 +83,8 @@ class Screens:
         )
 
     def _gang(self, asked: Asked) -> Body:
-        seen, (namespace, name) = asked.seen, lookups.named(asked)
-        found = lookups.gang(asked)
+        seen, namespace, name = asked.seen, asked.named["namespace"], asked.name
+        found = lookups.gang(seen, namespace, name)
         line = seen.timeline(name, namespace)
         return self._draw(
             asked,
@@ -101,8 +101,8 @@ class Screens:
         return self._draw(asked, "queues.html", queues=asked.seen.queues, name="", rows=[])
 
     def _queue(self, asked: Asked) -> Body:
-        lines, rows = lookups.queue(asked)
-        return self._draw(asked, "queues.html", queues=lines, name=asked.named["name"], rows=rows)
+        lines, rows = lookups.queue(asked.seen, asked.name)
+        return self._draw(asked, "queues.html", queues=lines, name=asked.name, rows=rows)
 
     def _nodes(self, asked: Asked) -> Body:
         query = queries.fields_of(asked.query)
@@ -134,7 +134,7 @@ class Screens:
         )
 
     def _node(self, asked: Asked) -> Body:
-        shown = lookups.node(asked)
+        shown = lookups.node(asked.seen, asked.name)
         return self._draw(
             asked,
             "node.html",

@@ -44,7 +44,7 @@ class UnusableFilesError(Exception):
 class Users(NamedTuple):
     """How users sign in, and the API server that knows them.
 
-    With `map_for_all`, who may not list nodes sees the map without their names.
+    With `map_for_all`, users that may not list nodes see the map without their names.
     """
 
     auth: str

@@ -45,7 +45,7 @@ class Busy(Exception):  # noqa: N818 - named after the problem.
 
 
 class Gone(Exception):  # noqa: N818 - named after the problem.
-    """Nobody waits for the answer any more."""
+    """The answer is no longer wanted."""
 
 
 class Turns:
@@ -147,7 +147,7 @@ class Trials:
         await self._turns.close()
 
     async def _tried(self, request: web.Request, plan: _Plan) -> Answer | None:
-        """Return the answer; None if there is nothing to try, or nobody waits for it."""
+        """Return the answer; None if there is nothing to try, or it is no longer wanted."""
         tried = plan.tried
         if tried is None or not plan.can_try:
             return None

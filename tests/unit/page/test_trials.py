@@ -1,4 +1,4 @@
-"""How much of the machine a tried job may take, and what is said to who has to wait."""
+"""How much of the machine a tried job may take, and what a user that waits is told."""
 
 import asyncio
 import threading
