@@ -21,6 +21,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.page import node_map, timeline, view
+from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.view import Heartbeat
 from gang_scheduler.report.words import text as words
 
@@ -33,8 +34,8 @@ MARK: Final = 0.6
 LATE: Final = 3
 """If a Lease was not renewed for this many times its duration, the scheduler counts as down."""
 LONGEST_NODES: Final = 60
-FEW_NODES: Final = 32
-"""The map of so few nodes is lower."""
+HEIGHTS: Final = ((32, "low"), (96, "middle"))
+"""The heights of maps that have at most so many nodes; of more nodes it is the largest."""
 EXPLAINED: Final = TextView(width=100, all_domains=False, wide=False)
 
 
@@ -74,7 +75,7 @@ def environment() -> jinja2.Environment:
         sections=text.sections,
         facts=text.facts,
         explained_view=EXPLAINED,
-        few_nodes=FEW_NODES,
+        map_height=map_height,
         width=WIDTH,
         mark=MARK,
     )
@@ -138,6 +139,11 @@ def clock(seconds: int, now: int) -> str:
 def date(seconds: int) -> str:
     """Return a time with its date."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def map_height(found: NodeMap) -> str:
+    """Return the class for the height of a map, which is known before it is drawn."""
+    return next((name for most, name in HEIGHTS if len(found.names) <= most), "")
 
 
 # Bars. A page without inline style draws them with attributes.

@@ -97,5 +97,6 @@ def test_the_map_of_few_nodes_leaves_room_for_the_rest_of_the_screen() -> None:
         shown = SimpleNamespace(names=["node"] * number, unit="GPUs")
         return str(macro("/api/v1/nodes", shown, None)).partition('class="')[2].partition('"')[0]
 
-    assert "map low" == classes(rendering.FEW_NODES)
-    assert "map" == classes(rendering.FEW_NODES + 1)
+    assert ["map low", "map low", "map middle", "map middle", "map "] == [
+        classes(number) for number in (1, 32, 33, 96, 97)
+    ]
