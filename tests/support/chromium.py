@@ -37,6 +37,8 @@ class Tab:
         self._socket = socket
         self._numbers = itertools.count(1)
         self.errors: list[str] = []
+        self.logged: list[str] = []
+        """Errors that the browser wrote to its console, with the domain Log enabled."""
 
     async def ask(self, method: str, **parameters: Any) -> Any:
         """Return the result of a command of the protocol."""
@@ -50,6 +52,10 @@ class Tab:
                     self.errors.append(
                         details.get("exception", {}).get("description", str(details))
                     )
+                if answer.get("method") == "Log.entryAdded":
+                    entry = answer["params"]["entry"]
+                    if entry["level"] == "error":
+                        self.logged.append(f"{entry['text']} {entry.get('url', '')}")
                 if answer.get("id") == number:
                     assert "error" not in answer, answer
                     return answer["result"]
