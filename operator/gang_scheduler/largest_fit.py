@@ -12,7 +12,8 @@ import numpy as np
 
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import topology
-from gang_scheduler.model.pods import PodClass, Toleration
+from gang_scheduler.model.nodes import Toleration
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_scope import NODES_ALONE

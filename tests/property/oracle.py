@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement, product
 
-from gang_scheduler.model.nodes import Node, Taint
-from gang_scheduler.model.pods import HostPort, Pod, PodClass, Toleration
+from gang_scheduler.model.nodes import Node, Taint, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass
 from gang_scheduler.model.selectors import Requirement
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".

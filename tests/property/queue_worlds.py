@@ -14,8 +14,9 @@ from gang_scheduler.model.api_words import EvictionPolicy, Fairness, StopPolicy,
 from gang_scheduler.model.bound_pods import BoundPod, Charged
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import Node as ClusterNode
+from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Pod, Toleration
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     NONE,
     AdmissionLimits,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.nodes import Node, Toleration
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import HostPort, Pod, PodClass, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import NodeTerm
 from gang_scheduler.model.snapshot import Snapshot

@@ -20,8 +20,8 @@ from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Char
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
 from gang_scheduler.model.layers import TreeSpec
-from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
-from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
+from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import amount_of

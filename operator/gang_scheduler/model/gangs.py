@@ -183,7 +183,7 @@ class Replicas:
     ends_named: bool = False
 
     def edits(self, now: int) -> tuple[int, ...]:
-        """Return when other writers changed the number, in seconds, as far as the object tells."""
+        """Return when other writers changed the number, in seconds, as far as it is known."""
         before = () if self.written is None else self.written.edits
         last = () if self.edited_at is None else (min(self.edited_at, now) or now,)
         return (*before, *last)[-MOST_EDITS:]
@@ -287,12 +287,12 @@ class Gang:
 
     @property
     def replacing(self) -> bool:
-        """The gang has started and lacks members: waiting members replace lost ones."""
+        """Whether the gang has started and lacks members: waiting members replace lost ones."""
         return self.was_whole and not self.each_alone and self.bound > 0 and self.lacking > 0
 
     @property
     def placed_singly(self) -> bool:
-        """Members need not be placed together: the gang has started, or each is a gang of one."""
+        """Whether members need not be placed together: it has started, or each is a gang of one."""
         is_free = not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
         return self.each_alone or (self.was_whole and is_free)
 
@@ -315,10 +315,10 @@ class Gang:
 
     @property
     def complete(self) -> bool:
-        """The existing members, with and without a node, contain a quorum."""
+        """Whether the existing members, with and without a node, contain a quorum."""
         if not self.roles:
             return len(self.pending) + self.bound >= self.min_member
-        present = self._present(dict(self.bound_by_role))
+        present = self._present_by_role(dict(self.bound_by_role))
         return all(present[each.name] >= each.min_member for each in self.roles)
 
     @property
@@ -326,7 +326,9 @@ class Gang:
         """The roles that have fewer members than a quorum needs."""
         if not self.roles:
             return ()
-        present = self._present({} if self._only_waiting_count else dict(self.bound_by_role))
+        present = self._present_by_role(
+            {} if self._only_waiting_count else dict(self.bound_by_role)
+        )
         counts = (RoleCount(each.name, present[each.name], each.min_member) for each in self.roles)
         return tuple(each for each in counts if each.present < each.needed)
 
@@ -366,7 +368,7 @@ class Gang:
         return frozenset(pod.uid for pod in self._first_of_roles(pods, self.quorum_by_role))
 
     def _first_of_roles(self, pods: Iterable[Pod], room: Mapping[str, int]) -> Iterator[Pod]:
-        """Yield as many pods of each role as its number allows."""
+        """Yield the first pods of each role, as many as `room` has for it."""
         left = dict(room)
         for pod in pods:
             role = self.role_of(pod)
@@ -374,7 +376,7 @@ class Gang:
                 left[role] -= 1
                 yield pod
 
-    def _present(self, bound: Mapping[str, int]) -> Counter[str]:
+    def _present_by_role(self, bound: Mapping[str, int]) -> Counter[str]:
         """Return how many members there are of each role."""
         return Counter(bound) + numbers_by(self.pending, role_of)
 
@@ -386,7 +388,7 @@ class Gang:
 
 
 _WITHOUT_MEMBERS: Final = frozenset({"plain", "set_aside"})
-"""The derived values of groups that contain no virtual members."""
+"""The names of cached values that contain no virtual members."""
 
 
 @dataclass(frozen=True)
@@ -429,12 +431,12 @@ class GangGroup:
 
     @property
     def replacing(self) -> bool:
-        """The members that wait replace members that their gangs have lost."""
+        """Whether the waiting members replace members that their gangs have lost."""
         return all(gang.replacing for gang in self.waiting)
 
     @functools.cached_property
     def half_done(self) -> bool:
-        """Some members are on nodes but useless without the waiting ones: the group comes first."""
+        """Whether members on nodes are useless without the waiting ones: the group is first."""
         return any(
             gang.partially_bound or (gang.was_whole and gang.replacing) for gang in self.gangs
         )
@@ -446,7 +448,7 @@ class GangGroup:
 
     @functools.cached_property
     def nominated(self) -> bool:
-        """Room is reserved for a member."""
+        """Whether room is reserved for a member."""
         return any(True for gang in self.waiting for _ in gang.nominated_members())
 
     @functools.cached_property
@@ -467,7 +469,7 @@ class GangGroup:
 
     @property
     def suspended(self) -> bool:
-        """Its members are not created yet."""
+        """Whether its members are not created yet."""
         return all(gang.suspended is not None for gang in self.gangs)
 
     @property
@@ -478,7 +480,7 @@ class GangGroup:
         return len(found) == len(self.gangs) and all(each.path for each in templates)
 
     def forget_members(self) -> None:
-        """Drop all virtual members and derived values with them: both can be computed again."""
+        """Drop all virtual members and cached values with them: both can be computed again."""
         for name in self._cache.keys() - _WITHOUT_MEMBERS:
             del self._cache[name]
         for gang in self.gangs:

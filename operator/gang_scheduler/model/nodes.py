@@ -42,6 +42,16 @@ class Taint:
 
 
 @dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration; empty keys, values and effects mean the same as in Kubernetes."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """The fields of a node that the scheduler reads.
 

@@ -69,7 +69,7 @@ class Obstacle:
     is_quoted: bool = field(default=False, compare=False)
 
     def words(self, nodes: int) -> str:
-        """Return the words about this many nodes."""
+        """Return the obstacle in words, for one node or for several."""
         return self.one if nodes == 1 else self.several
 
 

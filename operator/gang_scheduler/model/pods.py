@@ -10,22 +10,13 @@ from gang_scheduler.model.checkpoints import PodCheckpoint
 from gang_scheduler.model.device_needs import DeviceNeeds, PodClaim, Uses
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.extended_resources import ContainerRequest, claim_name
+from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import ChargedTo, GangKey, NaturalKey, QueueRequest, natural_key
 from gang_scheduler.model.selectors import NodeTerm, PodAffinity, PodSelector
 from gang_scheduler.model.topology_request import GangRequest, PodSet
 from gang_scheduler.model.volumes import PodVolume, Storage
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """A toleration; empty keys, values and effects mean the same as in Kubernetes."""
-
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +259,7 @@ class Pod:
 
     @property
     def terminal(self) -> bool:
-        """Succeeded or failed: the pod no longer uses anything of its node."""
+        """Whether the pod succeeded or failed: it no longer uses anything of its node."""
         return self.phase in ENDED
 
     @property
@@ -295,7 +286,7 @@ class Pod:
 
     @property
     def living(self) -> bool:
-        """Can be a member of a gang: neither ended, nor being deleted, nor gated."""
+        """Whether it can be a member of a gang: neither ended, nor being deleted, nor gated."""
         # This runs for every pod of a large cluster: one more call would be noticeable.
         return not (self.phase in ENDED or self.deleting or self.gated)
 

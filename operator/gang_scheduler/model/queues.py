@@ -19,8 +19,7 @@ from gang_scheduler.model.api_words import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.nodes import Taint
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import Taint, Toleration
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import NO_RULES, RequestRules, Requests

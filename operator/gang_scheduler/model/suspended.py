@@ -37,7 +37,8 @@ import enum
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gang_scheduler.model.pods import PodClass, Toleration
+from gang_scheduler.model.nodes import Toleration
+from gang_scheduler.model.pods import PodClass
 
 TemplatePath = tuple[str | int, ...]
 """The path of a pod template in a workload: `("spec", "replicatedJobs", 0, ...)`."""

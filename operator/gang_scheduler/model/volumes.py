@@ -61,7 +61,7 @@ class Need:
 
     @property
     def for_many_nodes(self) -> bool:
-        """Pods on several nodes may use the volume at once."""
+        """Whether pods on several nodes may use the volume at once."""
         return not MANY.isdisjoint(self.modes)
 
 

@@ -76,7 +76,7 @@ class EmptyCluster:
     def would_fit(
         self, group: GangGroup, options: Iterable[Sequence[PlacementUnit] | None]
     ) -> IfEmpty | None:
-        """Return whether the quorums of a waiting group would fit; None if that cannot be said.
+        """Return whether the quorums of a waiting group would fit; None if that is unknown.
 
         `options` are the units of the group, on all nodes or on the nodes of some flavors: one
         option that fits is enough. None stands for options that there was no time for. Similar

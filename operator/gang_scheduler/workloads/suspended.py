@@ -28,7 +28,7 @@ from gang_scheduler.decode.gangs.specs import (
 )
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import refs
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
 from gang_scheduler.model.suspended import ManagedWorkload, TemplateEdit, TemplatePath
 from gang_scheduler.model.wording import field

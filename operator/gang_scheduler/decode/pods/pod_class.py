@@ -12,7 +12,8 @@ from gang_scheduler.decode import cluster
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.model import resources
 from gang_scheduler.model.api_words import Operator
-from gang_scheduler.model.pods import HostPort, PodClass, Toleration
+from gang_scheduler.model.nodes import Toleration
+from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.model.records import LONGEST, Interned
 from gang_scheduler.model.resources import Amounts
 from gang_scheduler.model.selectors import (

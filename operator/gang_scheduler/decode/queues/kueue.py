@@ -16,8 +16,7 @@ from gang_scheduler.decode.queues.declared import (
     WorkloadPriorityClass,
 )
 from gang_scheduler.model.api_words import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
-from gang_scheduler.model.nodes import Taint
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import Taint, Toleration
 from gang_scheduler.model.queues import (
     EvictionRules,
     Flavor,

@@ -224,7 +224,7 @@ class RoleFull(Cause, frozen=True):
 
 
 class ResourcesMissing(Cause, frozen=True):
-    """The cluster has less of some resources free than minResources says."""
+    """The cluster has less of some resources free than minResources requires."""
 
     resources: tuple[str, ...]
 

@@ -33,7 +33,7 @@ NOT_OF_CLASS, NOT_MATCHING, MATCHING = range(3)
 _NO_CAPACITY: Final[Mapping[str, int]] = {}
 
 Faulty = str
-"""Why it cannot be said whether a device suits a device filter."""
+"""Why it is unknown whether a device suits a device filter."""
 
 
 class DeviceMatch:

@@ -112,7 +112,7 @@ class DeviceLedger:
         return tuple((claim, "") for claim in self._devices.ending)
 
     def use(self, uses: Uses, sign: int) -> None:
-        """Let pods that use claims leave (-1) or come back (1)."""
+        """Remove pods that use claims (sign -1), or add them again (1)."""
         self._mark_stale(self._freed.change(uses, sign))
 
     def expect(self, uses: Uses) -> None:
@@ -398,7 +398,7 @@ class DeviceLedger:
     def _most_by_number(
         self, row: int, gangs: Gangs, needs: DeviceNeeds, *, nominated: bool
     ) -> int | None:
-        """Return how many more members there can be by number; None if that cannot be said.
+        """Return how many more members there can be by number; None if that is unknown.
 
         Members of the node use devices; those with reserved room only if they are asked for.
         """

@@ -160,7 +160,8 @@ class _Counted:
                 [claim], {device_class.name: device_class}
             ).device_filters
         except ClaimError:
-            # What is wrong with the class is told by the search, where a node might have devices.
+            # What is wrong with the class is reported by the search, where a node might have
+            # devices.
             return np.full(len(rows), SHARES, dtype=np.int64)
         nodes = (self._nodes.nodes[row] for row in rows)
         views = (NodeView(each.name, each.labels) for each in nodes)
@@ -182,7 +183,7 @@ def _number(device_filter: DeviceFilter, pool: Pool) -> int:
 
 
 def _count(device_filter: DeviceFilter, pool: Pool) -> int:
-    """Return how many devices of a pool match. A selector that fails is told by the search."""
+    """Return how many devices of a pool match. A selector that fails is reported by the search."""
     seen = zip(matches_of(device_filter, pool), pool.devices, strict=True)
     matching = (offered for match, offered in seen if match.fault or match.is_selectable)
     return sum(SHARES if each.device.allow_multiple else 1 for each in matching)

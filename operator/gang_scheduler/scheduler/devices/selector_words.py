@@ -33,7 +33,7 @@ _SIGNS: Final = {"==": "=", "Greater": ">", "Less": "<"}
 
 
 def conditions(selectors: Sequence[str]) -> str:
-    """Return what devices must be like, to follow the name of a class; "" without a condition."""
+    """Return the conditions of selectors in words, to put after a class name; "" without any."""
     said: list[str] = []
     for selector in selectors:
         for part in _joined_by_and(selector):

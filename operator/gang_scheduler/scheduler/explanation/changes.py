@@ -10,9 +10,9 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup, Role
-from gang_scheduler.model.nodes import BoolArray, IntArray, Taint
+from gang_scheduler.model.nodes import BoolArray, IntArray, Taint, Toleration
 from gang_scheduler.model.plan import Obstacle, Oversized
-from gang_scheduler.model.pods import Pod, PodClass, Toleration
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import (
     NONE,
     FlavorResource,

@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable, Taint
+from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable, Taint, Toleration
 from gang_scheduler.model.plan import Obstacle
-from gang_scheduler.model.pods import PodClass, Toleration
+from gang_scheduler.model.pods import PodClass
 
 obstacle: Final = Obstacle(
     "TAINTS",

@@ -1,4 +1,4 @@
-"""The positions of members in the rank order of their gang, which tell the slice of each member."""
+"""The positions of members in the rank order of their gang: they decide the slice of each."""
 
 from collections.abc import Iterator, Sequence
 

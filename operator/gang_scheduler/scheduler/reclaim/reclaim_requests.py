@@ -248,7 +248,7 @@ class ReclaimRequests:
         return any(self.candidates(reclaim))
 
     @functools.cached_property
-    def overrun(self) -> frozenset[GangKey]:
+    def behind_overrun(self) -> frozenset[GangKey]:
         """The gangs that wait behind a backfilled gang that has not ended as declared."""
         known = (each.known.backfilled for each in self._backfilled)
         return frozenset(
@@ -267,7 +267,7 @@ class ReclaimRequests:
         cheap: each queue counts as one gang, and answers are kept. If a request may evict no gang,
         a larger one may not, either.
         """
-        if not self.overrun.isdisjoint(request.gangs):
+        if not self.behind_overrun.isdisjoint(request.gangs):
             return True
         self.without_leaving()  # Forgets the answers, if anything was charged since.
         asked = request.ref, request.priority, request.pod_priority

@@ -183,7 +183,7 @@ class Reservations:
     ) -> int | None:
         """Return where a start was found last, in this cycle or an earlier one; None if nowhere."""
         if before is not None:
-            return _place_of(releases, before)
+            return _place_in(releases, before)
         promised = self._snapshot.promised.get(request.group.gangs[0].key)
         if promised is None:
             return None
@@ -440,7 +440,7 @@ class Reservations:
             self._reserve(each.request, each.turn, each)
 
 
-def _place_of(releases: Sequence[Release], before: Promise) -> int:
+def _place_in(releases: Sequence[Release], before: Promise) -> int:
     """Return the present place of a promise in the releases: after the one that it came after."""
     last = before.last
     return 0 if last is None else bisect_right(releases, last.key, key=attrgetter("key"))

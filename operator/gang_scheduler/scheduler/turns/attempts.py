@@ -154,7 +154,7 @@ class Attempts:
             self._quota.set_aside(request.group, Problem(Reason.WAITING_FOR_TURN, cause))
             return
         assignments = self._quota.with_quota(request)
-        problem = self._quota.not_now(request, assignments)
+        problem = self._quota.refusal_now(request, assignments)
         short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
         if (problem is None or (short and trying.evicting)) and self._find(trying, assignments):
             return

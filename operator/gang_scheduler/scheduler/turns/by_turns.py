@@ -279,7 +279,7 @@ class TurnTaking:
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
         stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
         if not stands:
-            problem = self._quota.not_taken(queue, group, holds=holds)
+            problem = self._quota.queue_refusal(queue, group, holds=holds)
             if problem is not None:
                 return problem
         units = self._decided.units[group.gangs[0].key]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gang_scheduler.model.causes.queues import FlavorFault, UnsuitableFlavor
-from gang_scheduler.model.nodes import Node, NodeTable
-from gang_scheduler.model.pods import PodClass, Toleration
+from gang_scheduler.model.nodes import Node, NodeTable, Toleration
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     GPU,

@@ -106,7 +106,7 @@ class Quota:
             return self._unless_refused(by_number, group, queue)
         without_turn = Request(group, queue, (), ())
         verdict = eligibility.check(group, self._snapshot, self._trial)
-        if verdict.refusals or self.not_taken(queue, group):
+        if verdict.refusals or self.queue_refusal(queue, group):
             return without_turn
         asked = self.requests.request_of(group, queue, verdict.units, holds=False, nominated=False)
         if isinstance(asked, Problem):
@@ -118,11 +118,13 @@ class Quota:
     def _unless_refused(self, asked: Request | Problem, group: GangGroup, queue: Queue) -> Request:
         """Return the request of a group, without assignments if it gets no turn."""
         without_turn = Request(group, queue, (), ())
-        if isinstance(asked, Problem) or self.not_taken(queue, group) is not None:
+        if isinstance(asked, Problem) or self.queue_refusal(queue, group) is not None:
             return without_turn
         return without_turn if eligibility.refuses(group, self._snapshot, self._trial) else asked
 
-    def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
+    def queue_refusal(
+        self, queue: Queue, group: GangGroup, *, holds: bool = False
+    ) -> Problem | None:
         """Return why a queue does not admit a group; `holds` if the group has quota already."""
         if queue.ref.product not in self.declared.enforced:
             return None
@@ -160,7 +162,9 @@ class Quota:
         units = tuple(replace(unit, required=unit.required & uids) for unit in assignment.units)
         return FlavorAssignment(assignment.option, charge, units) if some else None
 
-    def not_now(self, request: Request, assignments: Sequence[FlavorAssignment]) -> Problem | None:
+    def refusal_now(
+        self, request: Request, assignments: Sequence[FlavorAssignment]
+    ) -> Problem | None:
         """Return why the group cannot be admitted now, even if there were room."""
         queue, ref = request.queue, request.ref
         if ref.product not in self.declared.enforced:

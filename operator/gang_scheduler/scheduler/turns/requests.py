@@ -14,8 +14,9 @@ from gang_scheduler.model.causes.queues import (
     UnsuitableFlavor,
 )
 from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.plan import EmptyFlavor
-from gang_scheduler.model.pods import Pod, PodClass, Toleration, VirtualPods, numbers_by
+from gang_scheduler.model.pods import Pod, PodClass, VirtualPods, numbers_by
 from gang_scheduler.model.queues import (
     Charge,
     FlavorResource,

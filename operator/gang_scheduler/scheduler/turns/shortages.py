@@ -44,7 +44,7 @@ class Shortages:
         if self._judged_at != state:
             self._judged_at, self._for_good = state, {}
         # A backfilled gang that has overrun may be evicted only by the gang that it came before.
-        overrun = self._reclaim_requests.overrun
+        overrun = self._reclaim_requests.behind_overrun
         own = overrun and overrun.intersection(gang.key for gang in request.group.waiting)
         kind = (request.kind, own)
         if kind not in self._for_good:

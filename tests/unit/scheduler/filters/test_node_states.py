@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import NodeTable, Toleration
 from gang_scheduler.scheduler.filters import readiness, unschedulable
 from support.builders import node, pod_class
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gang_scheduler.model.nodes import NodeTable, Taint
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import NodeTable, Taint, Toleration
 from gang_scheduler.scheduler.filters import taints
 from support.builders import node, pod_class, taint
 from support.call_counts import calls_of

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gang_scheduler.model.pods import PodClass, Toleration
+from gang_scheduler.model.nodes import Toleration
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.provisioning import RequestState
 from gang_scheduler.scheduler.provisioning import LENGTH, digest
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import ADMITTED_FROM
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.suspended import TemplateEdit
 from gang_scheduler.workloads import suspended
 

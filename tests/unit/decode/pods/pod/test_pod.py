@@ -9,8 +9,8 @@ from gang_scheduler.decode import cluster
 from gang_scheduler.decode.pods.pod import OUR_MARK
 from gang_scheduler.model.device_needs import PodClaim
 from gang_scheduler.model.extended_resources import ContainerRequest
-from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
+from gang_scheduler.model.nodes import Node, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase
 from support import decoded as pod
 from support.api_objects import container, node_body, pod_body
 from support.builders import GPU, NAMESPACE, SCHEDULER, gang_key, requirement, taint

@@ -7,8 +7,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.decode.queues.declared import DeclaredFlavor
-from gang_scheduler.model.nodes import Taint
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import Taint, Toleration
 from gang_scheduler.model.queues import Product
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.causes.gangs import ApiAnswer
-from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.suspended import SuspendedFor, TemplateEdit
 from gang_scheduler.report.words.messages import describe
