@@ -25,11 +25,14 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _RANDOM: Final = 5
 
 
+def is_extended(resource: str) -> bool:
+    """Return whether a resource is an extended one: not of Kubernetes, and in whole units."""
+    return "/" in resource and _NATIVE not in resource and not resource.startswith(_OF_QUOTAS)
+
+
 def may_stand_for_devices(resource: str) -> bool:
     """Return whether a DeviceClass may offer a resource of this name."""
-    if resource.startswith(DEVICE_CLASS_RESOURCE):
-        return True
-    return "/" in resource and _NATIVE not in resource and not resource.startswith(_OF_QUOTAS)
+    return resource.startswith(DEVICE_CLASS_RESOURCE) or is_extended(resource)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from gang_scheduler.model.extended_resources import (
     ContainerRequest,
     RequestMapping,
     claim_name,
+    is_extended,
     may_stand_for_devices,
     need_of,
     spec_of,
@@ -106,3 +107,9 @@ def test_a_pod_always_has_the_same_claim_and_another_pod_of_its_name_another_one
 )
 def test_only_extended_resources_stand_for_devices(resource: str, *, expected: bool) -> None:
     assert expected == may_stand_for_devices(resource)
+
+
+def test_a_resource_that_names_a_device_class_is_no_extended_one() -> None:
+    of_class = "deviceclass.resource.kubernetes.io/gpu.example.com"
+
+    assert [True, False] == [is_extended(GPU), is_extended(of_class)]

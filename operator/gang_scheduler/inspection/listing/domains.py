@@ -78,7 +78,9 @@ def _alone(asked: PodClass) -> PodClass:
 def _shown(requests: Iterable[tuple[str, int]]) -> dict[str, str]:
     """Return the requests to show: the requests for devices, or all if there are none."""
     asked = {name: amount for name, amount in requests if amount and name != PODS}
-    devices = {name: amount for name, amount in asked.items() if listing_nodes.is_extended(name)}
+    devices = {
+        name: amount for name, amount in asked.items() if listing_nodes.is_of_device_plugin(name)
+    }
     return {name: quantity_of(name, amount) for name, amount in (devices or asked).items()}
 
 

@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.devices.offered import Offered
 MOST: Final = 3
 
 
-def is_extended(resource: str) -> bool:
+def is_of_device_plugin(resource: str) -> bool:
     """Return whether a resource is one of device plugins, as its slash shows."""
     return "/" in resource
 
@@ -25,7 +25,7 @@ def scarce(offered: Offered) -> list[str]:
     found = [
         name
         for name in sorted(offered.axis)
-        if is_extended(name) and bool(offered.allocatable[:, offered.axis[name]].any())
+        if is_of_device_plugin(name) and bool(offered.allocatable[:, offered.axis[name]].any())
     ]
     return found[:MOST] or [name for name in (CPU, MEMORY) if name in offered.axis]
 

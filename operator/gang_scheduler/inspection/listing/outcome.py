@@ -15,7 +15,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import gangs, queues, table_layout, trees
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.nodes import is_extended
+from gang_scheduler.inspection.listing.nodes import is_of_device_plugin
 from gang_scheduler.inspection.listing.table_layout import UNCUT, Page, Paint
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model import resources
@@ -274,7 +274,7 @@ def _cluster(outcome: Outcome, look: Look) -> Iterator[str]:
 def _nodes(usage: NodeUsage, look: Look) -> Iterator[str]:
     """Yield how full the nodes are; many nodes are summed up."""
     nodes, free = usage.table(), usage.free()
-    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if is_extended(name))]
+    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if is_of_device_plugin(name))]
     shown = [name for name in shown if name in nodes.axis]
     columns = [nodes.axis[name] for name in shown]
     offered, used = nodes.allocatable[:, columns], (nodes.allocatable - free)[:, columns]

@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from gang_scheduler.inspection.listing import table_layout
-from gang_scheduler.inspection.listing.nodes import is_extended
+from gang_scheduler.inspection.listing.nodes import is_of_device_plugin
 from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.nodes import IntArray
@@ -29,7 +29,7 @@ from gang_scheduler.state.nodes import NodeUsage
 
 def heading(resource: str) -> str:
     """Return how a table heads the column of a resource."""
-    return resource if is_extended(resource) else resource.upper()
+    return resource if is_of_device_plugin(resource) else resource.upper()
 
 
 def use(resource: str, used: int, offered: int) -> str:
@@ -91,7 +91,7 @@ def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
 def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
     """Return the scarce resources that pods request: the first extended resources, else CPU."""
     asked = {name for pod in pods for name, amount in pod.pod_class.requests if amount}
-    return sorted(filter(is_extended, asked))[:MOST_RESOURCES] or [CPU]
+    return sorted(filter(is_of_device_plugin, asked))[:MOST_RESOURCES] or [CPU]
 
 
 def draw(

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.model.extended_resources import is_extended
 from gang_scheduler.model.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -19,8 +20,6 @@ from gang_scheduler.model.resources import (
 
 OF_CONTAINERS: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 """Resources without a domain that a container can have, apart from huge pages."""
-NATIVE: Final = "kubernetes.io/"
-REQUESTS_OF_QUOTAS: Final = "requests."
 MILLI: Final = 1000
 LARGE: Final = 2**50
 """Above this amount, fractions do not count."""
@@ -84,11 +83,6 @@ def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Itera
         yield InvalidField(field, amount, f"must equal the limit ({limits[name]})")
     elif requested > limit:
         yield InvalidField(field, amount, f"must be at most the limit ({limits[name]})")
-
-
-def is_extended(name: str) -> bool:
-    """Return whether a resource is counted in whole units, like GPUs."""
-    return "/" in name and NATIVE not in name and not name.startswith(REQUESTS_OF_QUOTAS)
 
 
 def _is_huge_pages(name: str) -> bool:
