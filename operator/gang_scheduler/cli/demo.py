@@ -4,6 +4,7 @@ import click
 
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.helping import HelpfulCommand
+from gang_scheduler.cli.reading.options import port_option
 
 
 @click.command(
@@ -17,13 +18,7 @@ from gang_scheduler.cli.helping import HelpfulCommand
     is_flag=True,
     help="Do not end with the story: print a kubeconfig to try things with, until ctrl-C.",
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    metavar="N",
-    help="Port of the API server on 127.0.0.1; 0: any free one.",
-)
+@port_option("--port", "Port of the API server on 127.0.0.1; 0: any free one.")
 def demo_command(*, stay: bool, port: int) -> None:
     """Watch gangs being scheduled: no cluster is needed, and none is touched.
 

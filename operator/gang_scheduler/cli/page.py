@@ -5,24 +5,12 @@ from typing import Any
 import click
 
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.cli.reading.options import Asked, cluster_options
-
-
-def _with_cluster_options(command: Any) -> Any:  # noqa: ANN401 - a decorator.
-    for option in reversed(cluster_options()):
-        command = option(command)
-    return command
+from gang_scheduler.cli.reading.options import Asked, port_option, with_cluster
 
 
 @click.command("page", cls=HelpfulCommand, example="page -f snapshot.jsonl.gz")
-@_with_cluster_options
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    metavar="N",
-    help="Port on 127.0.0.1; 0: any free one.",
-)
+@with_cluster
+@port_option("--port", "Port on 127.0.0.1; 0: any free one.")
 @click.option(
     "--replay",
     "moved",
@@ -72,13 +60,7 @@ def _with_cluster_options(command: Any) -> Any:  # noqa: ANN401 - a decorator.
     metavar="FILE",
     help="With --auth proxy: the CA that signed the certificate which the proxy shows.",
 )
-@click.option(
-    "--probes-port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    metavar="N",
-    help="Serve /healthz on this port; 0: nowhere.",
-)
+@port_option("--probes-port", "Serve /healthz on this port; 0: nowhere.")
 def page_command(
     *,
     port: int,

@@ -81,6 +81,16 @@ def with_server(command: Command) -> Command:
     return _with(server_options(), command)
 
 
+def with_cluster(command: Command) -> Command:
+    """Add the options that select a cluster or files."""
+    return _with(cluster_options(), command)
+
+
+def port_option(name: str, meaning: str) -> Callable[[Command], Command]:
+    """Return an option for a port to listen on; it is 0 by default."""
+    return click.option(name, type=click.IntRange(0, 65535), default=0, metavar="N", help=meaning)
+
+
 def in_one_namespace(command: Command) -> Command:
     """Add the options of a command about a job in one namespace of a cluster."""
     return _with((_NAMESPACE, *server_options()), command)
