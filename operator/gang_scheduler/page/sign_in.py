@@ -4,6 +4,7 @@ A token comes with each request, or once by the form: then a session stands for 
 memory only, in no log and in no answer, and the API server is asked about each again every minute.
 """
 
+import abc
 import hashlib
 import secrets
 import time
@@ -96,7 +97,7 @@ class Rates:
         return left >= 1
 
 
-class _Guarded:
+class _Guarded(abc.ABC):
     """A door that knows the user of each request."""
 
     has_tenants = True
@@ -170,8 +171,9 @@ class _Guarded:
     def _client(self, request: web.Request) -> str:
         return request.remote or ""
 
+    @abc.abstractmethod
     async def _user_of(self, request: web.Request) -> User | None:
-        raise NotImplementedError
+        """Return the user of a request; None for an unknown one. Raises Unanswered."""
 
     def _unknown(self, _: web.Request) -> web.Response:
         return text(401, "the proxy says no user\n")

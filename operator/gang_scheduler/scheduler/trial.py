@@ -102,7 +102,7 @@ def number_in(taken: Iterable[Share]) -> int:
 
 
 def merged(taken: Iterable[Share]) -> list[Share]:
-    """Merge shares: return one share for each class."""
+    """Merge shares, none of which is nominated: return one share for each class."""
     by_class: dict[PodClass, list[IntArray]] = {}
     uses: dict[PodClass, Uses] = {}
     for share in taken:

@@ -150,6 +150,7 @@ def as_json(part: Part) -> Json:
 def _text(value: object) -> str:
     if isinstance(value, Amount | Moment):
         return str(value)
+    # msgspec expects this error for types that the hook does not know.
     raise NotImplementedError(type(value))
 
 
