@@ -10,9 +10,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, NamedTuple
 
+from gang_scheduler.decode import fields
 from gang_scheduler.model.causes.devices import DeviceNotAttached, DevicesAwaited
 from gang_scheduler.model.causes.gangs import DeviceClaimFailed
 from gang_scheduler.model.device_needs import ClaimAllocation
@@ -163,8 +163,5 @@ def _change_of(held: Held, claim: Claim, allocation: Allocation, users: frozense
 
 def _age(allocation: Allocation) -> float:
     """Return the seconds since an allocation; 0 if it does not say when it was made."""
-    try:
-        made = datetime.fromisoformat(allocation.timestamp).timestamp()
-    except ValueError:
-        return 0.0
-    return max(0.0, time.time() - made)
+    made = fields.timestamp_or_zero(allocation.timestamp)
+    return max(0.0, time.time() - made) if made else 0.0

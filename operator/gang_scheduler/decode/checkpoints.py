@@ -9,8 +9,7 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import fields
-from gang_scheduler.decode.fields import duration
+from gang_scheduler.decode.fields import duration, timestamp_or_zero
 from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
@@ -159,7 +158,7 @@ def of_annotations(present: Mapping[str, str], policy: CheckpointPolicy | None) 
 
     In mode HTTP, the annotation has the path of the request, so the report has no path.
     """
-    done_at = _time(present.get(annotations.CHECKPOINT_DONE_AT))
+    done_at = timestamp_or_zero(present.get(annotations.CHECKPOINT_DONE_AT))
     if not done_at:
         return None
     by_http = policy is not None and policy.mode is CheckpointMode.HTTP
@@ -221,7 +220,8 @@ def _of_containers(statuses: Iterable[ContainerStatus]) -> Save | None:
         for state in (each.state, each.last_state):
             ended = state.terminated
             if ended is not None and ended.message:
-                found = _newest(found, _of_message(ended.message, _time(ended.finished_at)))
+                ended_at = timestamp_or_zero(ended.finished_at)
+                found = _newest(found, _of_message(ended.message, ended_at))
     return found
 
 
@@ -272,7 +272,7 @@ def _apart(saves: Iterable[Save]) -> tuple[Save, ...]:
 def _save(found: object) -> Save | None:
     if not isinstance(found, Mapping):
         return None
-    done_at, step = _time(found.get("doneAt")), found.get("step")
+    done_at, step = timestamp_or_zero(found.get("doneAt")), found.get("step")
     if not done_at:
         return None
     return Save(
@@ -285,7 +285,7 @@ def _save(found: object) -> Save | None:
 
 
 def _requested(found: Mapping[str, Any]) -> Requested | None:
-    request_id, at = _id(found.get("requestId")), _time(found.get("requestedAt"))
+    request_id, at = _id(found.get("requestId")), timestamp_or_zero(found.get("requestedAt"))
     if not (request_id and at):
         return None
     return Requested(Request(request_id, at), _OUTCOMES.get(str(found.get("outcome"))))
@@ -293,7 +293,7 @@ def _requested(found: Mapping[str, Any]) -> Requested | None:
 
 def _request(present: Mapping[str, str]) -> Request | None:
     request_id = _id(present.get(annotations.CHECKPOINT_REQUEST_ID))
-    at = _time(present.get(annotations.CHECKPOINT_REQUESTED_AT))
+    at = timestamp_or_zero(present.get(annotations.CHECKPOINT_REQUESTED_AT))
     return Request(request_id, at) if request_id and at else None
 
 
@@ -301,7 +301,7 @@ def _noted(conditions: Iterable[Condition]) -> Request | None:
     """Return the request made over HTTP, which the scheduler noted in a condition of the pod."""
     for each in conditions:
         if (each.type, each.status) == (CHECKPOINT_REQUESTED, "True"):
-            request_id, at = _id(each.message), _time(each.last_transition_time)
+            request_id, at = _id(each.message), timestamp_or_zero(each.last_transition_time)
             return Request(request_id, at) if request_id and at else None
     return None
 
@@ -328,11 +328,3 @@ def _report_path(found: object) -> str:
 
 def _id(found: object) -> str:
     return found if isinstance(found, str) and len(found) <= LONGEST_ID else ""
-
-
-def _time(found: object) -> int:
-    """Return a time in seconds since the epoch; 0 if it cannot be read."""
-    try:
-        return fields.timestamp(found) if isinstance(found, str) else 0
-    except InvalidField:
-        return 0

@@ -81,6 +81,14 @@ def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
         raise InvalidField(field, text, "must be a time") from error
 
 
+def timestamp_or_zero(value: object) -> int:
+    """Return an RFC 3339 time in seconds since the epoch; 0 for none, or if it is unreadable."""
+    try:
+        return timestamp(value) if isinstance(value, str) else 0
+    except InvalidField:
+        return 0
+
+
 @functools.lru_cache(maxsize=8192)
 def _seconds(text: str) -> int:
     """Return a time in seconds. Remembered: pods of a gang are created and started together."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gang_scheduler import policy
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.wording import counted
+from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
@@ -117,7 +117,7 @@ def origin_document(cluster: Cluster) -> dict[str, object]:
     """Return the fields about the origin of a document. Equal answers differ only in `readAt`."""
     found: dict[str, object] = {
         "source": cluster.source.value,
-        "readAt": datetime.fromtimestamp(cluster.read_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "readAt": rfc3339(cluster.read_at),
         "settingsOf": cluster.settings_of or None,
     }
     return found | ({"notReadable": list(cluster.unread)} if cluster.unread else {})

@@ -5,9 +5,9 @@ cycle here would try such gangs, and take as long.
 """
 
 import re
-from datetime import datetime
 from typing import Final
 
+from gang_scheduler.decode import fields
 from gang_scheduler.inspection.listing import waits
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.state.cache import Cache
@@ -31,8 +31,4 @@ def _said(message: str, now: int) -> tuple[float, int]:
     said = SAID.search(message)
     if said is None:
         return SHARE_SECONDS, now + 1
-    try:
-        until = int(datetime.fromisoformat(said[2]).timestamp())
-    except ValueError:
-        until = 0
-    return float(said[1]), max(until, now + 1)
+    return float(said[1]), max(fields.timestamp_or_zero(said[2]), now + 1)

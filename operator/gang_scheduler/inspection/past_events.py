@@ -1,11 +1,11 @@
 """Events of gangs and pods. The API server keeps them for about an hour."""
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.report.events import CONTROLLER
 from gang_scheduler.simulation.snapshot_files import Told
@@ -66,8 +66,8 @@ def event(body: dict[str, Any]) -> Event:
     """Return the Event of a body of events.k8s.io/v1; the core API may have written it, too."""
     regarding, series = body.get("regarding") or {}, body.get("series") or {}
     made = body.get("eventTime") or body.get("deprecatedFirstTimestamp")
-    first = _seconds(made or body["metadata"].get("creationTimestamp"))
-    last = _seconds(series.get("lastObservedTime") or body.get("deprecatedLastTimestamp"))
+    first = timestamp_or_zero(made or body["metadata"].get("creationTimestamp"))
+    last = timestamp_or_zero(series.get("lastObservedTime") or body.get("deprecatedLastTimestamp"))
     return Event(
         kind=str(regarding.get("kind", "")),
         name=_named(body),
@@ -83,7 +83,3 @@ def event(body: dict[str, Any]) -> Event:
 
 def _named(body: dict[str, Any]) -> str:
     return str((body.get("regarding") or {}).get("name", ""))
-
-
-def _seconds(text: object) -> int:
-    return int(datetime.fromisoformat(str(text)).timestamp()) if text else 0

@@ -11,7 +11,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 import anyio
@@ -19,6 +18,7 @@ import anyio
 from gang_scheduler import __version__, policy
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.recording import form
 from gang_scheduler.recording.files import RotatedFiles
 from gang_scheduler.recording.form import Header, Line
@@ -55,7 +55,7 @@ def header_of(
         kind=form.KIND,
         api_version=form.API_VERSION,
         version=__version__,
-        begun_at=datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        begun_at=rfc3339(now),
         anonymized=anonymized,
         profile=policy.written_settings(of, cache),
         profile_of=profile_of,

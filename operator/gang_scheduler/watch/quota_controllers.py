@@ -8,13 +8,13 @@ since.
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from datetime import datetime
 from typing import Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import QUEUES_NAMED
@@ -139,7 +139,8 @@ class QuotaControllers:
         self._renewals[product] = spec.renew_time
         if not spec.holder_identity or before == spec.renew_time:
             return
-        if before is not None or self._clock() - _seconds(spec.renew_time) < RENEWED_SECONDS:
+        renewed_at = timestamp_or_zero(spec.renew_time)
+        if before is not None or self._clock() - renewed_at < RENEWED_SECONDS:
             self._seen_at[product] = self._monotonic()
 
     def _runs(self, product: Product) -> bool:
@@ -147,11 +148,3 @@ class QuotaControllers:
         if seen_at is None:
             return False
         return self._monotonic() - seen_at < RENEWED_SECONDS + PATIENCE_SECONDS
-
-
-def _seconds(text: str) -> float:
-    """Return a time in seconds since the epoch; 0 for an invalid time."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0

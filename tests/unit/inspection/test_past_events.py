@@ -88,3 +88,9 @@ def test_an_event_of_the_older_api_has_its_times_and_number() -> None:
 
     found = past_events.event(made)
     assert (1, 5, 2) == (found.first, found.last, found.times)
+
+
+def test_an_event_whose_time_is_unreadable_is_shown_without_a_time() -> None:
+    made = past_events.event(body("p", reason="Late", eventTime="yesterday"))
+
+    assert ("Late", 0, 0) == (made.reason, made.first, made.last)

@@ -4,10 +4,10 @@ Invalid and unsupported fields are collected in `problems` of the object, and ne
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.devices.fields import Fields
 from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.devices import (
@@ -71,7 +71,7 @@ def decode_class(body: Mapping[str, Any]) -> DeviceClass:
         name=top.child("metadata").text("name"),
         selectors=_selectors(spec),
         extended_resource=spec.text("extendedResourceName"),
-        created=_seconds(top.child("metadata").text("creationTimestamp")),
+        created=fields.timestamp_or_zero(top.child("metadata").text("creationTimestamp")),
         config=tuple(found for each in spec.items("config") if (found := _opaque(each))),
         problems=tuple(top.problems),
     )
@@ -92,14 +92,6 @@ def decode_taint_rule(body: Mapping[str, Any]) -> TaintRule:
         problems=tuple(top.problems),
         uid=top.child("metadata").text("uid"),
     )
-
-
-def _seconds(text: str) -> float:
-    """Return a time in seconds since 1970; 0 for an unreadable one."""
-    try:
-        return datetime.fromisoformat(text).timestamp() if text else 0.0
-    except ValueError:
-        return 0.0
 
 
 # Slices.

@@ -12,7 +12,7 @@ from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode import fields as decode_fields
 from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs import status_fields
-from gang_scheduler.decode.gangs.status_fields import readable_status, seconds_of
+from gang_scheduler.decode.gangs.status_fields import readable_status
 from gang_scheduler.model import wording
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
@@ -187,7 +187,7 @@ def without_spec(body: Mapping[str, Any], source: str) -> GangSpec:
         uid=metadata.get("uid", ""),
         gvr=GVR(group, version, "podgroups"),
         generation=generation if isinstance(generation, int) else 0,
-        created_at=seconds_of(metadata.get("creationTimestamp")),
+        created_at=decode_fields.timestamp_or_zero(metadata.get("creationTimestamp")),
         evictions=status_fields.read_evictions(status),
         checkpoints=checkpoints.of_status(status),
         status=status,

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.model.evictions import EvictionClass, Evictions, YieldedTo
 from gang_scheduler.model.refs import GangKey, GangName
 
@@ -31,7 +30,7 @@ def condition_since(status: Mapping[str, Any], condition: str, reason: str = "")
     for each in status.get("conditions") or []:
         said = (each["type"], each.get("status"), reason and each.get("reason"))
         if said == (condition, "False" if reason else "True", reason):
-            return seconds_of(each.get("lastTransitionTime"))
+            return timestamp_or_zero(each.get("lastTransitionTime"))
     return 0
 
 
@@ -40,7 +39,7 @@ def backfill_of(status: Mapping[str, Any]) -> tuple[int, GangName] | None:
     found = status.get("backfill")
     if not isinstance(found, Mapping):
         return None
-    until = seconds_of(found.get("until"))
+    until = timestamp_or_zero(found.get("until"))
     namespace, _, name = str(found.get("for")).partition("/")
     return (until, GangName(namespace, name)) if until and name else None
 
@@ -50,7 +49,11 @@ def scale_of(status: Mapping[str, Any]) -> tuple[int, int, int, str] | None:
     found = status.get("elastic")
     if not isinstance(found, Mapping):
         return None
-    at, size, by = seconds_of(found.get("lastScaleTime")), found.get("now"), found.get("lastScale")
+    at, size, by = (
+        timestamp_or_zero(found.get("lastScaleTime")),
+        found.get("now"),
+        found.get("lastScale"),
+    )
     if not at or not isinstance(size, int) or not isinstance(by, int):
         return None
     return at, size, by, str(found.get("reason"))
@@ -58,15 +61,7 @@ def scale_of(status: Mapping[str, Any]) -> tuple[int, int, int, str] | None:
 
 def start_time(status: Mapping[str, Any]) -> int | None:
     """Return since when the gang has had its quorum, in epoch seconds; None if unknown."""
-    return seconds_of(status.get("scheduleStartTime")) or None
-
-
-def seconds_of(text: object) -> int:
-    """Return a time in seconds since the epoch; 0 if it is unreadable."""
-    try:
-        return fields.timestamp(text) if isinstance(text, str) else 0
-    except InvalidField:
-        return 0
+    return timestamp_or_zero(status.get("scheduleStartTime")) or None
 
 
 def readable_status(status: object) -> Mapping[str, Any]:
@@ -102,7 +97,7 @@ def read_evictions(status: Mapping[str, Any]) -> Evictions | None:
     count = found.get("count")
     return Evictions(
         count=count if isinstance(count, int) else 0,
-        last=_time(found.get("last")),
+        last=timestamp_or_zero(found.get("last")),
         yielded=tuple(_yielded(found.get("yieldedTo"))),
     )
 
@@ -114,16 +109,8 @@ def _yielded(found: object) -> Iterator[YieldedTo]:
             uid, edition = (_text(each.get(key)) for key in ("uid", "edition"))
             namespace, _, name = by.partition("/")
             gang = GangKey("", namespace, name)
-            yield YieldedTo(gang, uid, _CLASSES[named], _time(each.get("at")), edition)
+            yield YieldedTo(gang, uid, _CLASSES[named], timestamp_or_zero(each.get("at")), edition)
 
 
 def _text(found: object) -> str:
     return found if isinstance(found, str) else ""
-
-
-def _time(found: object) -> int:
-    """Return a time in seconds since the epoch; 0 if it cannot be read."""
-    try:
-        return fields.timestamp(_text(found))
-    except InvalidField:
-        return 0

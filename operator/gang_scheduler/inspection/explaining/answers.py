@@ -8,8 +8,9 @@ from msgspec import structs
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.decode import fields
 from gang_scheduler.inspection.cluster import Source
-from gang_scheduler.inspection.explaining import document, first_sentence, history, name_lookup
+from gang_scheduler.inspection.explaining import document, first_sentence, name_lookup
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.document_fields import Document, Running
 from gang_scheduler.inspection.explaining.first_sentence import Names, uncapital, with_end
@@ -163,7 +164,7 @@ def _position(info: GangInfo) -> Position | None:
 def _start(info: GangInfo) -> Start | None:
     """Return the promised start from the status of the gang."""
     found = _in_queue(info)
-    at = history.time_of(found.get("estimatedStart")) if found is not None else 0
+    at = fields.timestamp_or_zero(found.get("estimatedStart")) if found is not None else 0
     return Start(StartBasis.RESERVED, Moment(at)) if at else None
 
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.wording import counted
@@ -207,7 +206,7 @@ def _counted(pods: Iterable[Pod], field: str, what: str) -> Iterator[Happened]:
 def _of_conditions(info: GangInfo) -> Iterator[Happened]:
     spec = info.observed.spec
     for each in (spec.status.get("conditions") or []) if spec is not None else []:
-        at = time_of(each.get("lastTransitionTime"))
+        at = fields.timestamp_or_zero(each.get("lastTransitionTime"))
         if at and (text := _told(each)):
             yield Happened(at, text)
 
@@ -231,11 +230,3 @@ def _of_evictions(info: GangInfo) -> Iterator[Happened]:
     found = spec.evictions if spec is not None else None
     for each in found.yielded if found is not None else ():
         yield Happened(each.at, f"{EVICTED_FOR}{each.gang}: {each.eviction_class.shown}")
-
-
-def time_of(text: object) -> int:
-    """Return a time in seconds since the epoch; 0 if it is not a time."""
-    try:
-        return fields.timestamp(text) if isinstance(text, str) else 0
-    except InvalidField:
-        return 0

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 
-from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode import fields
 from gang_scheduler.inspection import cluster as inspection_cluster
@@ -231,11 +230,8 @@ class _Rows:
         start = self._decisions.starts.get(info.key)
         if start is not None or self._decisions.order:
             return start
-        text = listing_waits.queue_written(info).get("estimatedStart")
-        try:
-            return fields.timestamp(text) if isinstance(text, str) else None
-        except InvalidField:
-            return None
+        written = listing_waits.queue_written(info).get("estimatedStart")
+        return fields.timestamp_or_zero(written) or None
 
     def _share(self, ref: QueueRef | None) -> str:
         if ref is None or ref not in self._shares:

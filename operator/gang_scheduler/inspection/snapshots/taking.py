@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,6 +23,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.policy import written_settings
 from gang_scheduler.recording import wire_shapes
 from gang_scheduler.scheduler.cycle import schedule
@@ -243,7 +243,7 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
     header = msgspec.structs.replace(
         stored[0].header,
         profile=written_settings(cluster.policy, cluster.cache),
-        taken_at=_text(cluster.read_at),
+        taken_at=rfc3339(cluster.read_at),
     )
     return Snapshot(header, lines, cluster)
 
@@ -271,7 +271,7 @@ def _header(cluster: Cluster, **more: Any) -> Header:  # noqa: ANN401 - other fi
         kind=snapshot_files.KIND,
         api_version=snapshot_files.API_VERSION,
         version=__version__,
-        taken_at=_text(cluster.read_at),
+        taken_at=rfc3339(cluster.read_at),
         profile=written_settings(cluster.policy, cluster.cache),
         profile_of=cluster.settings_of,
         **more,
@@ -280,10 +280,6 @@ def _header(cluster: Cluster, **more: Any) -> Header:  # noqa: ANN401 - other fi
 
 def _served(cluster: Cluster) -> frozenset[Product]:
     return cluster.cache.queues.served
-
-
-def _text(at: int) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 # Checks that the scheduler decides on the file as on the cluster.

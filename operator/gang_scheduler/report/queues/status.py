@@ -5,7 +5,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Protocol
@@ -15,6 +14,7 @@ from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import RACED, Writes
+from gang_scheduler.decode import fields
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.queues import QueueInactive
@@ -102,16 +102,8 @@ def _recent_usage(view: View) -> dict[str, Any]:
 
 def _is_due(written: Status, recent: RecentUsage, view: View) -> bool:
     least = 0 if view.closing else RECENT_SECONDS - 1
-    passed = view.now - _seconds(written.get("at")) > least
+    passed = view.now - fields.timestamp_or_zero(written.get("at")) > least
     return passed and bool(recent.amounts or written.get("amounts"))
-
-
-def _seconds(time: object) -> float:
-    """Return a time of a status; the epoch for an unreadable one."""
-    try:
-        return datetime.fromisoformat(str(time)).timestamp()
-    except ValueError:
-        return 0
 
 
 def activity(figures: QueueFigures) -> Finding:
