@@ -20,6 +20,7 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
@@ -103,6 +104,8 @@ class TurnTaking:
             quota.forest.root, self._may_fit, lambda: not progress.is_over(for_trees), reserved
         )
         self._known_failures = KnownFailures(placing, quota)
+        self._shortages: dict[GangKey, tuple[Hashable, Request, Problem]] = {}
+        """The shortages of groups that no turn may help, with the state of the charges then."""
 
     # Lines and heads.
 
@@ -325,12 +328,22 @@ class TurnTaking:
             return False
         self._decided.deciding = group
         self._effort.count(A_KNOWN_REQUEST)
-        request = self._quota.plain_request(group, line.queue)
-        may_fit = request is None or (
-            bool(request.assignments) and self._quota.shortages.permanent_shortage(request) is None
-        )
+        may_fit = self._may_have_quota(group, line.queue)
         self._decided.deciding = None
         return may_fit or self._quota.may_be_promised(group, line.queue)
+
+    def _may_have_quota(self, group: GangGroup, queue: Queue) -> bool:
+        """Return whether a group may have quota, now or by evictions; keep its shortage if not."""
+        key, shortages = group.waiting[0].key, self._quota.shortages
+        self._shortages.pop(key, None)
+        request = self._quota.plain_request(group, queue)
+        if request is None or not request.assignments:
+            return request is None
+        problem = shortages.permanent_shortage(request)
+        if problem is None:
+            return True
+        self._shortages[key] = shortages.judged_at, request, problem
+        return False
 
     def _refuse_tree(self, ref: QueueRef) -> None:
         """Refuse all remaining groups of a tree without quota, one queue after the other."""
@@ -350,14 +363,17 @@ class TurnTaking:
         queue = line.queue
         if queue.strategy is Strategy.STRICT_FIFO or self._quota.may_be_promised(group, queue):
             return False
-        request = self._quota.plain_request(group, queue)
-        if request is None or not request.assignments:
-            return False
         if limits.full(queue, self._ledger.running[queue.ref]) is not None:
             return False
-        problem = self._quota.shortages.permanent_shortage(request)
-        if problem is None:
+        # Most groups were looked at before, to find out that their tree has no quota left.
+        known = self._shortages.get(group.waiting[0].key)
+        if known is None or known[0] != self._quota.reclaim_requests.state:
+            if self._may_have_quota(group, queue):
+                return False
+            known = self._shortages.get(group.waiting[0].key)
+        if known is None:
             return False
+        _, request, problem = known
         if self._ledger.kept(queue, (assignment.charge for assignment in request.assignments)):
             return False
         self._quota.set_aside(group, problem)

@@ -32,7 +32,8 @@ class Shortages:
         self._ledger = ledger
         self._reclaim_requests = reclaim_requests
         self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
-        self._judged_at: Hashable = None
+        self.judged_at: Hashable = None
+        """The state of all charges when a permanent shortage was last looked for."""
         self._for_good: dict[Hashable, Problem | None] = {}
 
     def permanent_shortage(self, request: Request) -> Problem | None:
@@ -41,8 +42,8 @@ class Shortages:
         Computed once for similar requests until anything is charged, so it is cheap.
         """
         state = self._reclaim_requests.state
-        if self._judged_at != state:
-            self._judged_at, self._for_good = state, {}
+        if self.judged_at != state:
+            self.judged_at, self._for_good = state, {}
         # A backfilled gang that has overrun may be evicted only by the gang that it came before.
         overrun = self._reclaim_requests.behind_overrun
         own = overrun and overrun.intersection(gang.key for gang in request.group.waiting)

@@ -14,11 +14,12 @@ from gang_scheduler.model.queues import (
     Queue,
     ResourceGroup,
 )
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.snapshot import Snapshot
 from support.builders import node
 from support.call_counts import Calls, calls_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
-from support.queue_worlds import in_queue, promising, running, with_ends, world
+from support.queue_worlds import decide, in_queue, promising, running, with_ends, world
 
 NOW = 10_000
 BIG, GUEST = queue_ref("big"), queue_ref("guest")
@@ -234,3 +235,16 @@ def test_the_levels_of_a_turn_count_as_work() -> None:
     # One turn in such a tree takes 800 looks, of 6,000 in a cycle.
     assert 5 <= len(plan.placed) <= 8
     assert len(plan.placed) + len(plan.untried) == 20
+
+
+def test_each_gang_of_a_full_tree_is_compared_with_its_quota_once() -> None:
+    queues = [our_queue("root", 8_000), our_queue("big", 8_000), our_queue("guest", 0)]
+    runs = [running(BIG, "r", "n", cpu=8)]
+    waiting = [in_queue(BIG, f"g{i}", cpu=1 + i % 3, created_at=i) for i in range(30)]
+    made = world(queues, waiting, [node("n", cpu=16)], runs, taken_at=NOW)
+    assert {Reason.WAITING_FOR_QUOTA} == {each.reason for each in decide(made).refused}
+
+    calls = calls_of(lambda: decide(made))
+
+    assert 30 == calls["quota.Quota.plain_request"]
+    assert 30 == calls["shortages.Shortages.permanent_shortage"]
