@@ -259,6 +259,9 @@ class SelectorMatches:
         self._carriers: Counter[PodSelector] = Counter()
         self._left_behind: set[PodSelector] = set()
         self._matching: dict[str, Selectors] = {}
+        # Selectors to be added to these: a set of thousands is not copied for each new selector.
+        self._also: dict[str, set[PodSelector]] = {}
+        self._shared: dict[tuple[Selectors, Selectors], Selectors] = {}
         self._stale: set[str] = set()
         self._placed: set[PodSelector] = set()
         self._waiting: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
@@ -275,7 +278,7 @@ class SelectorMatches:
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         pod_affinity = pod.pod_class.pod_affinity
-        if pod_affinity is None and not self._index and not self._matching:
+        if pod_affinity is None and not self._index and not self._any_matching():
             return
         if before is None or _is_other(before, pod):
             self._index.pod_moved(before, pod)
@@ -302,11 +305,21 @@ class SelectorMatches:
         return self._relabelled({self.namespaces.delete(uid)})
 
     def selectors_matching(self, uid: str) -> Selectors:
-        """Return the selectors that select a pod."""
-        return self._matching.get(uid, NO_SELECTORS)
+        """Return the selectors that select a pod; pods may share a set."""
+        found = self._matching.get(uid, NO_SELECTORS)
+        also = self._also.pop(uid, None)
+        if also is None:
+            return found
+        parts = found, frozenset(also)
+        shared = self._shared.get(parts)
+        if shared is None:
+            shared = self._shared[parts] = found | also
+        self._matching[uid] = shared
+        return shared
 
     def take_stale(self) -> set[str]:
         """Return the uids of the pods that other selectors match than at the last call."""
+        self._shared.clear()
         stale, self._stale = self._stale, set()
         return stale
 
@@ -373,13 +386,19 @@ class SelectorMatches:
     def _look_for(self, selector: PodSelector) -> None:
         """Find the pods that a new selector selects."""
         for pod in self._index.pods_for(selector):
-            matching = self.selectors_matching(pod.uid)
-            if selector not in matching and self._selects(selector, pod):
-                self._set_matching(pod.uid, matching | {selector})
+            uid = pod.uid
+            if selector in self._matching.get(uid, NO_SELECTORS):
+                continue
+            if self._selects(selector, pod):
+                self._also.setdefault(uid, set()).add(selector)
+                self._stale.add(uid)
 
     def _selects(self, selector: PodSelector, pod: Pod) -> bool:
         where, around = pod.namespace, self.namespaces.labels_of(pod.namespace)
         return selector.selects(where, pod.labels, around, deleting=pod.deleting)
+
+    def _any_matching(self) -> bool:
+        return bool(self._matching or self._also)
 
     def _set_matching(self, uid: str, selectors: Selectors) -> None:
         if selectors == self.selectors_matching(uid):
@@ -391,7 +410,7 @@ class SelectorMatches:
             del self._matching[uid]
 
     def _relabelled(self, namespaces: Collection[str]) -> bool:
-        if not self._index and not self._matching:
+        if not self._index and not self._any_matching():
             return False
         for pod in self._pods.values():
             if pod.namespace in namespaces:
@@ -400,6 +419,8 @@ class SelectorMatches:
 
     def _clear_away(self) -> None:
         """Remove selectors that no pod carries any more from the pods that they selected."""
+        for uid in [*self._also]:
+            self.selectors_matching(uid)
         for uid, selectors in list(self._matching.items()):
             if not selectors.isdisjoint(self._left_behind):
                 self._set_matching(uid, selectors - self._left_behind)

@@ -8,7 +8,7 @@ from gang_scheduler.decode.cluster import DeclaredNamespace
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.selectors import AffinityTerm, Clause, PodAffinity, PodSelector
 from gang_scheduler.state.pod_affinity import MOST_LEFT_BEHIND, SelectorMatches
-from support.builders import gang_key, pod, requirement
+from support.builders import NAMESPACE, gang_key, pod, requirement
 from support.selector_builders import (
     apart_from,
     app,
@@ -19,6 +19,7 @@ from support.selector_builders import (
     spread_over,
 )
 
+IN_DEFAULT = frozenset({NAMESPACE})
 STAYING = replace(app("a"), staying=True)
 
 
@@ -212,3 +213,13 @@ def test_a_waiting_gang_is_tried_again_also_when_another_one_stops() -> None:
     made.delete("uid-c")
 
     assert {gang_key("other")} == made.take_gangs_to_retry()
+
+
+def test_pods_that_the_same_selectors_select_share_a_set() -> None:
+    made = book(*(asking(pod(name), None) for name in "pq"))
+    for number in range(3):
+        each = PodSelector((Clause((requirement("app", "In", "a", f"b{number}"),), IN_DEFAULT),))
+        made.upsert(carrier(PodAffinity(anti=(AffinityTerm(each, "zone"),)), f"c{number}"), None)
+
+    assert made.selectors_matching("uid-p") is made.selectors_matching("uid-q")
+    assert 3 == len(made.selectors_matching("uid-p"))
