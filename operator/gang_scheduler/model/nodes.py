@@ -96,6 +96,8 @@ class LabelColumn:
 
     def pick(self, chosen: BoolArray) -> BoolArray:
         """Return the nodes whose value is among the chosen ones, given as a mask of `values`."""
+        if not chosen.any():
+            return np.zeros(len(self.codes), dtype=np.bool_)
         # A node without the label has the code -1, and so the last entry.
         found: BoolArray = np.append(chosen, False)[self.codes]
         return found
@@ -242,8 +244,13 @@ class NodeTable:
         return found
 
     def label(self, key: str) -> LabelColumn:
-        """Return the column of one label."""
+        """Return the column of one label. All labels that no node has share a column."""
+        if key not in self.cached("label keys", self._label_keys):
+            return self.cached("no label", functools.partial(self._label, key))
         return self.cached(("label", key), functools.partial(self._label, key))
+
+    def _label_keys(self) -> frozenset[str]:
+        return frozenset().union(*(node.labels for node in self.nodes))
 
     def _label(self, key: str) -> LabelColumn:
         codes: dict[str, int] = {}

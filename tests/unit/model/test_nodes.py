@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gang_scheduler.model.nodes import ABSENT, NodeTable
 from support.builders import GPU, node, taint
+from support.call_counts import calls_of
 
 
 def test_nodes_are_in_natural_order() -> None:
@@ -121,3 +122,14 @@ def test_nodes_that_offer_devices_for_other_resources_are_not_the_same() -> None
 
     assert [ABSENT, ABSENT] == counted.rows_in(plain.listed).tolist()
     assert [0, 1] == plain.rows_in(NodeTable(made).listed).tolist()
+
+
+def test_labels_that_no_node_has_share_a_column_made_once() -> None:
+    table = NodeTable([node("n1", labels={"zone": "b"}), node("n2")])
+    table.label("a")
+
+    made = calls_of(lambda: [table.label(f"none-{number}") for number in range(100)])
+
+    assert 0 == made["nodes.NodeTable._label"]
+    assert table.label("a") is table.label("b")
+    assert [ABSENT, ABSENT] == table.label("a").codes.tolist()
