@@ -1,5 +1,6 @@
 """Sums over the nodes that have the same value of a label: the domains of a topology key."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,17 @@ def in_domain(column: LabelColumn, counts: IntArray) -> IntArray:
 def has_domain(column: LabelColumn) -> BoolArray:
     """Return the nodes that have the label."""
     labelled: BoolArray = column.codes != ABSENT
+    return labelled
+
+
+def has_domains(keys: Iterable[str], nodes: NodeTable) -> BoolArray:
+    """Return the nodes that have all these labels; of thousands of keys, most are never read."""
+    labelled = np.ones(len(nodes), dtype=np.bool_)
+    for key in keys:
+        column = nodes.label(key)
+        if not column.values:
+            return np.zeros(len(nodes), dtype=np.bool_)
+        labelled &= has_domain(column)
     return labelled
 
 

@@ -12,23 +12,67 @@ from gang_scheduler.model.selectors import AffinityCounts, AffinityTerm, PodSele
 from gang_scheduler.scheduler import label_domains
 
 K = TypeVar("K", bound=Hashable)
-NO_TERMS: Mapping[AffinityTerm, IntArray] = {}
+NO_TERMS: Mapping[AffinityTerm, "_Column"] = {}
 _Source = tuple[IntArray | None, IntArray | None]
-"""The columns from which results were computed. They never change: a change makes a copy."""
+"""The columns from which results were computed. They never change."""
 MOST_REMEMBERED: Final = 20_000_000
 """At most this many verdicts are remembered, each for one node and one term."""
+
+
+MOST_PENDING: Final = 32
+"""So many times a column may be changed before it is added up although nobody reads it."""
+
+
+class _Changed:
+    """A column with changes that are added when it is read: few of thousands of them ever are."""
+
+    __slots__ = ("added", "before", "changes", "pending")
+
+    def __init__(self, before: "_Column") -> None:
+        if isinstance(before, _Changed) and before.pending >= MOST_PENDING:
+            before = before.sum()
+        self.pending = before.pending + 1 if isinstance(before, _Changed) else 1
+        self.before = before
+        self.changes: list[tuple[IntArray, IntArray]] = []
+        self.added: IntArray | None = None
+
+    def add(self, rows: IntArray, counts: IntArray) -> None:
+        """Add to some rows. Only the one who made this column does so, before others see it."""
+        self.changes.append((rows, counts))
+
+    def sum(self) -> IntArray:
+        """Return the column: the same array each time."""
+        if self.added is None:
+            before, changes = self.before, [self.changes]
+            while isinstance(before, _Changed) and before.added is None:
+                changes.append(before.changes)
+                before = before.before
+            found = _read(before).copy()
+            for each in reversed(changes):
+                for rows, counts in each:
+                    found[rows] += counts
+            self.added = self.before = found
+            self.changes, self.pending = [], 0
+        return self.added
+
+
+_Column = IntArray | _Changed
+
+
+def _read(column: _Column) -> IntArray:
+    return column.sum() if isinstance(column, _Changed) else column
 
 
 class PodAffinityLedger:
     """The pod counts of a snapshot, changed by the pods assumed on it.
 
-    Columns are copied on change.
+    Columns do not change: a change makes another one.
     """
 
     def __init__(self, counts: AffinityCounts, nodes: NodeTable) -> None:
-        self._present = dict(counts.present)
-        self._nominated: dict[PodSelector, IntArray] = {}
-        self._avoiding: dict[PodSelector, dict[AffinityTerm, IntArray]] = {}
+        self._present: dict[PodSelector, _Column] = dict(counts.present)
+        self._nominated: dict[PodSelector, _Column] = {}
+        self._avoiding: dict[PodSelector, dict[AffinityTerm, _Column]] = {}
         for term, column in counts.avoiding.items():
             self._avoiding.setdefault(term.selector, {})[term] = column
         self._none_there = np.zeros(len(nodes), dtype=np.int64)
@@ -48,33 +92,46 @@ class PodAffinityLedger:
 
     def present(self, selector: PodSelector) -> IntArray:
         """Return how many pods the selector selects on each node, by row."""
-        return self._present.get(selector, self._none_there)
+        return _read(self._present.get(selector, self._none_there))
+
+    def has_any(self, selector: PodSelector) -> bool:
+        """Return whether the selector has ever selected a pod on a node."""
+        return selector in self._present
 
     def expected(self, selector: PodSelector) -> IntArray:
         """Return how many pods the selector selects, nominated pods included."""
-        kept = self._nominated.get(selector)
+        kept = _known(self._nominated, selector)
         return self.present(selector) if kept is None else self.present(selector) + kept
 
     def near_all(self, selector: PodSelector, keys: Iterable[str]) -> BoolArray:
         """Return the nodes that share a domain of every key with pods the selector selects."""
-        source = self._present.get(selector), None
+        source = _known(self._present, selector), None
+        if source[0] is None:
+            return np.zeros(len(self._nodes), dtype=np.bool_)
         allowed = np.ones(len(self._nodes), dtype=np.bool_)
         for key in keys:
+            if not self._nodes.label(key).values:
+                return np.zeros(len(self._nodes), dtype=np.bool_)
             allowed &= self._found(selector, key, source)
         return allowed
 
     def is_near_none(self, selector: PodSelector, keys: Iterable[str]) -> bool:
         """Return whether no domain of any key has a pod that the selector selects."""
-        source = self._present.get(selector), None
+        source = _known(self._present, selector), None
         if source[0] is None:
             return True
-        return not any(self._found(selector, key, source).any() for key in keys)
+        return not any(
+            self._found(selector, key, source).any()
+            for key in keys
+            if self._nodes.label(key).values
+        )
 
     def near_any(self, terms: Iterable[AffinityTerm]) -> BoolArray:
         """Return the nodes near pods that a term selects, nominated pods included."""
         found = np.zeros(len(self._nodes), dtype=np.bool_)
         for term in terms:
-            source = self._present.get(term.selector), self._nominated.get(term.selector)
+            kept = _known(self._nominated, term.selector)
+            source = _known(self._present, term.selector), kept
             if source[0] is not None or source[1] is not None:
                 found |= self._found(term.selector, term.key, source)
         return found
@@ -82,12 +139,17 @@ class PodAffinityLedger:
     def avoided_by(self, pod_class: PodClass) -> BoolArray:
         """Return the nodes near pods with anti-affinity to this class."""
         found = np.zeros(len(self._nodes), dtype=np.bool_)
-        for term, column in self.avoiding(pod_class):
-            found |= self._found(term.selector, term.key, (column, None), avoiding=True)
+        for term, column in self._avoiding_columns(pod_class):
+            source = _read(column), None
+            found |= self._found(term.selector, term.key, source, avoiding=True)
         return found
 
-    def avoiding(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, IntArray]]:
-        """Yield anti-affinity terms of pods on nodes that select this class, with their counts."""
+    def avoiding(self, pod_class: PodClass) -> Iterator[AffinityTerm]:
+        """Yield the anti-affinity terms of pods on nodes that select this class."""
+        for selector in pod_class.selected_by:
+            yield from self._avoiding.get(selector, NO_TERMS)
+
+    def _avoiding_columns(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, _Column]]:
         for selector in pod_class.selected_by:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
@@ -113,6 +175,11 @@ class PodAffinityLedger:
         return near
 
 
+def _known(columns: Mapping[PodSelector, _Column], selector: PodSelector) -> IntArray | None:
+    column = columns.get(selector)
+    return None if column is None else _read(column)
+
+
 def number_of_columns(pod_class: PodClass) -> int:
     """Return how many columns of the ledger change with pods of a class."""
     return len(pod_class.selected_by) + len(_anti(pod_class))
@@ -123,20 +190,20 @@ def _anti(pod_class: PodClass) -> Sequence[AffinityTerm]:
 
 
 class AffinityChanges:
-    """Changes to a ledger that is not read in between: each column is copied at most once."""
+    """Changes to a ledger that is not read in between."""
 
     def __init__(
         self,
-        present: dict[PodSelector, IntArray],
-        nominated: dict[PodSelector, IntArray],
-        avoiding: dict[PodSelector, dict[AffinityTerm, IntArray]],
+        present: dict[PodSelector, _Column],
+        nominated: dict[PodSelector, _Column],
+        avoiding: dict[PodSelector, dict[AffinityTerm, _Column]],
         none_there: IntArray,
     ) -> None:
         self._present = present
         self._nominated = nominated
         self._avoiding = avoiding
         self._none_there = none_there
-        self._copied: set[int] = set()
+        self._own: dict[int, _Changed] = {}
 
     def apply(
         self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
@@ -148,9 +215,10 @@ class AffinityChanges:
         for term in _anti(pod_class):
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 
-    def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:
+    def _add(self, columns: dict[K, _Column], key: K, rows: IntArray, counts: IntArray) -> None:
         column = columns.get(key, self._none_there)
-        if id(column) not in self._copied:
-            column = columns[key] = column.copy()
-            self._copied.add(id(column))
-        column[rows] += counts
+        changed = self._own.get(id(column))
+        if changed is None:
+            changed = columns[key] = _Changed(column)
+            self._own[id(changed)] = changed
+        changed.add(rows, counts)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,8 +17,15 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
 from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.pod_affinity import AffinityChanges, PodAffinityLedger
+from gang_scheduler.scheduler.pod_affinity import (
+    AffinityChanges,
+    PodAffinityLedger,
+    number_of_columns,
+)
 from gang_scheduler.scheduler.volumes import VolumeLedger
+
+COLUMNS_A_LOOK: Final = 16
+"""The columns of selectors that can be changed in the time of one look."""
 
 
 class PortLedger:
@@ -198,6 +206,8 @@ class Trial:
     def _change(self, room: Sequence[Share], sign: int) -> None:
         self._apply(room, sign)
         self._journal.append((room, sign))
+        columns = sum(number_of_columns(share.pod_class) for share in room)
+        self.effort.count(columns / COLUMNS_A_LOOK)
 
     def _apply(self, room: Sequence[Share], sign: int) -> None:
         affinity = self.pod_affinity.changes()

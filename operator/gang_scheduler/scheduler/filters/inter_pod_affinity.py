@@ -156,9 +156,7 @@ def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray
     """Return the nodes that share a domain of every key with a pod that the affinity selects."""
     if not _is_first(affinity, pod_class, trial):
         return trial.pod_affinity.near_all(affinity.selector, affinity.keys)
-    columns = [trial.nodes.label(key) for key in affinity.keys]
-    allowed: BoolArray = np.logical_and.reduce([label_domains.has_domain(each) for each in columns])
-    return allowed
+    return label_domains.has_domains(affinity.keys, trial.nodes)
 
 
 def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:

@@ -226,10 +226,6 @@ def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes that have the keys of all constraints. Computed once per class, as above."""
 
     def compute() -> BoolArray:
-        columns = [nodes.label(each.key) for each in _hard(pod_class)]
-        labelled: BoolArray = np.logical_and.reduce(
-            [label_domains.has_domain(column) for column in columns]
-        )
-        return labelled
+        return label_domains.has_domains((each.key for each in _hard(pod_class)), nodes)
 
     return nodes.cached(("keys of spread", pod_class), compute)

@@ -22,6 +22,9 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for each in _soft(pod_class):
         column = trial.nodes.label(each.key)
+        if not column.values:
+            total -= 1
+            continue
         found = label_domains.in_domain(column, trial.pod_affinity.present(each.selector))
         total -= np.where(label_domains.has_domain(column), found, found.max(initial=0) + 1)
     return total
@@ -41,10 +44,13 @@ class _Evenness:
     """The scores while pods are placed one by one; sums are by domain."""
 
     def __init__(self, pod_class: PodClass, trial: Trial) -> None:
+        self._nodes = len(trial.nodes)
         self._sums: list[tuple[IntArray, IntArray]] = []
         self._moving: list[bool] = []
         for each in _soft(pod_class):
             column = trial.nodes.label(each.key)
+            if not column.values:
+                continue
             sums = label_domains.by_domain(column, trial.pod_affinity.present(each.selector))
             self._sums.append((column.codes, sums))
             self._moving.append(each.selector in pod_class.selected_by)
@@ -53,7 +59,7 @@ class _Evenness:
         """Return the scores for the next pod."""
         # A node without the key comes last.
         scores = [np.append(sums, sums.max(initial=0) + 1)[codes] for codes, sums in self._sums]
-        total: IntArray = -np.sum(scores, axis=0)
+        total: IntArray = -np.sum([np.zeros(self._nodes, dtype=np.int64), *scores], axis=0)
         return total
 
     def placed(self, row: int) -> None:

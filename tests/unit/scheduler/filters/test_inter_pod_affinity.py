@@ -7,13 +7,23 @@ import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.model.selectors import Affinity, AffinityTerm, PodAffinity
+from gang_scheduler.model.selectors import (
+    Affinity,
+    AffinityTerm,
+    Clause,
+    PodAffinity,
+    PodSelector,
+)
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED
-from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import gang, node, pod
+from gang_scheduler.scheduler.pod_affinity import MOST_PENDING
+from gang_scheduler.scheduler.preferences import inter_pod_affinity as preferences
+from gang_scheduler.scheduler.trial import COLUMNS_A_LOOK, Share, Trial
+from support.builders import NAMESPACE, gang, node, pod, requirement
+from support.call_counts import calls_of
 from support.selector_builders import apart_from, app, asking, beside, world
 
+HERE = frozenset({NAMESPACE})
 NODES = [
     node("n1", labels={"zone": "a", "rack": "a1"}),
     node("n2", labels={"zone": "a", "rack": "a2"}),
@@ -166,3 +176,67 @@ def test_the_terms_of_a_pod_count_as_work_and_a_search_pays_for_many() -> None:
     assert 0 == few[1] < few[0]
     assert many[0] > 50 * few[0]
     assert many[0] == many[1] / 2 == 500 / inter_pod_affinity.TERMS_A_LOOK
+
+
+def test_columns_that_nobody_reads_are_not_added_up() -> None:
+    trial = Trial(world(NODES, [gang("g", members=[pod("x")])]))
+    selectors = [app(f"s{number}") for number in range(100)]
+    chosen = replace(pod("p").pod_class, selected_by=frozenset(selectors))
+    share = Share(chosen, np.array([0]), np.array([1]))
+
+    made = calls_of(lambda: [trial.assume(share) for _ in range(20)])
+
+    assert 0 == made["pod_affinity._Changed.sum"]
+    assert [20, 0, 0, 0] == trial.pod_affinity.present(selectors[0]).tolist()
+
+
+def test_a_column_that_changes_very_often_is_added_up_now_and_then() -> None:
+    trial = Trial(world(NODES, [gang("g", members=[pod("x")])]))
+    chosen = replace(pod("p").pod_class, selected_by=frozenset({app("s")}))
+    share = Share(chosen, np.array([0]), np.array([1]))
+
+    made = calls_of(lambda: [trial.assume(share) for _ in range(MOST_PENDING * 3 + 1)])
+
+    assert 3 == made["pod_affinity._Changed.sum"]
+    assert [MOST_PENDING * 3 + 1, 0, 0, 0] == trial.pod_affinity.present(app("s")).tolist()
+
+
+def test_changing_columns_is_counted_as_work() -> None:
+    trial = Trial(world(NODES, [gang("g", members=[pod("x")])]))
+    selectors = frozenset(app(f"s{number}") for number in range(2 * COLUMNS_A_LOOK))
+    before = trial.effort.done
+
+    trial.assume(Share(replace(pod("p").pod_class, selected_by=selectors), *np.array([[0], [1]])))
+
+    assert 2 == trial.effort.done - before
+
+
+def test_an_affinity_with_a_label_that_no_node_has_is_decided_without_sums() -> None:
+    keys = ["zone", *(f"none-{number}" for number in range(100))]
+    shot = world(NODES, [gang("g", members=[asking(pod("x"), beside("a", *keys))])], [on("n1")])
+    pod_class = shot.groups[0].gangs[0].pending[0].pod_class
+    trial = Trial(shot)
+
+    made = calls_of(lambda: inter_pod_affinity.slots(pod_class, trial))
+
+    assert 2 >= made["label_domains.in_domain"]
+
+
+def test_preferred_terms_of_one_key_are_summed_once() -> None:
+    terms = [
+        AffinityTerm(
+            PodSelector((Clause((requirement("app", "In", "a", f"b{number}"),), HERE),)), key
+        )
+        for number in range(50)
+        for key in ("zone", "none")
+    ]
+    wanted = PodAffinity(preferred=tuple((2, each) for each in terms))
+    shot = world(NODES, [gang("g", members=[asking(pod("x"), wanted, "x")])], [on("n1"), on("n3")])
+    pod_class = shot.groups[0].gangs[0].pending[0].pod_class
+    trial, scores = Trial(shot), list[list[int]]()
+
+    made = calls_of(lambda: scores.append(preferences.score(pod_class, trial).tolist()))
+
+    assert [[100, 100, 100, 0]] == scores
+    assert 1 == made["label_domains.in_domain"]
+    assert 0 < trial.effort.done
