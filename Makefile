@@ -190,7 +190,7 @@ search: setup ## Hold CASES random worlds against all laws, from SEED on, and li
 slow: SECONDS ?= 600
 slow: SEED ?= 0
 slow: setup ## Look for worlds in which a cycle takes long, for SECONDS of CPU, from those on that were found before
-	@$(WITH_TESTS) -m search.slow --seconds $(SECONDS) --seed $(SEED)
+	@$(WITH_TESTS) -m search.slow --seconds $(SECONDS) --seed $(SEED) $(if $(REFERENCE),--reference $(REFERENCE))
 
 .PHONY: fuzz
 fuzz: SECONDS ?= 300

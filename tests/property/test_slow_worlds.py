@@ -9,7 +9,7 @@ from gang_scheduler.simulation.documents import Document
 from search.manifests import Manifest
 from search.slow import recipes, rendering
 from search.slow.archive import MOST, Archive, Found
-from search.slow.judging import Verdict
+from search.slow.judging import Pace, Verdict
 from search.slow.recipes import CLUSTER, CROWD, NODES, PODS, Recipe
 
 WORLDS = 40
@@ -19,7 +19,7 @@ EVERY_KIND = {
     *("Node", "Pod", "PodGroup", "Job", "ClusterNetworkTopology", "PodDisruptionBudget"),
     *("Queue", "ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue"),
     *("PersistentVolume", "PersistentVolumeClaim", "StorageClass"),
-    *("DeviceClass", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"),
+    *("DeviceClass", "ResourceSlice", "ResourceClaim"),
 }
 
 
@@ -89,3 +89,27 @@ def test_no_world_is_larger_than_the_largest_that_is_asked_about() -> None:
 
     assert (NODES, 18_000) == (kinds["Node"], kinds["Pod"])
     assert kinds["Pod"] <= PODS
+
+
+def test_the_claims_of_devices_that_pods_name_are_there() -> None:
+    cluster = {name: each.least for name, each in CLUSTER.items()} | {"devices": 4}
+    crowd = {name: each.least for name, each in CROWD.items()}
+    crowd |= {"gangs": 2, "size": 3, "kind": 1, "asks": 1}
+
+    for common, number in ((0, 6), (1, 2)):
+        bodies = rendering.manifests_of(Recipe(cluster, ({**crowd, "common": common},)))
+        made = {each["metadata"]["name"] for each in bodies if each["kind"] == "ResourceClaim"}
+        named = {
+            entry["resourceClaimName"]
+            for each in bodies
+            if each["kind"] == "Pod"
+            for entry in each["spec"]["resourceClaims"]
+        }
+        assert (number, named) == (len(made), made)
+
+
+def test_the_pace_is_that_beside_a_quiet_machine() -> None:
+    pace = Pace(reference=0.0001)
+
+    assert 0 < pace.now() < 1
+    assert 0.0001 == pace.best

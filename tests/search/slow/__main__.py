@@ -31,7 +31,7 @@ BOUND: Final = 1.0
 def main() -> int:
     """Search, or look at what was found; the exit status is 1 if a world is over the bound."""
     asked = _arguments()
-    archive, pace = Archive(asked.file), Pace()
+    archive, pace = Archive(asked.file), Pace(asked.reference)
     known = archive.read()
     if asked.show:
         print(yaml.safe_dump_all(rendering.manifests_of(known[asked.show - 1].recipe)))
@@ -47,6 +47,7 @@ def main() -> int:
     if not asked.again:
         _search(archive, pace, Random(asked.seed), ends)  # noqa: S311 - for worlds, not secrets.
     archive.write()
+    print(f"seconds are those of a machine on which a sample takes --reference {pace.best:.4f}")
     return _report(archive, pace, asked.top)
 
 
@@ -92,6 +93,14 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m search.slow", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="of CPU")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--reference",
+        type=float,
+        default=0,
+        metavar="SECONDS",
+        help="the CPU of a sample on this machine when it is quiet, which a run prints; without "
+        "it, that of the run's fastest sample, which is too much if the machine is never quiet",
+    )
     parser.add_argument("--file", type=Path, default=Path("build/slow/worlds.json"))
     parser.add_argument("--top", type=int, default=5, help="how many are profiled and printed")
     parser.add_argument("--again", action="store_true", help="only measure the worlds of the file")

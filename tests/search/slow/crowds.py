@@ -13,6 +13,8 @@ SINGLE, POD_GROUP, NATIVE, ANNOTATED, KUEUE_GROUP, SUSPENDED = range(6)
 TOPOLOGY_KEYS: Final = ("kubernetes.io/hostname", clusters.ZONE, clusters.LAYERS[0][1])
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+MOST_TERMS: Final = 200_000
+"""Terms of the pods of a crowd together; of more pods, each has fewer."""
 DURATIONS: Final = ("", "10m", "6h")
 
 
@@ -68,9 +70,11 @@ def _gang(crowd: Crowd, number: int, rooms: Rooms) -> Iterator[Manifest]:
     minimum = max(1, genes["size"] * genes["minimum"] // 100)
     runs = number * 100 < genes["runs"] * genes["gangs"]
     name = crowd.name(number)
-    if _asks_for_devices(crowd):
-        yield _of_devices(crowd, number)
+    if _asks_for_devices(crowd) and genes["common"]:
+        yield _claim_of_devices(crowd, number)
     if kind == SUSPENDED and clusters.product(crowd.cluster) == "ours" and not runs:
+        if _asks_for_devices(crowd) and not genes["common"]:
+            yield _template(crowd, number)
         yield _job(crowd, number, metadata)
         return
     if kind == POD_GROUP:
@@ -78,6 +82,8 @@ def _gang(crowd: Crowd, number: int, rooms: Rooms) -> Iterator[Manifest]:
     elif kind == NATIVE:
         yield manifests.native_pod_group(name, minimum, **metadata)
     for member in range(genes["size"]):
+        if _asks_for_devices(crowd) and not genes["common"]:
+            yield _claim_of_devices(crowd, number, member)
         node = rooms.take(_cpu(crowd, member)) if runs else ""
         yield from _claims(crowd, number, member)
         yield _pod(crowd, number, member, metadata, node)
@@ -140,7 +146,9 @@ def _pod(crowd: Crowd, number: int, member: int, metadata: dict[str, Any], node:
     genes, kind, name = crowd.genes, crowd.genes["kind"], crowd.name(number)
     labels = {"app": crowd.app(number), **metadata["labels"]}
     annotations = dict[str, str]()
-    spec = _spec(crowd, number, member, runs=bool(node))
+    spec = _spec(crowd, number, member)
+    if _asks_for_devices(crowd) and not node:
+        spec["resourceClaims"] = [_entry(crowd, number, member)]
     if kind == POD_GROUP:
         labels[manifests.POD_GROUP_LABEL] = name
         if genes["roles"] > 1 and genes["size"] >= genes["roles"]:
@@ -182,7 +190,7 @@ def _pod(crowd: Crowd, number: int, member: int, metadata: dict[str, Any], node:
     return body
 
 
-def _spec(crowd: Crowd, number: int, member: int, *, runs: bool) -> dict[str, Any]:
+def _spec(crowd: Crowd, number: int, member: int) -> dict[str, Any]:
     """Return what the pods of a gang ask for beside room."""
     genes = crowd.genes
     spec: dict[str, Any] = {"priority": genes["priority"] + number % genes["priorities"]}
@@ -200,9 +208,9 @@ def _spec(crowd: Crowd, number: int, member: int, *, runs: bool) -> dict[str, An
     if genes["anti"]:
         apart = _terms(crowd, number, genes["anti"], genes["terms"])
         affinity["podAntiAffinity"] = {REQUIRED: [*apart]}
-    if genes["rather"]:
-        terms = _terms(crowd, number, genes["rather"], genes["terms"])
-        weighed = [{"weight": 10 + i, "podAffinityTerm": each} for i, each in enumerate(terms)]
+    if genes["rather"] or genes["keys"]:
+        terms = [*_terms(crowd, number, genes["rather"], genes["terms"]), *_nowhere(crowd, number)]
+        weighed = [{"weight": 1 + i % 100, "podAffinityTerm": each} for i, each in enumerate(terms)]
         affinity.setdefault("podAffinity", {})[PREFERRED] = weighed
     if affinity:
         spec["affinity"] = affinity
@@ -214,9 +222,6 @@ def _spec(crowd: Crowd, number: int, member: int, *, runs: bool) -> dict[str, An
     ]
     if spread:
         spec["topologySpreadConstraints"] = spread
-    if _asks_for_devices(crowd) and not runs:
-        whose = "resourceClaimName" if genes["common"] else "resourceClaimTemplateName"
-        spec["resourceClaims"] = [{"name": "d", whose: f"{crowd.name(number)}-devices"}]
     if _has_claim(crowd):
         claim = _claim(crowd, number, member)
         spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
@@ -233,9 +238,26 @@ def _means(app: str) -> dict[str, Any]:
 
 def _terms(crowd: Crowd, number: int, mask: int, terms: int) -> Iterator[dict[str, Any]]:
     """Yield terms of affinity: to its own app, and to others."""
-    for other in range(terms):
+    for other in range(min(terms, _most(crowd))):
+        app = crowd.app(number + other)
         for key in _keys(mask):
-            yield {"topologyKey": key, **_means(crowd.app(number + other))}
+            if crowd.genes["broad"]:
+                # It means all pods but those of one app, and no two apps ask for the same.
+                others = {"key": "app", "operator": "NotIn", "values": [app]}
+                yield {"topologyKey": key, "labelSelector": {"matchExpressions": [others]}}
+            else:
+                yield {"topologyKey": key, **_means(app)}
+
+
+def _nowhere(crowd: Crowd, number: int) -> Iterator[dict[str, Any]]:
+    """Yield terms of labels that no node has, others for each gang."""
+    for place in range(min(crowd.genes["keys"], _most(crowd))):
+        yield {"topologyKey": f"none-{number}-{place}", **_means(crowd.app(number))}
+
+
+def _most(crowd: Crowd) -> int:
+    """Return how many terms of a kind a pod of a crowd has at most."""
+    return max(1, MOST_TERMS // (crowd.genes["size"] * crowd.genes["gangs"]))
 
 
 def _has_claim(crowd: Crowd) -> bool:
@@ -265,11 +287,25 @@ def _asks_for_devices(crowd: Crowd) -> bool:
     return bool(crowd.genes["asks"] and crowd.cluster["devices"])
 
 
-def _of_devices(crowd: Crowd, number: int) -> Manifest:
-    """Return what the pods of a gang claim of devices: each for itself, or all together."""
-    made = devices.claim if crowd.genes["common"] else devices.template
-    variant = number % crowd.genes["apart"]
-    return made(crowd.genes, variant, f"{crowd.name(number)}-devices", _space(crowd, number))
+def _name_of_devices(crowd: Crowd, number: int, member: int) -> str:
+    name = crowd.name(number)
+    return f"{name}-devices" if crowd.genes["common"] else f"{name}-{member}-devices"
+
+
+def _entry(crowd: Crowd, number: int, member: int) -> dict[str, str]:
+    """Return what names the claim of a pod, its own or that of all pods of a gang."""
+    return {"name": "d", "resourceClaimName": _name_of_devices(crowd, number, member)}
+
+
+def _claim_of_devices(crowd: Crowd, number: int, member: int = 0) -> Manifest:
+    name, variant = _name_of_devices(crowd, number, member), number % crowd.genes["apart"]
+    return devices.claim(crowd.genes, variant, name, _space(crowd, number))
+
+
+def _template(crowd: Crowd, number: int) -> Manifest:
+    """Return the template of the claims of pods that do not exist yet."""
+    name, variant = f"{crowd.name(number)}-devices", number % crowd.genes["apart"]
+    return devices.template(crowd.genes, variant, name, _space(crowd, number))
 
 
 def _job(crowd: Crowd, number: int, metadata: dict[str, Any]) -> Manifest:
@@ -277,6 +313,9 @@ def _job(crowd: Crowd, number: int, metadata: dict[str, Any]) -> Manifest:
     pod = _pod(crowd, number, 0, metadata, "")
     labels = {"py-gang-scheduler.io/gang": "true"}
     spec = {key: each for key, each in pod["spec"].items() if key not in ("volumes", "priority")}
+    if _asks_for_devices(crowd) and not crowd.genes["common"]:
+        named = {"name": "d", "resourceClaimTemplateName": f"{crowd.name(number)}-devices"}
+        spec["resourceClaims"] = [named]
     size = crowd.genes["size"]
     body = manifests.manifest("batch/v1", "Job", crowd.name(number), **metadata)
     template = {"metadata": {"labels": labels}, "spec": {**spec, "restartPolicy": "Never"}}

@@ -35,16 +35,22 @@ class _OvertimeError(Exception):
 
 
 class Pace:
-    """How fast the machine is now, beside the fastest that it was: others may use it, too."""
+    """How fast the machine is now, beside when it is quiet: others may use it, too.
 
-    def __init__(self) -> None:
-        self._best = min(_sample() for _ in range(5))
+    `reference` is the CPU of a sample when it is quiet, in seconds; without it, that of the fastest
+    sample until now, which is too much on a machine that is under load all the time.
+    """
+
+    def __init__(self, reference: float = 0) -> None:
+        self._is_given = reference > 0
+        self.best = reference or min(_sample() for _ in range(5))
 
     def now(self) -> float:
         """Return by what seconds of CPU are to be multiplied."""
         found = min(_sample() for _ in range(3))
-        self._best = min(self._best, found)
-        return self._best / found
+        if not self._is_given:
+            self.best = min(self.best, found)
+        return self.best / found
 
 
 def _sample() -> float:

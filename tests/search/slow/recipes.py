@@ -66,7 +66,9 @@ CROWD: Final[Mapping[str, Range]] = {
     "slices": Range(0, 64),
     "links": Range(0, 64),
     "apps": Range(1, 2_000),
-    "terms": Range(1, 8),
+    "terms": Range(1, 500),
+    "broad": Range(0, 1),
+    "keys": Range(0, 500),
     "spread": Range(0, 7),
     "soft": Range(0, 7),
     "anti": Range(0, 7),
@@ -93,7 +95,8 @@ SOMETIMES: Final = frozenset(
         *("roles", "must", "prefer", "multiple", "slices", "links", "spread", "soft", "anti"),
         *("near", "rather", "ports", "claims", "selectors", "tolerates", "guarded", "leaving"),
         *("lasts", "saves", "runs", "taints", "unready", "product", "budgets", "volumes", "gpus"),
-        *("devices", "parts", "reach", "taken", "asks", "options", "alike", "common"),
+        *("devices", "parts", "reach", "taken", "asks", "options", "alike", "common", "broad"),
+        "keys",
     }
 )
 """What most crowds and clusters have nothing of at first."""
