@@ -31,7 +31,7 @@ class _Changed:
     def __init__(self, before: "_Column") -> None:
         if isinstance(before, _Changed) and before.pending >= MOST_PENDING:
             before = before.sum()
-        self.pending = before.pending + 1 if isinstance(before, _Changed) else 1
+        self.pending: int = before.pending + 1 if isinstance(before, _Changed) else 1
         self.before = before
         self.changes: list[tuple[IntArray, IntArray]] = []
         self.added: IntArray | None = None

@@ -6,8 +6,9 @@ placed in one vector operation, so the cost is per class and not per pod.
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent, packing, positions, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
+from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, merged, number_in, shares
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -113,7 +115,9 @@ def _arranged(
     None if neither places `at_least` members.
     """
     sizes = _sizes(members)
-    if len(sizes) == 1 or interdependent.depend_on_each_other(sizes, trial, profile):
+    if len(sizes) == 1 or _has_too_many_columns(sizes, trial):
+        return None
+    if interdependent.depend_on_each_other(sizes, trial, profile):
         return None
     if at_least < len(members):
         with trial.all_or_nothing() as attempt:
@@ -126,6 +130,22 @@ def _arranged(
     slots = np.array([offer_slots(pod_class, trial, profile) for pod_class in sizes])
     rows = np.flatnonzero(slots.any(axis=0))
     return packing.assume_arranged(sizes, rows, at_least, trial, profile)
+
+
+MOST_COLUMNS: Final = 60_000
+"""A gang is not placed if its members' classes are selected by more terms than this together.
+
+Placing one changes the counts of all terms that select it: 800 members that all keep away from each
+other by terms of their own would take eight seconds.
+"""
+
+
+def _has_too_many_columns(sizes: Iterable[PodClass], trial: Trial) -> bool:
+    """Return whether placing these takes too long; if so, note that the search was cut off."""
+    if sum(map(number_of_columns, sizes)) <= MOST_COLUMNS:
+        return False
+    trial.effort.cut()
+    return True
 
 
 def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
@@ -143,6 +163,8 @@ def _assume(
 ) -> tuple[list[Share], list[PodClass]]:
     """Take room for all members that fit, class by class; also return the classes left."""
     sizes = _sizes(members)
+    if _has_too_many_columns(sizes, trial):
+        return [], list(sizes)
     if not interdependent.depend_on_each_other(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)
     found = interdependent.assume_interdependent(sizes, 0, None, trial, profile)

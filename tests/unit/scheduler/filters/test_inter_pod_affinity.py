@@ -178,13 +178,18 @@ def test_the_terms_of_a_pod_count_as_work_and_a_search_pays_for_many() -> None:
     assert many[0] == many[1] / 2 == 500 / inter_pod_affinity.TERMS_A_LOOK
 
 
+def assume_times(number: int, share: Share, trial: Trial) -> None:
+    for _ in range(number):
+        trial.assume(share)
+
+
 def test_columns_that_nobody_reads_are_not_added_up() -> None:
     trial = Trial(world(NODES, [gang("g", members=[pod("x")])]))
     selectors = [app(f"s{number}") for number in range(100)]
     chosen = replace(pod("p").pod_class, selected_by=frozenset(selectors))
     share = Share(chosen, np.array([0]), np.array([1]))
 
-    made = calls_of(lambda: [trial.assume(share) for _ in range(20)])
+    made = calls_of(lambda: assume_times(20, share, trial))
 
     assert 0 == made["pod_affinity._Changed.sum"]
     assert [20, 0, 0, 0] == trial.pod_affinity.present(selectors[0]).tolist()
@@ -195,7 +200,7 @@ def test_a_column_that_changes_very_often_is_added_up_now_and_then() -> None:
     chosen = replace(pod("p").pod_class, selected_by=frozenset({app("s")}))
     share = Share(chosen, np.array([0]), np.array([1]))
 
-    made = calls_of(lambda: [trial.assume(share) for _ in range(MOST_PENDING * 3 + 1)])
+    made = calls_of(lambda: assume_times(MOST_PENDING * 3 + 1, share, trial))
 
     assert 3 == made["pod_affinity._Changed.sum"]
     assert [MOST_PENDING * 3 + 1, 0, 0, 0] == trial.pod_affinity.present(app("s")).tolist()

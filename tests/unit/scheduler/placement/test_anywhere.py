@@ -1,6 +1,7 @@
 """Members of one gang are placed together, or nothing changes."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +10,14 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Oversized, Shortage
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.filters import resources
+from gang_scheduler.scheduler.placement import anywhere
 from gang_scheduler.scheduler.placement.anywhere import assume_again, place, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Placement, Trial
 from support.builders import GPU, node, pod, snapshot
+from support.call_counts import calls_of
+from support.selector_builders import app
 
 BINPACK = PROFILES["binpack"]
 
@@ -164,3 +168,21 @@ def test_several_classes_find_the_only_arrangement_on_few_nodes() -> None:
     found = placed([node("n1", cpu=6), node("n2", cpu=4)], pods)
 
     assert {"a-0": "n1", "a-1": "n1", "b-0": "n2", "b-1": "n2"} == found
+
+
+@pytest.mark.parametrize(("most", "number"), [(12, 4), (11, 0)])
+def test_members_that_too_many_terms_select_are_not_placed_one_by_one(
+    most: int, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anywhere, "MOST_COLUMNS", most)
+    selectors = frozenset(app(f"s{place}") for place in range(3))
+    pods = [
+        replace(each, pod_class=replace(each.pod_class, selected_by=selectors))
+        for each in (pod(f"a-{cpu}", cpu=cpu) for cpu in range(1, 5))
+    ]
+    trial = Trial(snapshot([node("n1", cpu=16)]))
+
+    made = calls_of(lambda: place(pods, 4, trial, BINPACK))
+
+    assert number == made["trial.Trial.assume"]
+    assert trial.effort.cut_off == (number == 0)
