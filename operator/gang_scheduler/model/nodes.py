@@ -245,8 +245,8 @@ class NodeTable:
 
     def label(self, key: str) -> LabelColumn:
         """Return the column of one label. All labels that no node has share a column."""
-        if key not in self.cached("label keys", self._label_keys):
-            return self.cached("no label", functools.partial(self._label, key))
+        if key not in self.cached("label-keys", self._label_keys):
+            return self.cached("no-label", functools.partial(self._label, key))
         return self.cached(("label", key), functools.partial(self._label, key))
 
     def _label_keys(self) -> frozenset[str]:

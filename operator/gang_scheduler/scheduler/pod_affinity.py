@@ -20,7 +20,7 @@ MOST_REMEMBERED: Final = 20_000_000
 
 
 MOST_PENDING: Final = 32
-"""So many times a column may be changed before it is added up although nobody reads it."""
+"""So many times a column may be changed before it is added up although it is not read."""
 
 
 class _Changed:
@@ -37,7 +37,7 @@ class _Changed:
         self.added: IntArray | None = None
 
     def add(self, rows: IntArray, counts: IntArray) -> None:
-        """Add to some rows. Only the one who made this column does so, before others see it."""
+        """Add to some rows: only before the column is read or copied."""
         self.changes.append((rows, counts))
 
     def sum(self) -> IntArray:

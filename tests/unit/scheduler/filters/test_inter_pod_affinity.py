@@ -183,7 +183,7 @@ def assume_times(number: int, share: Share, trial: Trial) -> None:
         trial.assume(share)
 
 
-def test_columns_that_nobody_reads_are_not_added_up() -> None:
+def test_columns_that_are_not_read_are_not_added_up() -> None:
     trial = Trial(world(NODES, [gang("g", members=[pod("x")])]))
     selectors = [app(f"s{number}") for number in range(100)]
     chosen = replace(pod("p").pod_class, selected_by=frozenset(selectors))
