@@ -8,6 +8,7 @@ import pytest
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.page import sources
 from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.streams import BEAT_SECONDS, Streams
 from gang_scheduler.page.view import Reading
@@ -310,3 +311,36 @@ async def test_a_question_mark_shows_all_keys(tmp_path: Path) -> None:
         assert [] == await accessibility.violations_of(tab)
         await tab.press("Escape")
         await tab.until(f"!{IS_OPEN}")
+
+
+UPDATES = 25
+"""So many updates are one half; the heap after the second is compared with that after the first."""
+MOST_GROWTH = 1.2
+
+
+async def heap(tab: Tab) -> float:
+    """Return the bytes of the heap of a tab that are in use, without garbage."""
+    await tab.ask("HeapProfiler.collectGarbage")
+    found: float = (await tab.ask("Runtime.getHeapUsage"))["usedSize"]
+    return found
+
+
+@pytest.mark.parametrize("path", ["/", "/nodes"])
+async def test_a_tab_that_is_open_for_long_does_not_grow(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "LEAST_SECONDS", 0.02)
+    source = Changing(tmp_path, FIRST)
+    async with page(source) as (tab, address):
+        await tab.open(f"{address}{path}")
+        await tab.until("document.getElementById('map').style.width")
+        await tab.value("document.getElementById('map-tree').open = true; true")
+        used = []
+        for number in range(2 * UPDATES):
+            name = f"gang-{number}"
+            source.change([*FIRST, *gang(name, 5, nodes=[f"node-{each}" for each in range(3, 8)])])
+            await tab.until(f"document.body.innerText.includes('team/{name}')")
+            if number % UPDATES == UPDATES - 1:
+                used.append(await heap(tab))
+
+    assert used[1] < MOST_GROWTH * used[0]
