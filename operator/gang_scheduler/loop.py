@@ -166,7 +166,7 @@ class Loop:
     def _report(self, plan: Plan, now: int, seconds: float) -> None:
         self._last_seconds = seconds
         self._changes.queues.set()
-        if self._cache.gang_queue.goes_on:
+        if self._cache.gang_queue.is_due_at_once:
             self._changes.cycle.set()
         self._gang_events.planned(plan, now)
         self._measures.planned(plan)

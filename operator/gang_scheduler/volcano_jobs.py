@@ -84,7 +84,7 @@ class VolcanoJobs:
             if why is None:
                 await self._let_go_on(each)
             else:
-                self._tell(each, why)
+                self._report(each, why)
 
     def _pod_groups(self) -> Iterator[GangSpec]:
         """Yield the PodGroups that were made for Jobs of Volcano."""
@@ -165,7 +165,7 @@ class VolcanoJobs:
         elif refusal.kind in (Kind.REFUSED, Kind.DENIED):
             log.warning("status_refused", what="PodGroup", name=name, error=str(refusal.error))
 
-    def _tell(self, spec: GangSpec, why: Problem) -> None:
+    def _report(self, spec: GangSpec, why: Problem) -> None:
         about = About(
             *(VOLCANO_POD_GROUPS.api_version, "PodGroup", *spec.key[1:], spec.uid), gang=spec.key
         )

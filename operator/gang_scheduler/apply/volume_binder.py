@@ -341,7 +341,7 @@ class VolumeBinder:
             if clock() >= look_at:
                 self._look(claim_waits)
                 self._settle(claim_waits, list(claim_waits.open), settled)
-                self._say(claim_waits)
+                self._report_claims(claim_waits)
                 look_at = clock() + LOOK_SECONDS
             else:
                 self._settle(claim_waits, self._look_at_moved(claim_waits), settled)
@@ -470,7 +470,7 @@ class VolumeBinder:
                 ends = wait.attachment.until + HOLD_MARGIN_SECONDS
                 claim_waits.holding.deadline = max(claim_waits.holding.deadline, ends)
 
-    def _say(self, claim_waits: ClaimWaits) -> None:
+    def _report_claims(self, claim_waits: ClaimWaits) -> None:
         """Report the claims that gangs wait for: immediately in the status, later in Events."""
         lasts = asyncio.get_running_loop().time() - claim_waits.began >= QUIET_SECONDS
         for wait in claim_waits.open:

@@ -113,10 +113,10 @@ class Controllers:
         else:
             self._uids[metadata["uid"]] = key
         self._note_owners(key, document, is_there=verb != "DELETED")
-        self._ask(key)
+        self._enqueue(key)
         if verb == "DELETED":
             for each in self._owned.pop(metadata["uid"], ()):
-                self._ask(each)
+                self._enqueue(each)
             if metadata.get("namespace"):
                 self._ask_namespace(metadata["namespace"])
 
@@ -133,14 +133,14 @@ class Controllers:
         if key[0] == PODS:
             for uid in owners:
                 if (owner := self._uids.get(uid)) and owner[0] == JOBS:
-                    self._ask(owner)
+                    self._enqueue(owner)
             for where, name in self._cluster.documents(POD_DISRUPTION_BUDGETS):
                 if where == key[1]:
-                    self._ask((POD_DISRUPTION_BUDGETS, where, name))
+                    self._enqueue((POD_DISRUPTION_BUDGETS, where, name))
             if node := document.get("spec", {}).get("nodeName"):
                 (self._on_node[node].add if is_there else self._on_node[node].discard)(key)
 
-    def _ask(self, key: Key) -> None:
+    def _enqueue(self, key: Key) -> None:
         if key not in self._queued:
             self._queued.add(key)
             self._dirty.append(key)
@@ -149,7 +149,7 @@ class Controllers:
     def _ask_namespace(self, name: str) -> None:
         found = self._cluster.documents(NAMESPACES).get(("", name))
         if found is not None and is_deleting(found):
-            self._ask((NAMESPACES, "", name))
+            self._enqueue((NAMESPACES, "", name))
 
     def _served(self, gvr: GVR) -> Served | None:
         return next((each for each in self._objects.kinds.all() if each.key == gvr), None)
@@ -193,7 +193,7 @@ class Controllers:
     def _node(self, name: str) -> None:
         """Let pods run that were assigned to the node before it existed."""
         for key in list(self._on_node.get(name, ())):
-            self._ask(key)
+            self._enqueue(key)
 
     # Jobs.
 
@@ -293,7 +293,7 @@ class Controllers:
         if not reserved:
             self._set_phase(PERSISTENT_VOLUMES, "", name, "Available")
             for where, each in list(self._cluster.documents(PERSISTENT_VOLUME_CLAIMS)):
-                self._ask((PERSISTENT_VOLUME_CLAIMS, where, each))
+                self._enqueue((PERSISTENT_VOLUME_CLAIMS, where, each))
             return
         key = (reserved.get("namespace", ""), reserved.get("name", ""))
         claim = self._cluster.documents(PERSISTENT_VOLUME_CLAIMS).get(key)
@@ -318,7 +318,7 @@ class Controllers:
             and volume["spec"]["claimRef"].get("namespace") == namespace
         ]
         if mine:
-            self._ask((PERSISTENT_VOLUMES, "", mine[0]["metadata"]["name"]))
+            self._enqueue((PERSISTENT_VOLUMES, "", mine[0]["metadata"]["name"]))
         elif named and ("", named) in volumes and not volumes["", named]["spec"].get("claimRef"):
             self._bind_claim(volumes["", named], claim)
         elif not named and not self._waits_for_pod(claim):
@@ -398,14 +398,14 @@ def _counted(job: Document, present: Iterable[Mapping[str, Any]]) -> Document:
         status["startTime"] = before.get("startTime") or now()
     conditions = [dict(each) for each in before.get("conditions", ())]
     if suspended or any(each["type"] == "Suspended" for each in conditions):
-        _say(conditions, "Suspended", "True" if suspended else "False")
+        _set_condition(conditions, "Suspended", "True" if suspended else "False")
     wanted = spec.get("completions")
     ended = wanted is not None and succeeded >= wanted
     if ended or (wanted is None and succeeded and not active):
-        _say(conditions, "Complete", "True")
+        _set_condition(conditions, "Complete", "True")
         status["completionTime"] = before.get("completionTime") or now()
     elif failed > spec.get("backoffLimit", 6):
-        _say(conditions, "Failed", "True", "BackoffLimitExceeded")
+        _set_condition(conditions, "Failed", "True", "BackoffLimitExceeded")
     if conditions:
         status["conditions"] = conditions
     return status
@@ -414,7 +414,7 @@ def _counted(job: Document, present: Iterable[Mapping[str, Any]]) -> Document:
 ALWAYS: Final = frozenset({"ready", "terminating"})
 
 
-def _say(conditions: list[Document], kind: str, status: str, reason: str = "") -> None:
+def _set_condition(conditions: list[Document], kind: str, status: str, reason: str = "") -> None:
     known = next((each for each in conditions if each["type"] == kind), None)
     if known is not None and known["status"] == status:
         return

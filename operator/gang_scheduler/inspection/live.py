@@ -162,14 +162,14 @@ async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVE
     return await only(server, operator, namespace)
 
 
-def _unseen(event_handlers: EventHandlers) -> Handlers:
+def _as_they_are(event_handlers: EventHandlers) -> Handlers:
     return event_handlers
 
 
 async def everything(
     server: Server,
     operator: OperatorSettings,
-    seen_by: Callable[[EventHandlers], Handlers] = _unseen,
+    seen_by: Callable[[EventHandlers], Handlers] = _as_they_are,
 ) -> Cluster:
     """Return the whole cluster. Raises ApiError, 403 if nodes or pods may not be listed.
 

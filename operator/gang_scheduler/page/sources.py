@@ -256,12 +256,12 @@ class OfServer:
         """
         watched = self._watched
         deadline = time.monotonic() + FIRST_LISTS_SECONDS
-        while self._goes_on(watched) and not watched.is_complete and watched.failure is None:
+        while self._is_watched(watched) and not watched.is_complete and watched.failure is None:
             if time.monotonic() > deadline:
                 raise ApiError(0, f"its first lists take more than {FIRST_LISTS_SECONDS} s")
             watched.take_in()
             time.sleep(LEAST_WAIT_SECONDS)
-        if not self._goes_on(watched):
+        if not self._is_watched(watched):
             raise ApiError(0, "its watches have ended")
         failure = watched.failure
         if failure is None:
@@ -271,7 +271,7 @@ class OfServer:
         self._run(lambda _: self._end_watches())
         return None
 
-    def _goes_on(self, watched: WatchedCluster | None) -> TypeGuard[WatchedCluster]:
+    def _is_watched(self, watched: WatchedCluster | None) -> TypeGuard[WatchedCluster]:
         """Return whether a cluster is still watched. For any thread."""
         return watched is not None and self._watched is watched
 

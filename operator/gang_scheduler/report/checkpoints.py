@@ -58,18 +58,18 @@ class CheckpointAnnouncer:
         kept = [each for each in news if each[1].outcome is None]
         news.clear()
         news.extend(kept)
-        await every(LOOK_SECONDS, self.tell, "report", "checkpoints", at_once=True)
+        await every(LOOK_SECONDS, self.emit, "report", "checkpoints", at_once=True)
 
-    def tell(self) -> None:
+    def emit(self) -> None:
         """Emit an Event and a log line for each checkpoint outcome since the last call."""
         records = self._cache.checkpoints
         records.take_in(int(self._clock()))
         while records.news:
             key, news = records.news.popleft()
             with confined("report", str(key)):
-                self._tell(key, news)
+                self._emit(key, news)
 
-    def _tell(self, key: GangKey, news: CheckpointReport) -> None:
+    def _emit(self, key: GangKey, news: CheckpointReport) -> None:
         event = REQUESTED if news.outcome is None else EVENTS[news.outcome]
         note = words_of(news)
         log.info("checkpoint", gang=str(key), what=event, note=note)

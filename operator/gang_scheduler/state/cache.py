@@ -197,7 +197,7 @@ class Cache:
         """Add or replace an object of a kind; gangs that this may help are tried again."""
         self._note(store.upsert(noun))
         if self.suspended.holds and isinstance(noun, Pod):
-            self.suspended.came(noun)
+            self.suspended.pod_created(noun)
 
     def delete(self, store: Store[T], uid: str) -> None:
         """Forget an object of a kind; gangs that this may help are tried again."""

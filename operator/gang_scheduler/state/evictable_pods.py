@@ -255,10 +255,10 @@ class EvictablePods:
             before = self._bound_pods.get(uid)
             if before is not None:
                 self._count(before, -1)
-            self._take(uid)
+            self._evaluate(uid)
         self._changed.clear()
 
-    def _take(self, uid: str) -> None:
+    def _evaluate(self, uid: str) -> None:
         self._spared.pop(uid, None)
         if uid not in self._pods or uid in self.leaving:
             self._bound_pods.pop(uid, None)

@@ -81,7 +81,7 @@ class EvictionRecords:
             self._forget(forgotten.gang, forgotten.to)
         uids = {each.pod.uid for each in preemption.victims}
         yielding = {
-            key: by for key, by in preemption.classes.items() if not self._goes_on(key, uids)
+            key: by for key, by in preemption.classes.items() if not self._keeps_quorum(key, uids)
         }
         for key, by in yielding.items():
             before = self.of(key)
@@ -210,7 +210,7 @@ class EvictionRecords:
         path = self._declared.editions(resolved.ref) if resolved.ref else ()
         return (info.observed.priority if priority is None else priority, *path)
 
-    def _goes_on(self, key: GangKey, victims: set[str]) -> bool:
+    def _keeps_quorum(self, key: GangKey, victims: set[str]) -> bool:
         """Return whether a gang that loses these pods still has its quorum."""
         info = self._gang_queue.infos.get(key)
         if info is None:

@@ -117,7 +117,7 @@ class Leaving:
         there = (pod for pod, _ in self._pods.values() if pod.node in nodes)
         return (pod for pod in there if self._leaves(pod, now))
 
-    def is_interrupted_on(self, nodes: Collection[str]) -> bool:
+    def has_victims_on(self, nodes: Collection[str]) -> bool:
         """Return whether pods on some nodes are victims of an earlier process, not evicted yet."""
         return any(node in nodes for node in self._chosen.values())
 

@@ -107,14 +107,14 @@ def _usage(pod: Mapping[str, Any], number: int) -> dict[str, Any]:
     # The uid of a manifest may be made of names.
     identity = {"name": name, "namespace": OTHERS, "uid": uid if UUID.fullmatch(uid) else name}
     charged = {"annotations": {key: present[key] for key in _CHARGED if key in present}}
-    times = _some(metadata, ("creationTimestamp", "deletionTimestamp"))
+    times = _with_fields(metadata, ("creationTimestamp", "deletionTimestamp"))
     statuses = ("containerStatuses", "initContainerStatuses")
     return {
         "apiVersion": pod["apiVersion"],
         "kind": pod["kind"],
         "metadata": {**identity, **times, **charged},
-        "spec": _some(spec, _SPEC) | _containers(spec, ("containers", "initContainers")),
-        "status": _some(status, _STATUS) | _containers(status, statuses),
+        "spec": _with_fields(spec, _SPEC) | _containers(spec, ("containers", "initContainers")),
+        "status": _with_fields(status, _STATUS) | _containers(status, statuses),
     }
 
 
@@ -124,13 +124,16 @@ def _containers(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
     for each in sorted(str(one.get("name")) for name in fields for one in of.get(name, ())):
         names.setdefault(each, f"c{len(names)}")
     return {
-        name: [{"name": names[str(one.get("name"))], **_some(one, _CONTAINER)} for one in of[name]]
+        name: [
+            {"name": names[str(one.get("name"))], **_with_fields(one, _CONTAINER)}
+            for one in of[name]
+        ]
         for name in fields
         if name in of
     }
 
 
-def _some(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+def _with_fields(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
     return {name: of[name] for name in fields if name in of}
 
 

@@ -317,9 +317,9 @@ class GangQueue:
         self._due.untried.leave(self.infos.keys() & set(keys), now)
 
     @property
-    def goes_on(self) -> bool:
+    def is_due_at_once(self) -> bool:
         """Whether the next cycle is due at once, because the last one has left gangs."""
-        return self._due.untried.goes_on
+        return self._due.untried.is_due_at_once
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""

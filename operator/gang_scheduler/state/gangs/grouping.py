@@ -120,7 +120,7 @@ class PreemptionEligibility:
         if not info.observed.summary.nominated:
             return False
         nodes = [pod.nominated for pod in gang.nominated_members()]
-        if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
+        if len(nodes) < max(1, gang.lacking) or leaving.has_victims_on(nodes):
             return False  # The plan is made again.
         return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))
 

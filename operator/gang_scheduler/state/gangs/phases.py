@@ -26,9 +26,9 @@ class Counts:
     `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
     `failed` count members that ended. `done` counts members that are not run again, though their
     pods may be gone. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of all members
-    have failed, and create no other pods. `goes_on`: members were evicted, and are created again.
-    `role` is the role to which the numbers belong, "" for all. `by_role` are the numbers of each
-    role; empty without roles.
+    have failed, and create no other pods. `is_recreated`: members were evicted, and are created
+    again. `role` is the role to which the numbers belong, "" for all. `by_role` are the numbers of
+    each role; empty without roles.
     """
 
     min_member: int
@@ -40,7 +40,7 @@ class Counts:
     done: int = 0
     tried: bool = False
     jobs_failed: bool = False
-    goes_on: bool = False
+    is_recreated: bool = False
     role: str = ""
     by_role: tuple["Counts", ...] = ()
 
@@ -92,7 +92,7 @@ PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     ),
     (
         Phase.FAILED,
-        lambda n: n.failed > 0 and not n.goes_on and not n.reached(_members_and_succeeded),
+        lambda n: n.failed > 0 and not n.is_recreated and not n.reached(_members_and_succeeded),
     ),
     (Phase.SCHEDULED, lambda n: n.scheduled > 0 and n.reached(scheduled)),
     (Phase.SCHEDULING, lambda n: n.reached(members) and n.tried),
@@ -122,7 +122,7 @@ def counts_of(info: GangInfo) -> Counts:
         by_role=tuple(_counts_of(each, info) for each in (info.observed.spec or NO_SPEC).roles),
         tried=info.verdict.tried and _was_placeable(info),
         jobs_failed=info.jobs_failed,
-        goes_on=bool(info.preempted.by and info.preempted.creator) and not info.jobs_failed,
+        is_recreated=bool(info.preempted.by and info.preempted.creator) and not info.jobs_failed,
     )
 
 

@@ -113,7 +113,7 @@ class SetAside:
             return plan
         return replace(
             plan,
-            refused=tuple(_told(each, problems) for each in plan.refused),
+            refused=tuple(_with_group_problem(each, problems) for each in plan.refused),
             failures=tuple(each for each in plan.failures if each.group not in cut),
         )
 
@@ -132,7 +132,7 @@ class SetAside:
         if number < STRIKES:
             return None
         record.until = record.rests_until(number)
-        self._tell()
+        self._update_told()
         return _problem(record, record.until)
 
     def _has_one_in(self, namespace: str) -> bool:
@@ -161,7 +161,7 @@ class SetAside:
             _, first = min(due, key=lambda each: (each[0], each[1].name))
             return (first,), tuple(group for group in groups if group is not first)
         self._others_had_their_turn = bool(due)
-        return tuple(_held(group, record, now) for group, record in found), ()
+        return tuple(_set_aside_group(group, record, now) for group, record in found), ()
 
     def touched(self, keys: Iterable[GangKey]) -> None:
         """Try a changed group sooner: it rests only as long as after the first time."""
@@ -196,11 +196,11 @@ class SetAside:
         for key, record in list(self._records.items()):
             if now >= max(record.at, record.until or 0) + REMEMBERED_SECONDS:
                 del self._records[key]
-                self._tell()
+                self._update_told()
 
     # Over a restart.
 
-    def _tell(self) -> None:
+    def _update_told(self) -> None:
         records = self._records.items()
         found = [Costly(key, it.seconds, it.number) for key, it in records if it.until is not None]
         self.told = tuple(found[-MOST_TOLD:])
@@ -210,7 +210,7 @@ class SetAside:
         for key, seconds, number in told:
             record = self._records[key] = _Record(seconds, max(number, STRIKES), now, None)
             record.until = record.rests_until(record.number)
-        self._tell()
+        self._update_told()
 
     def hold(self, key: GangKey, seconds: float, until: int, now: int) -> None:
         """Set a gang aside until a moment, as another process has done."""
@@ -252,7 +252,7 @@ def _is_due(record: _Record, now: int) -> bool:
     return record.until is not None and record.until <= now
 
 
-def _held(group: GangGroup, record: _Record | None, now: int) -> GangGroup:
+def _set_aside_group(group: GangGroup, record: _Record | None, now: int) -> GangGroup:
     """Return a group for the decision: set aside with its problem, if it has a record."""
     if record is None or record.until is None:
         return group
@@ -263,7 +263,7 @@ def _problem(record: _Record, until: int) -> Problem:
     return Problem(Reason.SET_ASIDE, DecisionTooLong(record.seconds, SHARE_SECONDS, until))
 
 
-def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
+def _with_group_problem(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
     """Return the refusal of a gang with the problem of its group, if the group is set aside."""
     problem = problems.get(refused.gang.key)
     if problem is None or refused.left_over:
@@ -357,7 +357,7 @@ class Untried:
         return bool(self._since)
 
     @property
-    def goes_on(self) -> bool:
+    def is_due_at_once(self) -> bool:
         """Whether a cycle is due at once: this or an earlier cycle has left gangs."""
         return bool(self._since) or self._is_own_turn
 

@@ -179,7 +179,7 @@ class WaitingWorkloads:
         gangs = {each.key: self.priorities.applied(each) for each in said.gangs}
         if known is not None and _are_alike(known, said, gangs):
             known.said = said
-            self._tell(known)
+            self._note_gangs(known)
             return
         self._withdraw(uid)
         first = next(
@@ -193,7 +193,7 @@ class WaitingWorkloads:
         for key, gang in gangs.items():
             waiting.gangs[key] = gang._replace(pods=self._virtual_pods.put(key, gang.pods))
         self._started.name(gangs, uid)
-        self._tell(waiting)
+        self._note_gangs(waiting)
         for key in gangs:
             for each in self._virtual_pods.uids_of(key):
                 self._queue_usage.touch(each)
@@ -243,7 +243,7 @@ class WaitingWorkloads:
             pods = [replace(pod, problem=problem) for pod in gang.pods.prototypes]
             members = self._virtual_pods.put(key, gang.pods.with_prototypes(pods))
             waiting.gangs[key] = gang._replace(pods=members)
-        self._tell(waiting)
+        self._note_gangs(waiting)
         self._note(Change.GANGS_TOUCHED)
 
     def _separate(self, uid: str) -> None:
@@ -256,7 +256,7 @@ class WaitingWorkloads:
             self._withdraw(first)
             self.show(first)
 
-    def _tell(self, waiting: Waiting) -> None:
+    def _note_gangs(self, waiting: Waiting) -> None:
         """Report the waiting gangs of a workload to the queue of gangs."""
         workload, rests = waiting.said.workload, self.rests.until(waiting.said.workload.uid)
         for key, gang in waiting.gangs.items():

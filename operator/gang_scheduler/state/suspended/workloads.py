@@ -152,7 +152,7 @@ class SuspendedWorkloads:
         owned = described.owned
         if owned is not None and owned.owner in self.holds:
             for pod in self._started.members_of(owned.keys):
-                self.came(pod)
+                self.pod_created(pod)
 
     def _take_in(self, described: GangObject) -> None:
         uid, said = described.uid, described.suspended
@@ -190,7 +190,7 @@ class SuspendedWorkloads:
         """Compute the priorities of all members again."""
         self._waiting.show_all()
 
-    def came(self, pod: Pod) -> None:
+    def pod_created(self, pod: Pod) -> None:
         """Let a pod of a started workload take over the plan of a member."""
         if not self.holds or pod.virtual or pod.node or pod.scheduler not in self._schedulers:
             return

@@ -39,7 +39,7 @@ class Told:
 
     def events(self) -> list[tuple[str, str, str, str]]:
         """Return type, reason, object and note of all Events so far."""
-        self.announcer.tell()
+        self.announcer.emit()
         found = [self._events.take().body() for _ in range(len(self._events._queue))]
         return [(e["type"], e["reason"], e["regarding"]["name"], e["note"]) for e in found]
 

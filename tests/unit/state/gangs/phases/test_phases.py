@@ -83,9 +83,9 @@ def test_the_phase_is_that_of_the_conformance_table(row: list[str]) -> None:
         (Counts(2, succeeded=2, jobs_failed=True), Phase.FINISHED),
         (Counts(2, members=1, scheduled=1, running=1, failed=1), Phase.FAILED),
         # Members that were evicted, and that their Job creates again.
-        (Counts(2, failed=2, goes_on=True), Phase.PENDING),
-        (Counts(2, members=1, failed=2, goes_on=True), Phase.PENDING),
-        (Counts(2, failed=2, jobs_failed=True, goes_on=True), Phase.FAILED),
+        (Counts(2, failed=2, is_recreated=True), Phase.PENDING),
+        (Counts(2, members=1, failed=2, is_recreated=True), Phase.PENDING),
+        (Counts(2, failed=2, jobs_failed=True, is_recreated=True), Phase.FAILED),
         # The failed member was replaced: the gang is complete again.
         (Counts(2, members=2, scheduled=1, running=1, failed=1, tried=True), Phase.SCHEDULING),
     ],

@@ -36,10 +36,10 @@ def test_the_highest_come_first_and_the_rest_in_the_next_cycles() -> None:
     come(gang_queue, ("a", 1), ("b", 5), ("c", 3), ("d", 5), ("e", 1))
 
     assert ["b", "d"] == tried(gang_queue)
-    assert gang_queue.goes_on
+    assert gang_queue.is_due_at_once
     assert ["a", "c"] == tried(gang_queue)
     assert ["e"] == tried(gang_queue)
-    assert not gang_queue.goes_on
+    assert not gang_queue.is_due_at_once
 
 
 def test_of_one_priority_the_oldest_come_first_whatever_their_names() -> None:
@@ -98,7 +98,7 @@ def test_gangs_of_which_nothing_waits_take_nothing_of_the_share() -> None:
     come(gang_queue, ("d", 1), ("e", 1))
 
     assert ["d", "e"] == tried(gang_queue)
-    assert not gang_queue.goes_on
+    assert not gang_queue.is_due_at_once
 
 
 def test_gangs_that_are_kept_are_no_work_of_the_next_cycle() -> None:

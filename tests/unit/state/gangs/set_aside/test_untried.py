@@ -77,14 +77,14 @@ def test_so_many_gangs_have_a_cycle_of_their_own_at_most() -> None:
 def test_a_cycle_is_due_at_once_while_gangs_are_left_and_after_one_of_their_own() -> None:
     untried = left(key("a"))
 
-    assert untried.goes_on
+    assert untried.is_due_at_once
     turn(untried)
     untried.take([key("a")])
     untried.leave([], LATER)
     # What has changed meanwhile was not tried in it.
-    assert untried.goes_on
+    assert untried.is_due_at_once
     turn(untried)
-    assert not untried.goes_on
+    assert not untried.is_due_at_once
 
 
 def test_a_gang_that_is_gone_is_left_no_more() -> None:
