@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -12,9 +13,12 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.place_or_preempt import Placing
+from gang_scheduler.scheduler.preferences import node_affinity
+from gang_scheduler.scheduler.preferences.node_affinity import REQUIREMENTS_A_LOOK
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.trial import Trial
 from support import builders
-from support.builders import gang, group, node, snapshot
+from support.builders import gang, group, node, pod, requirement, snapshot
 from support.call_counts import calls_of
 from support.plan_reading import gangs_placed, reasons
 
@@ -153,3 +157,14 @@ def test_however_many_groups_fail_what_is_tried_beside_them_is_work_of_one_cycle
     assert len(tried) < 120
     assert plan.failures
     assert 60 == len(plan.untried) + len(plan.refused)
+
+
+def test_weighing_preferred_node_terms_is_counted_as_work() -> None:
+    required = requirement("zone", "In", "a")
+    wanted = replace(pod("p").pod_class, preferred=((1, (required,) * REQUIREMENTS_A_LOOK),))
+    trial = Trial(snapshot([node("n0", labels={"zone": "a"})]))
+    before = trial.effort.done
+
+    node_affinity.score(wanted, trial)
+
+    assert 1 <= trial.effort.done - before < 2
