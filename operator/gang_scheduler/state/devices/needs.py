@@ -190,7 +190,8 @@ def _of_templates(pod: Pod, known: Known) -> DeviceNeeds:
             return DeviceNeeds(problem=wrong)
         allocation = known.allocation(source) if isinstance(source, Claim) else None
         if allocation is None:
-            needs.append(DeviceNeed(source.spec, source.key if isinstance(source, Claim) else ""))
+            of_all = source.key if isinstance(source, Claim) else _of_group(pod, entry, known)
+            needs.append(DeviceNeed(source.spec, of_all))
             continue
         used.append(source.key)
         if allocation.node_selector is not None:
@@ -201,6 +202,14 @@ def _of_templates(pod: Pod, known: Known) -> DeviceNeeds:
         extended=extended_of(pod, known),
         used=tuple(sorted(used)),
     )
+
+
+def _of_group(pod: Pod, entry: PodClaim, known: Known) -> str:
+    """Return a name for the claim that all pods of a native PodGroup will share; "" for the pod's.
+
+    No claim has such a name.
+    """
+    return f"{pod.gang}/{entry.entry}" if known.is_of_group(pod, entry) else ""
 
 
 def _problems(pod: Pod, known: Known) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """What the claims of a waiting pod need, by their state."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -384,6 +385,23 @@ def test_another_pod_of_a_group_uses_the_claim_of_the_group() -> None:
 
     assert found is not None
     assert ["default/g-gpu"] == [each.shared for each in found.claims]
+
+
+def test_pods_that_do_not_exist_yet_share_the_claim_that_their_group_will_have() -> None:
+    entries = by_template("t"), by_template("t", "own")
+    group = native_body("g", None, resourceClaims=[by_template("t")])
+    cache = cluster(device_class(), template("t"), dict(group), in_group("w", *entries))
+    like = cache.pod("uid-w")
+    assert like is not None
+
+    others = (cache.devices.needs_of_another(replace(like, name=name)) for name in ("v", "w"))
+
+    shared = [[each.shared for each in found.claims] for found in others if found is not None]
+    assert shared[0] == shared[1]
+    of_group, own = shared[0]
+    assert of_group
+    assert "" == own
+    assert of_group not in {each.key for each in cache.devices.claims}
 
 
 def test_more_pods_than_a_claim_has_entries_may_share_that_of_their_group() -> None:
