@@ -57,7 +57,8 @@ class DeviceNeeds:
     itself has no such need. Needs for which a claim is already allocated are in `kept`. `used` are
     its allocated claims that other pods may use, too, by `namespace/name`: their devices are not
     free for the pod's other claims. `avoided` are devices that failed the gang of the pod a short
-    time ago. With a `problem`, no node is feasible.
+    time ago. With a `problem`, no node is feasible. The hash is kept, since needs are keys of what
+    is known of nodes.
     """
 
     claims: tuple[DeviceNeed, ...] = ()
@@ -67,6 +68,18 @@ class DeviceNeeds:
     problem: Problem | None = None
     used: tuple[str, ...] = ()
     avoided: tuple[DeviceId, ...] = ()
+    digest: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the hash."""
+        identity = (
+            *(self.claims, self.nodes, self.extended, self.kept),
+            *(self.problem, self.used, self.avoided),
+        )
+        object.__setattr__(self, "digest", hash(identity))
+
+    def __hash__(self) -> int:
+        return self.digest
 
     @property
     def are_open(self) -> bool:

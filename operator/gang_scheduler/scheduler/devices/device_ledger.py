@@ -33,6 +33,7 @@ from gang_scheduler.scheduler.devices.members import (
     Gangs,
     Members,
     Rows,
+    all_of,
     changed,
     joins,
     less_one,
@@ -186,8 +187,7 @@ class DeviceLedger:
             return room
         # All users of a shared claim need its devices only once.
         all_shared = all(each.shared for each in needs.claims) and not needs.extended
-        most = UNLIMITED if all_shared else MOST_PODS
-        return np.where(room > 0, most, 0)
+        return np.where(room > 0, UNLIMITED if all_shared else MOST_PODS, 0)
 
     def lacks(self, needs: DeviceNeeds, rows: Iterable[int]) -> Iterator[Outcome | None]:
         """Yield why nodes have no devices for one more member; None for one that has some.
@@ -355,14 +355,14 @@ class DeviceLedger:
         if self.stock.is_networked:
             return compute()
         members = tuple((each.nominated, numbers) for each in gangs if (numbers := each.numbers()))
-        if needs.avoided or any(other != needs for _, each in members for other, _ in each):
+        asked = all_of({needs: None, **{other: None for _, each in members for other, _ in each}})
+        if asked is None:
             return compute()
-        signature = self.stock.signature(row, needs, self._free(row, needs.used))
+        signature = self.stock.signature(row, asked, self._free(row, needs.used))
         if any(nominated for nominated, _ in members):
             expected = self._free(row, needs.used, nominated=True)
-            signature = signature, self.stock.signature(row, needs, expected)
-        key = needs, signature, members, comes_to_others
-        return self.stock.remember(key, compute)
+            signature = signature, self.stock.signature(row, asked, expected)
+        return self.stock.remember((needs, signature, members, comes_to_others), compute)
 
     def _free_for(self, row: int, members: Members) -> Freed:
         """Return the claims that are free on a node for members."""

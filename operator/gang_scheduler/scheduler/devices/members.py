@@ -1,7 +1,8 @@
 """The members of gangs on a node, in the order in which they take devices."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import functools
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.device_needs import DeviceNeeds
 from gang_scheduler.model.devices import Allocation
@@ -49,6 +50,35 @@ class Members(NamedTuple):
         for needs, number in self.needs:
             for _ in range(number):
                 yield needs
+
+
+MOST_TOGETHER: Final = 8
+"""The most different needs that are asked for together."""
+
+
+def all_of(needs: Collection[DeviceNeeds]) -> DeviceNeeds | None:
+    """Return needs that ask for all that these ask for; None if a node's free devices do not decide.
+
+    Nodes that give the same answers for them give the same answers for any members with these
+    needs. The first of them are those of the members that come.
+    """
+    first, *others = needs
+    if first.avoided or len(needs) > MOST_TOGETHER:
+        return None
+    if not others:
+        return first
+    if any(each.used or each.avoided or _has_shared(each) for each in needs):
+        return None
+    return _together(frozenset(needs))
+
+
+@functools.lru_cache(maxsize=256)
+def _together(needs: frozenset[DeviceNeeds]) -> DeviceNeeds:
+    return DeviceNeeds(tuple(dict.fromkeys(claim for each in needs for claim in each.claims)))
+
+
+def _has_shared(needs: DeviceNeeds) -> bool:
+    return any(each.shared for each in needs.claims)
 
 
 Gangs = tuple[Members, ...]

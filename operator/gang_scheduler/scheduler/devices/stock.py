@@ -79,6 +79,8 @@ class Stock:
         self._budget = Budget()
         self._known: dict[Hashable, _Known] = {}
         self._of_gang: dict[Hashable, _Known] = {}
+        self._signatures: dict[tuple[int, DeviceNeeds, tuple[str, ...]], int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self.unsure = 0
         self.short = 0
         self._looks: float = 0
@@ -210,6 +212,19 @@ class Stock:
 
     def signature(self, row: int, needs: DeviceNeeds, freed: Freed = ()) -> Hashable:
         """Return a key of nodes whose devices give the same answers for these needs."""
+        key = row, needs, tuple(claim for claim, _ in freed)
+        known = self._signatures.get(key) if freed else None
+        if known is not None:
+            self._count(LOOKS_A_KNOWN_NODE)
+            return known
+        found = self._signature(row, needs, freed)
+        number = self._numbers.setdefault(found, len(self._numbers))
+        if freed:
+            # While victims are sought, the same pods leave the same nodes again and again.
+            self._signatures[key] = number
+        return number
+
+    def _signature(self, row: int, needs: DeviceNeeds, freed: Freed) -> Hashable:
         node = self._view(row)
         view = self._is_free, bool(freed)
         signatures = _KEPT.signatures(needs, view, self._pools, self._classes)
@@ -324,14 +339,16 @@ class _Kept:
         if classes is not self._classes:
             return Signatures(claims_of(needs), pools, classes)
         key = needs, view
-        if key not in self._signatures:
+        found = self._signatures.pop(key, None)
+        if found is None:
             if len(self._signatures) >= MOST_KEPT:
-                self._signatures.clear()
+                del self._signatures[next(iter(self._signatures))]  # The longest not asked for.
             alike = (each for of, each in self._signatures.items() if of[0] == needs)
             known = next((each.pool_numbers for each in alike), None)
-            self._signatures[key] = Signatures(claims_of(needs), pools, classes, known)
-        self._signatures[key].follow(pools)
-        return self._signatures[key]
+            found = Signatures(claims_of(needs), pools, classes, known)
+        self._signatures[key] = found
+        found.follow(pools)
+        return found
 
     def known_slots(
         self, key: tuple[DeviceNeeds, bool], nodes: NodeTable, pools: Pools, taken: Taken

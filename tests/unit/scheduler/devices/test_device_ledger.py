@@ -285,6 +285,52 @@ def test_of_nodes_that_are_alike_one_is_searched_for_users_of_a_shared_claim() -
     assert searched(2) == searched(20) == 1
 
 
+def test_of_nodes_that_are_alike_one_is_searched_though_their_members_have_several_needs() -> None:
+    large = needs(request(selectors=(LARGE,)))
+
+    def searched(nodes: int) -> int:
+        found = ledger(*(pool(f"n{i}", SIZES) for i in range(nodes)), nodes=nodes)
+        for row in range(nodes):
+            assume(found, large, row)
+        found.next_gang()
+        calls = calls_of(lambda: room(found, ONE))
+        assert [1] * nodes == room(found, ONE)
+        return calls["stock.Stock.search"]
+
+    assert searched(2) == searched(20)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_answers_that_nodes_share_are_those_of_each_node_alone(seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - a world, not a secret.
+    kinds = [attributes(size="large", rank=1), attributes(size="small", rank=1), attributes(rank=2)]
+    slices = [
+        pool(f"n{i}", [Device(f"d{j}", dice.choice(kinds)) for j in range(3)]) for i in range(6)
+    ]
+    asking = [
+        *(ONE, TWO, needs(request(selectors=(LARGE,)))),
+        needs(request(selectors=(f"device.attributes['{DRIVER}'].rank == 1",), count=2)),
+        needs(first_available(asked("two", count=2), asked("one"))),
+    ]
+    steps = [
+        (dice.choice(asking), dice.randrange(6), dice.random() < 0.3)
+        for _ in range(dice.randrange(9))
+    ]
+
+    def rooms(of: DeviceLedger, rows: Sequence[int]) -> list[list[int]]:
+        for each, row, is_next in steps:
+            if is_next:
+                of.next_gang()
+            if row in rows:
+                assume(of, each, row)
+        return [[room(of, each)[row] for row in rows] for each in asking]
+
+    together = rooms(ledger(*slices, nodes=6), range(6))
+    for row in range(6):
+        alone = rooms(ledger(*slices, nodes=6), [row])
+        assert [[each[row]] for each in together] == alone
+
+
 def test_nodes_for_which_there_is_no_time_have_no_room_until_they_are_searched() -> None:
     found = ledger(pool("n0", devices(1)), pool("n1", devices(1)))
     assume(found, ONE, 0)
