@@ -17,6 +17,7 @@ from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import ApiAnswer
 from gang_scheduler.model.causes.specs import InvalidInput
+from gang_scheduler.model.devices import DeviceId
 from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason
@@ -270,6 +271,32 @@ async def test_each_gang_of_the_victims_is_told_once_which_gang_took_them() -> N
 
     note = "Preempted by default/a: 2 members: g-0, g-1"
     assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
+
+
+async def test_an_eviction_for_devices_names_the_devices_that_become_free() -> None:
+    desk = Desk()
+    made = preemption(*bound_pods(2, gang="g", owner="default/job"))
+    first, second = (each.pod.uid for each in made.victims)
+    on_n0 = [DeviceId("gpu.example.com", "n0", f"gpu-{i}") for i in range(9)]
+    on_n1 = [DeviceId("gpu.example.com", "n1", f"gpu-{i}") for i in range(3)]
+    frees = {first: tuple(on_n0[:2]), second: (on_n0[0], on_n1[2])}
+    desk.gang_events.preempted(replace(made, frees=frees))
+    other = Desk()
+    other.gang_events.preempted(replace(made, frees={first: (*on_n0, *on_n1)}))
+
+    ((*_, few),), ((*_, many),) = await desk.told(), await other.told()
+    expected = ": g-0, g-1; frees gpu.example.com n0/gpu-0, gpu-1; gpu.example.com n1/gpu-2"
+    assert few.endswith(expected)
+    assert many.endswith("gpu-8; gpu.example.com n1/gpu-0 and 2 more")
+
+
+async def test_a_gang_is_told_which_devices_its_victims_free() -> None:
+    desk = Desk()
+    made = preemption(*bound_pods(1, gang="g", owner="default/job"))
+    frees = {made.victims[0].pod.uid: (DeviceId("gpu.example.com", "n0", "gpu-0"),)}
+
+    ((*_, note),) = await desk.told(Plan(preemptions=(replace(made, frees=frees),)))
+    assert note.endswith("; frees gpu.example.com n0/gpu-0")
 
 
 async def test_a_victim_that_no_controller_creates_again_is_told_so() -> None:

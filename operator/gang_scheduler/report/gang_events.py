@@ -116,7 +116,8 @@ class GangEvents:
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
             about = self._of_gang(key, pods)
-            lost = f"{_who(key, pods)}{_for_good(orphans, len(pods))}"
+            freed = _freed(pods, preemption)
+            lost = f"{_who(key, pods)}{freed}{_for_good(orphans, len(pods))}"
             if preemption.drained is None:
                 note = f"Preempted by {by}{lost}"
                 self._events.record(about, "Preempted", note, warning=orphans > 0)
@@ -228,7 +229,8 @@ class GangEvents:
             reason = "Preempting"
             whole = self._whole(preemption, gang.key.namespace)
             shown = _few(names, len(pods))
-            note = f"Evicting {_pods(len(pods))} to make room{where}{whole}: {shown}"
+            freed = _freed(pods, preemption)
+            note = f"Evicting {_pods(len(pods))} to make room{where}{whole}: {shown}{freed}"
             if not pods:
                 reason = WAITING_FOR_ROOM
                 names = (self._naming.pod(pod, gang.key.namespace) for pod in terminating)
@@ -297,6 +299,20 @@ def _who(key: GangKey, pods: Sequence[Pod]) -> str:
     if key.source == refs.SINGLE.name:
         return ""
     return f": {len(pods)} members: {_few((pod.name for pod in pods), len(pods))}"
+
+
+def _freed(pods: Iterable[Pod], preemption: Preemption) -> str:
+    """Return the devices that become free with these victims, as a part of a message."""
+    uses = (preemption.frees.get(pod.uid, ()) for pod in pods)
+    devices = sorted(set(itertools.chain.from_iterable(uses)))
+    shown: dict[tuple[str, str], list[str]] = {}
+    for each in devices[:NAMES_SHOWN]:
+        shown.setdefault((each.driver, each.pool), []).append(each.device)
+    if not shown:
+        return ""
+    pools = (f"{driver} {pool}/{', '.join(names)}" for (driver, pool), names in shown.items())
+    left = len(devices) - NAMES_SHOWN
+    return f"; frees {'; '.join(pools)}{f' and {left} more' if left > 0 else ''}"
 
 
 def _for_good(orphans: int, number: int) -> str:

@@ -57,7 +57,7 @@ MOST_TOGETHER: Final = 8
 
 
 def all_of(needs: Collection[DeviceNeeds]) -> DeviceNeeds | None:
-    """Return needs that ask for all that these ask for; None if a node's free devices do not decide.
+    """Return needs that ask for all that these ask for; None if more than free devices decides.
 
     Nodes that give the same answers for them give the same answers for any members with these
     needs. The first of them are those of the members that come.
