@@ -21,7 +21,7 @@ from support.large_cluster import LargeCluster, Scale
 PODS = 500
 GANGS = 100
 BUILT, STATUS = "gang_info.GangInfo.as_gang", "pod_group_status.status_of"
-LOOKED_AT = "evictable_pods.EvictablePods._take"
+LOOKED_AT = "evictable_pods.EvictablePods._evaluate"
 
 
 @pytest.fixture
