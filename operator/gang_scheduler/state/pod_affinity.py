@@ -278,7 +278,7 @@ class SelectorMatches:
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         pod_affinity = pod.pod_class.pod_affinity
-        if pod_affinity is None and not self._index and not self._any_matching():
+        if pod_affinity is None and not self._index and not (self._matching or self._also):
             return
         if before is None or _is_other(before, pod):
             self._index.pod_moved(before, pod)
@@ -397,9 +397,6 @@ class SelectorMatches:
         where, around = pod.namespace, self.namespaces.labels_of(pod.namespace)
         return selector.selects(where, pod.labels, around, deleting=pod.deleting)
 
-    def _any_matching(self) -> bool:
-        return bool(self._matching or self._also)
-
     def _set_matching(self, uid: str, selectors: Selectors) -> None:
         if selectors == self.selectors_matching(uid):
             return
@@ -410,7 +407,7 @@ class SelectorMatches:
             del self._matching[uid]
 
     def _relabelled(self, namespaces: Collection[str]) -> bool:
-        if not self._index and not self._any_matching():
+        if not self._index and not (self._matching or self._also):
             return False
         for pod in self._pods.values():
             if pod.namespace in namespaces:
