@@ -58,6 +58,81 @@ class _Changed:
 
 _Column = IntArray | _Changed
 
+WIDELY_SELECTED: Final = 64
+"""Pods that more selectors select are counted when a selector is read, and not in each column.
+
+Others may write thousands of terms about them, few of which are read while they are placed.
+"""
+MOST_PARTS: Final = 16
+"""So many changes of a class are kept one by one before they are added up."""
+
+_Part = tuple[IntArray, IntArray]
+"""Rows, and how many pods on each."""
+
+
+class _WidelySelected:
+    """The pods assumed on nodes whose classes very many selectors select. Linear in the classes."""
+
+    def __init__(self) -> None:
+        self._parts: dict[PodClass, tuple[int, tuple[_Part, ...]]] = {}
+        self._changes = 0
+        self._sums: dict[PodSelector, tuple[tuple[int, int], IntArray]] = {}
+
+    def copy(self) -> "_WidelySelected":
+        """Return another one of the same state."""
+        other = copy.copy(self)
+        other._parts = dict(self._parts)  # noqa: SLF001 - one of its own class.
+        other._sums = dict(self._sums)  # noqa: SLF001 - as above.
+        return other
+
+    def add(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
+        """Count so many more pods of a class on the nodes of these rows."""
+        self._changes += 1
+        _, parts = self._parts.get(pod_class, (0, ()))
+        parts = (*parts, (rows, counts))
+        self._parts[pod_class] = (
+            self._changes,
+            _added_up(parts) if len(parts) > MOST_PARTS else parts,
+        )
+
+    def of(self, selector: PodSelector, number: int) -> IntArray | None:
+        """Return how many of these pods a selector selects on each of `number` nodes.
+
+        None if it has never selected any. The same array as long as nothing has changed.
+        """
+        chosen = [each for each in self._parts if selector in each.selected_by]
+        if not chosen:
+            return None
+        state = len(chosen), max(self._parts[each][0] for each in chosen)
+        known = self._sums.get(selector)
+        if known is not None and known[0] == state:
+            return known[1]
+        found = np.zeros(number, dtype=np.int64)
+        rows, counts = _joined(part for each in chosen for part in self._parts[each][1])
+        np.add.at(found, rows, counts)
+        self._sums[selector] = state, found
+        return found
+
+
+def _joined(parts: Iterable[_Part]) -> _Part:
+    listed = list(parts)
+    if not listed:
+        return _NO_PART
+    rows, counts = zip(*listed, strict=True)
+    return np.concatenate(rows), np.concatenate(counts)
+
+
+def _added_up(parts: Iterable[_Part]) -> tuple[_Part, ...]:
+    rows, counts = _joined(parts)
+    found, places = np.unique(rows, return_inverse=True)
+    sums = np.zeros(len(found), dtype=np.int64)
+    np.add.at(sums, places, counts)
+    there = sums != 0
+    return ((found[there], sums[there]),)
+
+
+_NO_PART: Final[_Part] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
 
 def _read(column: _Column) -> IntArray:
     return column.sum() if isinstance(column, _Changed) else column
@@ -75,6 +150,8 @@ class PodAffinityLedger:
         self._avoiding: dict[PodSelector, dict[AffinityTerm, _Column]] = {}
         for term, column in counts.avoiding.items():
             self._avoiding.setdefault(term.selector, {})[term] = column
+        self._widely = {False: _WidelySelected(), True: _WidelySelected()}
+        self._sums: dict[tuple[PodSelector, bool], tuple[IntArray, IntArray, IntArray]] = {}
         self._none_there = np.zeros(len(nodes), dtype=np.int64)
         self._nodes = nodes
         self.summed = 0
@@ -88,24 +165,28 @@ class PodAffinityLedger:
         other._nominated = dict(self._nominated)  # noqa: SLF001 - as above.
         avoiding = {key: dict(terms) for key, terms in self._avoiding.items()}
         other._avoiding = avoiding  # noqa: SLF001 - as above.
+        widely = {nominated: each.copy() for nominated, each in self._widely.items()}
+        other._widely = widely  # noqa: SLF001 - as above.
+        other._sums = dict(self._sums)  # noqa: SLF001 - as above.
         return other
 
     def present(self, selector: PodSelector) -> IntArray:
         """Return how many pods the selector selects on each node, by row."""
-        return _read(self._present.get(selector, self._none_there))
+        found = self._known(selector)
+        return self._none_there if found is None else found
 
     def has_any(self, selector: PodSelector) -> bool:
         """Return whether the selector has ever selected a pod on a node."""
-        return selector in self._present
+        return self._known(selector) is not None
 
     def expected(self, selector: PodSelector) -> IntArray:
         """Return how many pods the selector selects, nominated pods included."""
-        kept = _known(self._nominated, selector)
+        kept = self._known(selector, nominated=True)
         return self.present(selector) if kept is None else self.present(selector) + kept
 
     def near_all(self, selector: PodSelector, keys: Iterable[str]) -> BoolArray:
         """Return the nodes that share a domain of every key with pods the selector selects."""
-        source = _known(self._present, selector), None
+        source = self._known(selector), None
         if source[0] is None:
             return np.zeros(len(self._nodes), dtype=np.bool_)
         allowed = np.ones(len(self._nodes), dtype=np.bool_)
@@ -117,7 +198,7 @@ class PodAffinityLedger:
 
     def is_near_none(self, selector: PodSelector, keys: Iterable[str]) -> bool:
         """Return whether no domain of any key has a pod that the selector selects."""
-        source = _known(self._present, selector), None
+        source = self._known(selector), None
         if source[0] is None:
             return True
         return not any(
@@ -130,8 +211,8 @@ class PodAffinityLedger:
         """Return the nodes near pods that a term selects, nominated pods included."""
         found = np.zeros(len(self._nodes), dtype=np.bool_)
         for term in terms:
-            kept = _known(self._nominated, term.selector)
-            source = _known(self._present, term.selector), kept
+            kept = self._known(term.selector, nominated=True)
+            source = self._known(term.selector), kept
             if source[0] is not None or source[1] is not None:
                 found |= self._found(term.selector, term.key, source)
         return found
@@ -146,16 +227,37 @@ class PodAffinityLedger:
 
     def avoiding(self, pod_class: PodClass) -> Iterator[AffinityTerm]:
         """Yield the anti-affinity terms of pods on nodes that select this class."""
-        for selector in pod_class.selected_by:
-            yield from self._avoiding.get(selector, NO_TERMS)
+        for term, _ in self._avoiding_columns(pod_class):
+            yield term
 
     def _avoiding_columns(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, _Column]]:
-        for selector in pod_class.selected_by:
+        chosen: Iterable[PodSelector] = pod_class.selected_by
+        if len(self._avoiding) < len(pod_class.selected_by):
+            chosen = (each for each in self._avoiding if each in pod_class.selected_by)
+        for selector in chosen:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
     def changes(self) -> "AffinityChanges":
         """Return an object that makes several changes to this ledger."""
-        return AffinityChanges(self._present, self._nominated, self._avoiding, self._none_there)
+        return AffinityChanges(
+            *(self._present, self._nominated, self._avoiding), self._widely, self._none_there
+        )
+
+    def _known(self, selector: PodSelector, *, nominated: bool = False) -> IntArray | None:
+        """Return how many pods a selector selects on each node; None if it never selected any.
+
+        The same array as long as nothing has changed.
+        """
+        column = (self._nominated if nominated else self._present).get(selector)
+        widely = self._widely[nominated].of(selector, len(self._none_there))
+        if column is None or widely is None:
+            return widely if column is None else _read(column)
+        counted = _read(column)
+        known = self._sums.get((selector, nominated))
+        if known is None or known[0] is not counted or known[1] is not widely:
+            known = counted, widely, counted + widely
+            self._sums[selector, nominated] = known
+        return known[2]
 
     def _found(
         self, selector: PodSelector, key: str, source: _Source, *, avoiding: bool = False
@@ -175,14 +277,10 @@ class PodAffinityLedger:
         return near
 
 
-def _known(columns: Mapping[PodSelector, _Column], selector: PodSelector) -> IntArray | None:
-    column = columns.get(selector)
-    return None if column is None else _read(column)
-
-
 def number_of_columns(pod_class: PodClass) -> int:
     """Return how many columns of the ledger change with pods of a class."""
-    return len(pod_class.selected_by) + len(_anti(pod_class))
+    selected = len(pod_class.selected_by)
+    return (1 if selected > WIDELY_SELECTED else selected) + len(_anti(pod_class))
 
 
 def _anti(pod_class: PodClass) -> Sequence[AffinityTerm]:
@@ -197,11 +295,13 @@ class AffinityChanges:
         present: dict[PodSelector, _Column],
         nominated: dict[PodSelector, _Column],
         avoiding: dict[PodSelector, dict[AffinityTerm, _Column]],
+        widely: Mapping[bool, _WidelySelected],
         none_there: IntArray,
     ) -> None:
         self._present = present
         self._nominated = nominated
         self._avoiding = avoiding
+        self._widely = widely
         self._none_there = none_there
         self._own: dict[int, _Changed] = {}
 
@@ -209,9 +309,12 @@ class AffinityChanges:
         self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
     ) -> None:
         """Count this many pods of a class on the nodes of these rows; negative counts undo it."""
-        columns = self._nominated if nominated else self._present
-        for selector in pod_class.selected_by:
-            self._add(columns, selector, rows, counts)
+        if len(pod_class.selected_by) > WIDELY_SELECTED:
+            self._widely[nominated].add(pod_class, rows, counts)
+        else:
+            columns = self._nominated if nominated else self._present
+            for selector in pod_class.selected_by:
+                self._add(columns, selector, rows, counts)
         for term in _anti(pod_class):
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 

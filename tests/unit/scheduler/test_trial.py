@@ -1,12 +1,17 @@
 """Room is taken and given back, and undo is exact."""
 
 import contextlib
+from dataclasses import replace
+from random import Random
 
 import numpy as np
+import pytest
 
 from gang_scheduler.model.pods import HostPort, PodClass
+from gang_scheduler.scheduler import pod_affinity
 from gang_scheduler.scheduler.trial import Share, Trial
 from support.builders import node, pod, pod_class, snapshot
+from support.selector_builders import app
 
 SSH, WEB = HostPort(22), HostPort(80)
 State = tuple[list[list[int]], dict[HostPort, list[int]]]
@@ -156,3 +161,48 @@ def test_columns_of_resources_are_contiguous_since_one_is_divided_at_a_time() ->
     columns = [table[:, 0] for table in (trial.free, trial.copy().free, trial.nodes.allocatable)]
 
     assert all(each.flags.c_contiguous for each in columns)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pods_that_many_selectors_select_are_counted_as_others_are(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pod_affinity, "MOST_PARTS", 3)
+    found = []
+    for widely in (0, 1, 1000):
+        monkeypatch.setattr(pod_affinity, "WIDELY_SELECTED", widely)
+        found.append(counted(Random(seed)))  # noqa: S311 - for changes, not for secrets.
+
+    assert found[0] == found[1] == found[2]
+
+
+def counted(dice: Random) -> list[tuple[bool, list[int], list[int], list[bool]]]:
+    """Return what selectors count during random changes to copies of a trial."""
+    selectors = [app(f"s{number}") for number in range(4)]
+    classes = [
+        replace(pod_class(cpu=cpu), selected_by=frozenset(dice.sample(selectors, size)))
+        for cpu, size in enumerate((1, 2, 2, 4), start=1)
+    ]
+    trials = [Trial(snapshot([node(f"n{number}", cpu=9) for number in range(1, 4)]))]
+    found = []
+    for _ in range(60):
+        trial, selector = dice.choice(trials), dice.choice(selectors)
+        placed = share(dice.choice(classes), **{f"n{dice.randint(1, 3)}": dice.randint(1, 2)})
+        placed = replace(placed, nominated=dice.random() < 0.3)
+        match dice.randrange(5):
+            case 0:
+                trial.assume(placed)
+                trial.release(placed)
+            case 1:
+                with trial.all_or_nothing():
+                    trial.assume(placed)
+                    trial.pod_affinity.present(selector)
+            case 2 if len(trials) < 4:
+                trials.append(trial.copy())
+            case _:
+                trial.assume(placed)
+        ledger = trial.pod_affinity
+        near = ledger.near_all(selector, ["kubernetes.io/hostname"])
+        counts = ledger.present(selector).tolist(), ledger.expected(selector).tolist()
+        found.append((ledger.has_any(selector), *counts, near.tolist()))
+    return found

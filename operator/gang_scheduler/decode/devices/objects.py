@@ -45,6 +45,8 @@ Json = dict[str, Any]
 
 MOST_ALTERNATIVES: Final = 8
 """The most subrequests of `firstAvailable`."""
+LONGEST_MARK: Final = 64
+"""The most characters of the mark of an allocation that are kept: ours are shorter."""
 
 DERIVED_ATTRIBUTES: Final = "DRADerivedAttributes"
 COMPATIBILITY_GROUPS: Final = "DRADeviceCompatibilityGroups"
@@ -242,7 +244,7 @@ def decode_claim(body: Mapping[str, Any]) -> Claim:
         deleting=bool(metadata.text("deletionTimestamp")),
         finalizers=metadata.texts("finalizers"),
         resource_version=metadata.text("resourceVersion"),
-        mark=metadata.child("annotations").text(annotations.ALLOCATED),
+        mark=metadata.child("annotations").text(annotations.ALLOCATED)[:LONGEST_MARK],
         problems=tuple(top.problems),
     )
 

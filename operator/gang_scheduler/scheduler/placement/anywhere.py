@@ -6,7 +6,7 @@ placed in one vector operation, so the cost is per class and not per pod.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Final
 
@@ -19,7 +19,6 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent, packing, positions, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
-from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, merged, number_in, shares
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -115,7 +114,7 @@ def _arranged(
     None if neither places `at_least` members.
     """
     sizes = _sizes(members)
-    if len(sizes) == 1 or _has_too_many_columns(sizes, trial):
+    if len(sizes) == 1 or _select_each_other_too_often(sizes, trial):
         return None
     if interdependent.depend_on_each_other(sizes, trial, profile):
         return None
@@ -132,17 +131,28 @@ def _arranged(
     return packing.assume_arranged(sizes, rows, at_least, trial, profile)
 
 
-MOST_COLUMNS: Final = 60_000
-"""A gang is not placed if its members' classes are selected by more terms than this together.
+MOST_TERMS: Final = 200_000
+"""A gang is not placed if its members' classes are selected by more terms of its members together.
 
-Placing one changes the counts of all terms that select it: 800 members that all keep away from each
-other by terms of their own would take eight seconds.
+Each placed member is compared with all terms of others that select it: 800 members that all keep
+away from each other, each by a term of its own, would take over two seconds.
 """
 
 
-def _has_too_many_columns(sizes: Iterable[PodClass], trial: Trial) -> bool:
-    """Return whether placing these takes too long; if so, note that the search was cut off."""
-    if sum(map(number_of_columns, sizes)) <= MOST_COLUMNS:
+def _select_each_other_too_often(sizes: Collection[PodClass], trial: Trial) -> bool:
+    """Return whether placing these takes too long; if so, note that the search was cut off.
+
+    Only terms of the members count, so pods of others cannot keep a gang from its place.
+    """
+    if sum(len(each.selected_by) for each in sizes) <= MOST_TERMS:
+        return False
+    own = frozenset(
+        selector
+        for each in sizes
+        if each.pod_affinity is not None
+        for selector in each.pod_affinity.selectors
+    )
+    if sum(len(own & each.selected_by) for each in sizes) <= MOST_TERMS:
         return False
     trial.effort.cut()
     return True
@@ -163,7 +173,7 @@ def _assume(
 ) -> tuple[list[Share], list[PodClass]]:
     """Take room for all members that fit, class by class; also return the classes left."""
     sizes = _sizes(members)
-    if _has_too_many_columns(sizes, trial):
+    if _select_each_other_too_often(sizes, trial):
         return [], list(sizes)
     if not interdependent.depend_on_each_other(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)

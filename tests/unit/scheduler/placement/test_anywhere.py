@@ -9,6 +9,7 @@ import pytest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Oversized, Shortage
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.selectors import AffinityTerm, PodAffinity
 from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.placement import anywhere
 from gang_scheduler.scheduler.placement.anywhere import assume_again, place, release
@@ -170,19 +171,56 @@ def test_several_classes_find_the_only_arrangement_on_few_nodes() -> None:
     assert {"a-0": "n1", "a-1": "n1", "b-0": "n2", "b-1": "n2"} == found
 
 
+def selecting_each_other(number: int) -> list[Pod]:
+    """Return pods of as many classes, each with a term about all others."""
+    selectors = [app(f"s{place}") for place in range(number)]
+    return [
+        replace(
+            each,
+            pod_class=replace(
+                each.pod_class,
+                selected_by=frozenset(selectors) - {selector},
+                pod_affinity=PodAffinity(anti=(AffinityTerm(selector, "rack"),)),
+            ),
+        )
+        for selector, each in zip(selectors, (pod(f"a-{i}") for i in range(number)), strict=True)
+    ]
+
+
 @pytest.mark.parametrize(("most", "number"), [(12, 4), (11, 0)])
-def test_members_that_too_many_terms_select_are_not_placed_one_by_one(
+def test_members_that_select_each_other_too_often_are_not_placed_one_by_one(
     most: int, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anywhere, "MOST_COLUMNS", most)
-    selectors = frozenset(app(f"s{place}") for place in range(3))
-    pods = [
-        replace(each, pod_class=replace(each.pod_class, selected_by=selectors))
-        for each in (pod(f"a-{cpu}", cpu=cpu) for cpu in range(1, 5))
-    ]
-    trial = Trial(snapshot([node("n1", cpu=16)]))
+    monkeypatch.setattr(anywhere, "MOST_TERMS", most)
+    trial = Trial(snapshot([node(f"n{i}", cpu=1, labels={"rack": f"r{i}"}) for i in range(4)]))
 
-    made = calls_of(lambda: place(pods, 4, trial, BINPACK))
+    made = calls_of(lambda: place(selecting_each_other(4), 4, trial, BINPACK))
 
     assert number == made["trial.Trial.assume"]
     assert trial.effort.cut_off == (number == 0)
+
+
+def test_terms_of_others_keep_no_gang_from_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anywhere, "MOST_TERMS", 11)
+    pods = [
+        replace(each, pod_class=replace(each.pod_class, pod_affinity=None))
+        for each in selecting_each_other(5)
+    ]
+
+    placement = place(pods, 5, Trial(snapshot([node("n1", cpu=8)])), BINPACK)
+
+    assert isinstance(placement, Placement)
+
+
+def test_terms_of_others_about_all_members_change_no_columns() -> None:
+    selectors = frozenset(app(f"s{place}") for place in range(500))
+    pods = [
+        replace(each, pod_class=replace(each.pod_class, selected_by=selectors))
+        for each in (pod(f"a-{i}", memory=i + 1) for i in range(20))
+    ]
+    trial = Trial(snapshot([node("n1", cpu=32)]))
+
+    made = calls_of(lambda: place(pods, 20, trial, BINPACK))
+
+    assert 0 == made["pod_affinity.AffinityChanges._add"]
+    assert [20] == trial.pod_affinity.present(app("s7")).tolist()
