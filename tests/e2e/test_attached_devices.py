@@ -142,6 +142,9 @@ def test_if_the_driver_does_nothing_the_devices_are_given_back(
     eventually({}, lambda: allocated(namespace))
     assert {} == namespace.bound()
     said = "given up after 5 s: device gpu.example.com/"
+    until(lambda: any(each.startswith(said) for each in namespace.notes("a", "FailedScheduling")))
+    # The condition says so until the gang is tried again, which may be at once.
+    said = "2 could not be attached a short time ago"
     until(lambda: said in namespace.condition_of_gang("a", "Scheduled")["message"])
 
 

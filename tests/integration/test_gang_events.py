@@ -9,6 +9,7 @@ import pytest
 from gang_scheduler.api.kinds import EVENTS, JOB_SETS, JOBS, PODS, QUEUES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.decode.events import EventHandlers, LeftOut, LeftOutObjects
@@ -315,6 +316,33 @@ async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
 
     expected = [("Warning", "FailedScheduling", "a", "preemption: given up, a budget forbids it")]
     assert expected == await desk.told()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "cause", "note"),
+    [
+        (
+            (Outcome.BOUND, Outcome.REFUSED),
+            ApiAnswer("no"),
+            "binding failed for 1 of 2 members: no",
+        ),
+        ((Outcome.WITHOUT_DEVICES,) * 2, ApiAnswer("no device"), "no device"),
+        ((Outcome.WITHOUT_VOLUMES,) * 2, ApiAnswer("no claim"), "no claim"),
+    ],
+)
+async def test_why_members_are_not_bound_is_told_in_words(
+    outcomes: tuple[Outcome, Outcome], cause: str, note: str
+) -> None:
+    desk = Desk()
+    gang = builders.gang("a", members=[builders.pod(f"a-{i}", gang="a") for i in range(2)])
+    binding = GangBinding(Placed(gang, tuple(Bind(each, "n") for each in gang.pending)), "plan")
+    for pod, outcome in zip(gang.pending, outcomes, strict=True):
+        binding.outcomes[pod.uid] = outcome
+    binding.problem = ApiAnswer(cause)
+    desk.gang_events.bound(binding)
+
+    (told,) = [each for each in await desk.told() if each[2] == "a"]
+    assert ("Warning", "FailedScheduling", "a", note) == told
 
 
 async def test_what_was_tried_in_vain_is_told_at_once_after_why_a_gang_waited() -> None:

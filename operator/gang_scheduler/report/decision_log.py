@@ -87,7 +87,8 @@ class DecisionLog:
 
     def not_bound(self, binding: GangBinding, note: str) -> None:
         """Log that members of a plan are not bound, and why."""
-        what = "claims_not_bound" if binding.without_volumes else "gang_bound_in_part"
+        is_begun = not (binding.without_volumes or binding.without_devices)
+        what = "gang_bound_in_part" if is_begun else "claims_not_bound"
         if self._is_one_more(what):
             log.warning(what, gang=str(binding.gang.key), note=note[:LETTERS_SHOWN])
         else:

@@ -164,7 +164,6 @@ class GangEvents:
 
     def bound(self, binding: GangBinding) -> None:
         """Report that a gang was bound, or why not all of its members were."""
-        counts = Counter(outcome.value for outcome in binding.outcomes.values())
         self._pod_events.bound(binding)
         about = self._about(binding.gang)
         if not binding.failed:
@@ -173,9 +172,7 @@ class GangEvents:
             if grown := messages.scaled_up(binding.gang, binding.placed.binds):
                 self._scaled(about, binding.gang.key, messages.SCALED_UP, grown)
             return
-        note = text_if_any(binding.problem)
-        if not binding.without_volumes:
-            note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
+        note = text_if_any(binding.refusal().cause)
         self.decision_log.not_bound(binding, note)
         self._failed(about, note)
 
