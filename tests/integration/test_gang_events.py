@@ -321,13 +321,9 @@ async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
 @pytest.mark.parametrize(
     ("outcomes", "cause", "note"),
     [
-        (
-            (Outcome.BOUND, Outcome.REFUSED),
-            ApiAnswer("no"),
-            "binding failed for 1 of 2 members: no",
-        ),
-        ((Outcome.WITHOUT_DEVICES,) * 2, ApiAnswer("no device"), "no device"),
-        ((Outcome.WITHOUT_VOLUMES,) * 2, ApiAnswer("no claim"), "no claim"),
+        ((Outcome.BOUND, Outcome.REFUSED), "no", "binding failed for 1 of 2 members: no"),
+        ((Outcome.WITHOUT_DEVICES,) * 2, "no device", "no device"),
+        ((Outcome.WITHOUT_VOLUMES,) * 2, "no claim", "no claim"),
     ],
 )
 async def test_why_members_are_not_bound_is_told_in_words(

@@ -78,6 +78,8 @@ OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})
 """Annotations that are read only on Namespaces."""
 OF_LEASES: Final = frozenset({annotations.SET_ASIDE})
 """Annotations that are read only on our Lease."""
+OF_CLAIMS: Final = frozenset({annotations.ALLOCATED})
+"""Annotations that are read only on ResourceClaims."""
 POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
 """Prefix of labels that name a gang without a PodGroup. Other keys with it are not read."""
 POD_GROUP_LABELS: Final = frozenset(

@@ -227,8 +227,9 @@ class PodAffinityLedger:
 
     def avoiding(self, pod_class: PodClass) -> Iterator[AffinityTerm]:
         """Yield the anti-affinity terms of pods on nodes that select this class."""
-        for term, _ in self._avoiding_columns(pod_class):
-            yield term
+        if self._avoiding:
+            for term, _ in self._avoiding_columns(pod_class):
+                yield term
 
     def _avoiding_columns(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, _Column]]:
         chosen: Iterable[PodSelector] = pod_class.selected_by

@@ -206,8 +206,9 @@ class Trial:
     def _change(self, room: Sequence[Share], sign: int) -> None:
         self._apply(room, sign)
         self._journal.append((room, sign))
-        columns = sum(number_of_columns(share.pod_class) for share in room)
-        self.effort.count(columns / COLUMNS_A_LOOK)
+        for share in room:
+            if share.pod_class.selected_by or share.pod_class.pod_affinity is not None:
+                self.effort.count(number_of_columns(share.pod_class) / COLUMNS_A_LOOK)
 
     def _apply(self, room: Sequence[Share], sign: int) -> None:
         affinity = self.pod_affinity.changes()

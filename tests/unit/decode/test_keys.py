@@ -13,7 +13,7 @@ def test_every_key_that_is_read_or_written_is_known() -> None:
     written = {each for each in vars(annotations).values() if isinstance(each, str)}
 
     expected = {each for each in written if each.startswith(keys.PREFIXES)}
-    elsewhere = keys.OF_NAMESPACES | keys.OF_LEASES
+    elsewhere = keys.OF_NAMESPACES | keys.OF_LEASES | keys.OF_CLAIMS
     assert expected == keys.LABELS | keys.ANNOTATIONS | elsewhere
 
 

@@ -173,7 +173,7 @@ def _assume(
 ) -> tuple[list[Share], list[PodClass]]:
     """Take room for all members that fit, class by class; also return the classes left."""
     sizes = _sizes(members)
-    if _select_each_other_too_often(sizes, trial):
+    if len(sizes) > 1 and _select_each_other_too_often(sizes, trial):
         return [], list(sizes)
     if not interdependent.depend_on_each_other(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)

@@ -26,7 +26,7 @@ NODES_A_TERM: Final = 2_500
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Return whether the class has preferences among pods."""
-    return bool(_terms(pod_class))
+    return pod_class.pod_affinity is not None and bool(pod_class.pod_affinity.preferred)
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
