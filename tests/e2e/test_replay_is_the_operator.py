@@ -21,7 +21,8 @@ from support.replays import Played
 from tools import controlplane
 from tools.controlplane import Watcher, nodes
 
-pytestmark = pytest.mark.e2e
+# Alone: beside other tests an end can come so late that the next gang finds other nodes.
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 GANGS = 40
 GAP = 77
