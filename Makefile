@@ -112,7 +112,7 @@ e2e: binaries ## Run the tests that need a real control plane: end to end, contr
 		"-m pytest --durations=5 --verbose -m jobset tests/integrations" \
 		"-m pytest --durations=5 -m e2e tests/integration" \
 		"-m pytest --durations=5 tests/differential $(CHART_TESTS)"
-	@echo "==> end to end, what measures time or needs the whole machine: about eight minutes"
+	@echo "==> end to end, what measures time or needs the whole machine: a quarter of an hour"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose -m alone tests/e2e
 
 .PHONY: test-all
