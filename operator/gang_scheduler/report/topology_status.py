@@ -26,6 +26,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.memory import Reported
 from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.workloads import controllers
 
 # The status that a ClusterNetworkTopology should have now. Pure: takes a tree and returns dicts.
 
@@ -303,13 +304,8 @@ class TopologyWriter:
 
 def _conditions_now(present: Status, before: Status) -> list[Status]:
     """Return the present conditions of other writers, and our own as last written."""
-    others = [each for each in _conditions(present) if each.get("type") != READY]
-    return others + [e for e in _conditions(before) if e.get("type") == READY]
-
-
-def _conditions(status: Status) -> list[Status]:
-    found = status.get("conditions")
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    others = [e for e in controllers.parts(present, "conditions") if e.get("type") != READY]
+    return others + [e for e in controllers.parts(before, "conditions") if e.get("type") == READY]
 
 
 def _differs(present: Status, status: Status) -> bool:

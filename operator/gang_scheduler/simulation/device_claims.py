@@ -78,16 +78,10 @@ def _name(owner: Body, entry: str) -> str:
 
 def _templates(owner: Body) -> Iterator[tuple[str, str]]:
     """Yield the entries of a pod or PodGroup that name a template, with its name."""
-    for each in _objects(owner, "spec", "resourceClaims"):
+    for each in controllers.parts(owner, "spec", "resourceClaims"):
         if each.get("resourceClaimTemplateName"):
             yield str(each.get("name")), str(each["resourceClaimTemplateName"])
 
 
 def _statuses(pod: Body) -> list[Body]:
-    return _objects(pod, "status", "resourceClaimStatuses")
-
-
-def _objects(body: Body, part: str, field: str) -> list[Body]:
-    """Return the objects of a list in a part of a body. Readers of the body refuse what is none."""
-    found = controllers.part(body, part).get(field)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    return controllers.parts(pod, "status", "resourceClaimStatuses")

@@ -210,13 +210,8 @@ class Present:
 
 def controller(body: Body) -> Body:
     """Return the reference to the controller of an object, an empty one if it has none."""
-    owners = part(body, "metadata").get("ownerReferences")
-    found = (
-        each
-        for each in (owners if isinstance(owners, list) else ())
-        if isinstance(each, Mapping) and each.get("controller")
-    )
-    return next(found, {})
+    owners = parts(body, "metadata", "ownerReferences")
+    return next((each for each in owners if each.get("controller")), {})
 
 
 def part(body: Body, *path: str) -> Body:
@@ -225,6 +220,13 @@ def part(body: Body, *path: str) -> Body:
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}
+
+
+def parts(body: Body, *path: str) -> list[Body]:
+    """Return the objects of the list at a path in an object; [] if there is no list."""
+    *above, field = path
+    found = part(body, *above).get(field)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
 def _named(body: Body) -> Named | None:

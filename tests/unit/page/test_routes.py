@@ -275,6 +275,7 @@ class Turning(Access):
 
     def tried(self, manifests: str) -> Cluster:
         """Try nothing."""
+        # No test of this stand-in sends the form.
         raise NotImplementedError
 
     def close(self) -> None:
