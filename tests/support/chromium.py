@@ -30,6 +30,10 @@ KEYS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 
+class CutOffError(Exception):
+    """The tab went to another page while it worked a command out."""
+
+
 class Tab:
     """The one tab of a Chromium."""
 
@@ -41,7 +45,7 @@ class Tab:
         """Errors that the browser wrote to its console, with the domain Log enabled."""
 
     async def ask(self, method: str, **parameters: Any) -> Any:
-        """Return the result of a command of the protocol."""
+        """Return the result of a command of the protocol; raises CutOffError."""
         number = next(self._numbers)
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         with anyio.fail_after(PATIENCE_SECONDS):
@@ -57,6 +61,8 @@ class Tab:
                     if entry["level"] == "error":
                         self.logged.append(f"{entry['text']} {entry.get('url', '')}")
                 if answer.get("id") == number:
+                    if "navigated" in answer.get("error", {}).get("message", ""):
+                        raise CutOffError(answer)
                     assert "error" not in answer, answer
                     return answer["result"]
 
@@ -74,11 +80,17 @@ class Tab:
         return found["result"].get("value")
 
     async def until(self, expression: str) -> None:
-        """Wait until an expression holds."""
+        """Wait until an expression holds, on this page or on one that the tab goes to."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not await self.value(f"Boolean({expression})"):
+        while not await self._holds(expression):
             assert time.monotonic() < deadline, f"{expression} does not hold; {self.errors}"
             await anyio.sleep(0.05)
+
+    async def _holds(self, expression: str) -> bool:
+        try:
+            return bool(await self.value(f"Boolean({expression})"))
+        except CutOffError:
+            return False
 
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
