@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.cli import main
-from gang_scheduler.model.api_words import NodeStrategy
+from gang_scheduler.model.api_words import GatherComputeDomains, NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state.changes import Changes
@@ -111,6 +111,14 @@ def test_classes_of_devices_count_by_their_mapping() -> None:
 
         asked = (("deviceclass/a100", 1), ("deviceclass/h100", 2), ("deviceclass/nic", 4))
         assert rules.charged(asked) == {"example.com/gpu": 3, "deviceclass/nic": 4}
+
+
+def test_a_snapshot_knows_whether_compute_domains_gather() -> None:
+    settings = Policy.model_validate({"gather_compute_domains": "must"})
+    devices = policy.cache(settings, Changes()).devices
+    devices.serve(served=True)
+
+    assert devices.snapshot().gather_compute_domains == GatherComputeDomains.MUST
 
 
 @pytest.mark.parametrize(

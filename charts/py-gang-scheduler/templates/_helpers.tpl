@@ -103,7 +103,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
   "lostWorkCapSeconds" "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
   "manageJobs" "elasticKinds" "podsTimeoutSeconds"
-  "provisioningRequests" "provisioningRetries" "provisioningBackoffSeconds" "dra"
+  "provisioningRequests" "provisioningRetries" "provisioningBackoffSeconds" "dra" "gatherComputeDomains"
 }}
 {{- $found := dict }}
 {{- range $name, $value := .Values.settings }}

@@ -168,6 +168,14 @@ class Dra(enum.StrEnum):
     OFF = "off"
 
 
+class GatherComputeDomains(enum.StrEnum):
+    """Whether members with channels of a ComputeDomain are placed in one NVLink domain."""
+
+    OFF = "off"
+    PREFER = "prefer"
+    MUST = "must"
+
+
 class TransformationStrategy(enum.StrEnum):
     """Whether a resource that counts as other resources is charged itself, too."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from gang_scheduler.model.api_words import GatherComputeDomains
 from gang_scheduler.model.devices import (
     Allocation,
     Claim,
@@ -125,7 +126,7 @@ class Devices:
     are by name. `claims` are all claims of the cluster that are allocated, or that a plan of ours
     has allocated, by `namespace/name`, and `holders` has the holders of each of them. `ending` are
     the claims whose users have all ended: kube-controller-manager is about to deallocate them.
-    `waiting` are the other claims that pods name.
+    `waiting` are the other claims that pods name. `gather_compute_domains` is the setting.
     """
 
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
@@ -135,6 +136,7 @@ class Devices:
     holders: Mapping[str, Holders] = field(default_factory=dict)
     ending: tuple[str, ...] = ()
     waiting: Mapping[str, Claim] = field(default_factory=dict)
+    gather_compute_domains: GatherComputeDomains = GatherComputeDomains.OFF
 
 
 NO_DEVICES: Final = Devices()

@@ -457,7 +457,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "all the same.",
         (Fixer.SUBMITTER,),
         "Let the gang [gather](devices.md#nvlink-over-several-nodes) in one domain of the label "
-        "nvidia.com/gpu.clique.",
+        "nvidia.com/gpu.clique. The setting gatherComputeDomains does it for all gangs.",
         retry_after=RetryAfter.NONE,
         # Advice: no cycle refuses a gang for this reason.
         strict=Strict.TRIED_ALONG,

@@ -19,6 +19,7 @@ from gang_scheduler.model.api_words import (
     Fairness,
     FairStrategy,
     GangKind,
+    GatherComputeDomains,
     ManagedKind,
     NodeStrategy,
     QueueNamespaces,
@@ -476,6 +477,15 @@ class DeviceRules:
             "with UnsupportedFeature."
         ),
     ] = Dra.AUTO
+    gather_compute_domains: Annotated[
+        GatherComputeDomains,
+        doc(
+            "Whether members that claim channels of a ComputeDomain (NVIDIA) are placed in one "
+            "NVLink domain, which is one value of the node label nvidia.com/gpu.clique. off: only "
+            "if they ask for it. prefer: if possible. must: always. Members that must gather in a "
+            "layer anyway are placed as they ask."
+        ),
+    ] = GatherComputeDomains.OFF
 
 
 NO_PROMISES: Final = PromiseRules(reservations=0)

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from gang_scheduler.model.causes.gangs import (
     RoleFull,
 )
 from gang_scheduler.model.causes.specs import FieldsUnsupported, OtherGangCannotStart
-from gang_scheduler.model.device_needs import DeviceNeeds
+from gang_scheduler.model.device_needs import Devices
 from gang_scheduler.model.gangs import Gang, GangGroup, OwnDomains, Role
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Refused, Warned
@@ -23,6 +22,7 @@ from gang_scheduler.model.pods import one_of_each
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import units
+from gang_scheduler.scheduler.compute_domains import NVLINK_DOMAIN, claims_channel
 from gang_scheduler.scheduler.placement.tree import replacements
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -71,17 +71,17 @@ def _verdict(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     sited = units.units_of(group, snapshot)
     if isinstance(sited, Problem):
         return _refused_wholly(group, sited)
-    return Verdict(sited, warnings=tuple(_warnings(sited)))
+    return Verdict(sited, warnings=tuple(_warnings(sited, snapshot.devices)))
 
 
 def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
     return Verdict(refusals=tuple(_refusal(gang, problem) for gang in group.waiting))
 
 
-def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
+def _warnings(found: tuple[PlacementUnit, ...], devices: Devices) -> Iterator[Warned]:
     """Yield warnings about units that can be tried nevertheless."""
     for unit in found:
-        problems = [_not_gathered(unit)]
+        problems = [_not_gathered(unit, devices)]
         if unit.scope is not None:
             problems += unit.scope.unknown, replacements.scattered(unit.bound_members, unit.scope)
         for problem in problems:
@@ -89,31 +89,16 @@ def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
                 yield from (Warned(gang, problem) for gang in unit.gangs)
 
 
-CHANNEL_CLASS: Final = "compute-domain-default-channel.nvidia.com"
-"""The DeviceClass of claims that NVIDIA's driver creates for a ComputeDomain."""
-NVLINK_DOMAIN: Final = "nvidia.com/gpu.clique"
-"""The node label with which that driver names the NVLink domain of a node."""
-
-
-def _not_gathered(unit: PlacementUnit) -> Problem | None:
+def _not_gathered(unit: PlacementUnit, devices: Devices) -> Problem | None:
     """Return a problem if members with channels of a ComputeDomain may be placed far apart."""
     alone = len(unit.members) + len(unit.bound_members) < 2
     if alone or (unit.scope is not None and unit.scope.must):
         return None
     # This runs for every waiting gang: members are not counted by class for it.
-    asked = [pod.pod_class.devices for pod in unit.members if pod.pod_class.devices is not None]
-    if not any(_claims_channel(each) for each in asked):
+    with_claims = (pod for pod in unit.members if pod.pod_class.devices is not None)
+    if not any(claims_channel(pod, devices) for pod in with_claims):
         return None
     return Problem(Reason.NOT_GATHERED, ComputeDomainApart(NVLINK_DOMAIN))
-
-
-def _claims_channel(needs: DeviceNeeds) -> bool:
-    return any(
-        alternative.device_class == CHANNEL_CLASS
-        for claim in needs.claims
-        for request in claim.spec.requests
-        for alternative in request.alternatives
-    )
 
 
 def _refusal(gang: Gang, problem: Problem) -> Refused:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model import topology_scope
 from gang_scheduler.model.causes.specs import MultipleDoesNotDivide, MultipleNeedsMore, Requested
+from gang_scheduler.model.device_needs import Devices
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import NodeTable
@@ -19,6 +20,7 @@ from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_request import Slices, TopologyRequest
 from gang_scheduler.model.topology_scope import Sizes, TopologyScope
+from gang_scheduler.scheduler import compute_domains
 
 RoleKey = tuple[GangKey, str]
 """A role of a gang. A gang without roles counts as one role, with the name ""."""
@@ -271,7 +273,7 @@ def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] 
     """Return the units of all waiting members, or the problem of a topology request."""
     required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []
-    for unit in _split(group, required):
+    for unit in _split(group, required, snapshot.devices):
         sited = in_trees(unit, snapshot.tree_specs, snapshot.nodes)
         if isinstance(sited, Problem):
             return sited
@@ -291,7 +293,7 @@ def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
     return _uids(gang.pending[:number])
 
 
-def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
+def _split(group: GangGroup, required: frozenset[str], devices: Devices) -> Iterator[PlacementUnit]:
     if group.topology_request is not None:
         places = _places(group.gangs)
         members = _in_order((pod for gang in group.waiting for pod in gang.startable), places)
@@ -302,29 +304,46 @@ def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit
             group.waiting,
             (RankedMembers(members, bound_members, places=places),),
             required,
-            topology_request=group.topology_request,
+            topology_request=_gathered(group.topology_request, members, devices),
         )
         return
-    if not any(pod.podset for gang in group.waiting for pod in one_of_each(gang.pending)):
+    one_each = [one_of_each(gang.pending) for gang in group.waiting]
+    if not any(
+        any(pod.podset for pod in pods) or compute_domains.gather(pods, devices)
+        for pods in one_each
+    ):
         for gang in group.waiting:
             own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
             part = RankedMembers(gang.startable, places=_places([gang]))
             yield PlacementUnit((gang,), (part,), own)
         return
-    yield from _podsets(group, required)
+    yield from _podsets(group, required, devices)
 
 
-def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
-    """Yield a unit for each podset, each named podset group, and each gang's other members."""
+def _gathered(
+    topology_request: TopologyRequest | None, members: Sequence[Pod], devices: Devices
+) -> TopologyRequest | None:
+    if not compute_domains.gather(one_of_each(members), devices):
+        return topology_request
+    return compute_domains.gathered(topology_request, devices)
+
+
+def _podsets(
+    group: GangGroup, required: frozenset[str], devices: Devices
+) -> Iterator[PlacementUnit]:
+    """Yield a unit for each podset, each named podset group, and each gang's other members.
+
+    Of the other members, those that gather for their ComputeDomain are a unit of their own.
+    """
     parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
     gangs: dict[Hashable, dict[GangKey, Gang]] = {}
     for gang in group.gangs:
         for pod in (*gang.startable, *gang.bound_members):
-            unit, part = _podset_of(pod, gang.key)
+            unit, part = _podset_of(pod, gang.key, devices)
             parts.setdefault(unit, {}).setdefault(part, []).append(pod)
             gangs.setdefault(unit, {})[gang.key] = gang
     for pod in group.started:
-        unit, part = _podset_of(pod, None)
+        unit, part = _podset_of(pod, None, devices)
         if unit in parts:
             parts[unit].setdefault(part, []).append(pod)
     places = _places(group.gangs)
@@ -333,20 +352,23 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUn
         waiting = [pod for pod in pods if not pod.node]
         if waiting:
             podset = waiting[0].podset
+            asked = podset.topology_request if podset is not None else TopologyRequest()
+            topology_request = asked.shared if asked.asks else None
+            if not asked.slices:
+                topology_request = _gathered(topology_request, waiting, devices)
             yield PlacementUnit(
                 gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
                 parts=tuple(_part(part, places) for part in found.values()),
                 required=required & _uids(waiting),
-                topology_request=podset.topology_request.shared
-                if podset and podset.topology_request.asks
-                else None,
+                topology_request=topology_request,
             )
 
 
-def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
+def _podset_of(pod: Pod, gang: GangKey | None, devices: Devices) -> tuple[Hashable, Hashable]:
     """Return the key of a pod's unit, and the key of its part of that unit."""
     podset = pod.podset
-    part = (gang, podset.owner if podset else "", podset)
+    gathers = podset is None and compute_domains.gather([pod], devices)
+    part = (gang, podset.owner if podset else "", podset, gathers)
     return ("group", podset.group) if podset and podset.group else part, part
 
 

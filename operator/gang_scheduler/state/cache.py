@@ -140,6 +140,7 @@ class Cache:
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self.devices = DeviceCache(
             enabled=rules.devices.dra is Dra.AUTO,
+            gather_compute_domains=rules.devices.gather_compute_domains,
             asked=self.node_usage.ask_of_devices,
             spec_of=self.gang_queue.spec_of,
         )

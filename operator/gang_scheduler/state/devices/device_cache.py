@@ -17,6 +17,7 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.decode import events
 from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.api_words import GatherComputeDomains
 from gang_scheduler.model.causes.devices import DevicesAwaited
 from gang_scheduler.model.changed_mapping import FollowedDict
 from gang_scheduler.model.device_needs import (
@@ -68,19 +69,21 @@ class Unfinished(NamedTuple):
 class DeviceCache:
     """Everything known of devices.
 
-    `enabled` is the setting. Devices are known only if their kinds are served, too: otherwise pods
-    with claims are refused. `asked` is told the resources that pods ask for, and that stand for
-    devices. `spec_of` returns the declaration of a gang.
+    `enabled` and `gather_compute_domains` are settings. Devices are known only if their kinds are
+    served, too: otherwise pods with claims are refused. `asked` is told the resources that pods ask
+    for, and that stand for devices. `spec_of` returns the declaration of a gang.
     """
 
     def __init__(
         self,
         *,
         enabled: bool,
+        gather_compute_domains: GatherComputeDomains = GatherComputeDomains.OFF,
         asked: Callable[[frozenset[str]], None] = lambda _: None,
         spec_of: Callable[[GangKey], GangSpec | None] = lambda _: None,
     ) -> None:
         self.enabled = enabled
+        self._gather = gather_compute_domains
         self._spec_of = spec_of
         self._tell_asked = asked
         self._offers: Mapping[str, str] = {}
@@ -278,6 +281,7 @@ class DeviceCache:
                 holders=self._holders.view(),
                 ending=tuple(sorted(self._ending)),
                 waiting=self._waiting.view(),
+                gather_compute_domains=self._gather,
             )
         return self._snapshot
 
