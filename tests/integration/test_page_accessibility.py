@@ -19,7 +19,7 @@ RUNS = gang("runs", 3, queue="blue", nodes=["node-0", "node-1", "node-2"])
 CLUSTER = [*NODES, queue("blue", 64), *RUNS, *gang("huge", 20), *gang("large", 12)]
 SCREENS = (
     *("/", "/gangs", "/gangs?text=none", "/gangs/team/runs", "/gangs/team/huge", "/gangs/team/no"),
-    *("/queues", "/queues/blue", "/nodes", "/nodes/node-0", "/decisions"),
+    *("/?as=table", "/queues", "/queues/blue", "/nodes", "/nodes/node-0", "/decisions"),
     *("/try", "/try?name=Big&nodes=0", "/try?name=small&nodes=1&gpus=8"),
 )
 BY_KEYBOARD = ("/", "/gangs/team/huge", "/queues/blue", "/nodes", "/try?name=Big&nodes=0")

@@ -265,6 +265,7 @@ async def test_the_map_follows_the_cluster_and_keeps_its_node(tmp_path: Path) ->
 async def test_without_javascript_every_screen_shows_its_data(tmp_path: Path) -> None:
     shown = {
         "/": "huge",
+        "/?as=table": "node-7",
         "/gangs": "runs",
         "/gangs/team/runs": "node-0",
         "/queues": "blue",
@@ -281,6 +282,22 @@ async def test_without_javascript_every_screen_shows_its_data(tmp_path: Path) ->
             assert not await tab.value(
                 "[...document.querySelectorAll('.map')].some((each) => each.offsetHeight)"
             ), path
+
+
+async def test_the_overview_has_its_map_as_a_table_and_back(tmp_path: Path) -> None:
+    source = Changing(tmp_path, FIRST)
+    rows = "[...document.querySelectorAll('#where tr[data-key]')].map((row) => row.dataset.key)"
+    async with page(source) as (tab, _):
+        await tab.value("document.querySelector('#where .forms a').click(); true")
+        await tab.until("location.search === '?as=table' && document.readyState === 'complete'")
+        assert [f"node-{number}" for number in range(8)] == await tab.value(rows)
+        assert await tab.value("document.querySelector('canvas') === null")
+        assert [] == await accessibility.violations_of(tab)
+
+        source.change([*FIRST, *gang("small", 1, nodes=["node-5"])])
+        await tab.until("document.querySelector('#where').innerText.includes('team/small')")
+        await tab.value("document.querySelector('#where .forms a').click(); true")
+        await tab.until("location.search === '' && document.getElementById('map')?.style.width")
 
 
 LOADED = "performance.getEntries().map((each) => each.name).filter((name) => name.includes('://'))"

@@ -19,6 +19,7 @@ from gang_scheduler.page import (
 )
 from gang_scheduler.page.answering import Asked, Handler
 from gang_scheduler.page.bodies import Body
+from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.view import PAGE_SIZE, Wanted
 
 FIRST: Final = 8
@@ -48,8 +49,9 @@ class Screens:
         }
 
     def _overview(self, asked: Asked) -> Body:
-        seen = asked.seen
-        waiting = seen.waiting
+        seen, query = asked.seen, queries.fields_of(asked.query)
+        waiting, shown, forms = seen.waiting, seen.node_map(), _forms_of_map("/", query)
+        in_table = shown if forms["as_table"] else None
         return self._draw(
             asked,
             "overview.html",
@@ -58,7 +60,9 @@ class Screens:
             told=view.told_of(seen, Wanted())[:FIRST],
             trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
             queues=seen.queues[:FEW],
-            map=seen.node_map(),
+            map=shown,
+            **forms,
+            **({} if in_table is None else _table_of_nodes(in_table, "/", query)),
             usage=usage.picture(seen.known.uses),
         )
 
@@ -109,8 +113,6 @@ class Screens:
         found = lookups.nodes(asked.seen, query)
         if found is None:
             return self._draw(asked, "nodes.html", map=None)
-        chosen = node_map.selected(found, queries.wanted_nodes(query))
-        part, paging = _page_of(chosen, "/nodes", query)
         turn = functools.partial(rendering.with_query, "/nodes", query)
         domain = query.get("in", "")
         below = node_map.domains_below(found, domain)
@@ -126,11 +128,11 @@ class Screens:
             more_below=max(0, len(below) - FEW),
             gang_address=lookups.gang_address(gang) if gang else "",
             without_gang=turn(gang="", page=""),
-            map_address=rendering.with_query(
+            data_address=rendering.with_query(
                 "/api/v1/nodes", {each: query.get(each, "") for each in ("topology", "in")}
             ),
-            lines=node_map.lines(found, part),
-            **paging,
+            **_forms_of_map("/nodes", query),
+            **_table_of_nodes(found, "/nodes", query),
         )
 
     def _node(self, asked: Asked) -> Body:
@@ -164,6 +166,23 @@ def _search(asked: Asked) -> Body:
     """Redirect to what has the name, or to the gangs that contain the text."""
     text = queries.fields_of(asked.query).get("q", "")
     raise web.HTTPFound(lookups.address_of(asked.seen, text))
+
+
+def _forms_of_map(path: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return whether a screen shows its map as a table, and the addresses of both forms."""
+    form = functools.partial(rendering.with_query, path, query, page="")
+    return {
+        "as_table": query.get("as") == "table",
+        "table_address": form(**{"as": "table"}),
+        "map_address": form(**{"as": ""}),
+    }
+
+
+def _table_of_nodes(found: NodeMap, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return one page of the selected nodes as rows of a table."""
+    chosen = node_map.selected(found, queries.wanted_nodes(query))
+    part, paging = _page_of(chosen, path, query)
+    return {"lines": node_map.lines(found, part), **paging}
 
 
 def _page_of(

@@ -34,7 +34,7 @@ CLUSTER = [*NODES, *QUEUES, *RUNS, *WAITS]
 MARKUP = "<script>alert('x')</script>\"&amp;"
 RIGHT_TO_LEFT = "\u202etsop"
 SCREENS = (
-    *("/", "/gangs", "/gangs?text=wait&state=waiting&sort=gpu", "/gangs/team/waits"),
+    *("/", "/?as=table", "/gangs", "/gangs?text=wait&state=waiting&sort=gpu", "/gangs/team/waits"),
     *(
         "/nodes",
         "/nodes?in=-",
@@ -164,8 +164,28 @@ async def test_a_long_list_comes_in_pages(tmp_path: Path) -> None:
         first, second = await browser.get("/gangs"), await browser.get("/gangs?page=2")
 
     assert (50, 10) == (rows(first), rows(second))
-    assert 'href="/gangs?page=2" rel="next"' in first.text
-    assert 'href="/gangs?page=1" rel="prev"' in second.text
+    assert 'href="/gangs?page=2#gangs" rel="next"' in first.text
+    assert 'href="/gangs?page=1#gangs" rel="prev"' in second.text
+
+
+async def test_the_map_is_a_table_in_pages_if_the_address_says_so(tmp_path: Path) -> None:
+    nodes = [node(f"node-{number:02}") for number in range(60)]
+    async with opened(source_of(tmp_path, [*nodes, *RUNS])) as browser:
+        whole, first = await browser.get("/"), await browser.get("/?as=table")
+        second = await browser.get("/?as=table&page=2")
+        alone = await browser.get("/nodes?as=table&gang=team%2Fruns")
+
+    assert '<canvas id="map"' in whole.text
+    assert 'href="/?as=table#where"' in whole.text
+    assert "node-49" not in whole.text
+    for each in (first, second, alone):
+        assert "<canvas" not in each.text
+        assert "/static/map.js" not in each.text
+    assert ["node-49" in each.text for each in (first, second)] == [True, False]
+    assert ["node-50" in each.text for each in (first, second)] == [False, True]
+    assert 'href="/?as=table&amp;page=2#where" rel="next"' in first.text
+    assert 'href="/#where"' in first.text
+    assert 'href="/nodes?gang=team%2Fruns#main"' in alone.text
 
 
 async def test_one_of_a_kind_is_not_in_the_plural(tmp_path: Path) -> None:
