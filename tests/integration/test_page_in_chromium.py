@@ -284,6 +284,66 @@ async def test_without_javascript_every_screen_shows_its_data(tmp_path: Path) ->
             ), path
 
 
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(246, 247, 249)", "rgb(18, 22, 28)"
+OF_FIELDS = "document.querySelector('meta[name=color-scheme]').content"
+CORNER = "[...document.getElementById('map').getContext('2d').getImageData(1, 1, 1, 1).data]"
+
+
+async def prefer(tab: Tab, scheme: str) -> None:
+    """Have a system that is light or dark."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    await tab.ask("Emulation.setEmulatedMedia", features=features)
+
+
+async def choose(tab: Tab, scheme: str) -> None:
+    """Choose colours, as a user of the switch does."""
+    await tab.value(
+        f"document.getElementById('scheme').value = '{scheme}';"
+        "document.getElementById('scheme').dispatchEvent(new Event('change')); true"
+    )
+
+
+async def test_light_and_dark_can_be_chosen_and_stay(tmp_path: Path) -> None:
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
+        await prefer(tab, "light")
+        await tab.open(f"{address}/nodes")
+        await tab.until("document.getElementById('map').style.width")
+        assert LIGHT == await tab.value(BACKGROUND)
+        light = await tab.value(CORNER)
+
+        await choose(tab, "dark")
+        assert DARK == await tab.value(BACKGROUND)
+        assert "dark" == await tab.value(OF_FIELDS)
+        assert light != await tab.value(CORNER), "the map is drawn anew"
+        assert [] == await accessibility.violations_of(tab, accessibility.OF_COLOURS)
+
+        await tab.open(f"{address}/gangs")
+        assert [DARK, "dark"] == [
+            await tab.value(BACKGROUND),
+            await tab.value("document.getElementById('scheme').value"),
+        ]
+        await prefer(tab, "dark")
+        await choose(tab, "light")
+        assert LIGHT == await tab.value(BACKGROUND)
+        await choose(tab, "")
+        assert DARK == await tab.value(BACKGROUND)
+        await prefer(tab, "light")
+        assert LIGHT == await tab.value(BACKGROUND)
+
+
+async def test_chosen_colours_are_there_before_anything_is_painted(tmp_path: Path) -> None:
+    async with page(Changing(tmp_path, FIRST)) as (tab, address):
+        await prefer(tab, "light")
+        await choose(tab, "dark")
+        await tab.open(f"{address}/gangs")
+        await tab.until("performance.getEntriesByName('first-paint').length")
+        assert await tab.value(
+            "performance.getEntriesByName('first-paint')[0].startTime"
+            " > performance.getEntriesByName(location.origin + '/static/scheme.js')[0].responseEnd"
+        )
+
+
 async def test_the_overview_has_its_map_as_a_table_and_back(tmp_path: Path) -> None:
     source = Changing(tmp_path, FIRST)
     rows = "[...document.querySelectorAll('#where tr[data-key]')].map((row) => row.dataset.key)"

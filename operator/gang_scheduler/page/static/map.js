@@ -435,7 +435,7 @@ canvas.addEventListener("pointerleave", () => {
 });
 canvas.addEventListener("click", click);
 document.addEventListener("fresh", load);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+document.addEventListener("scheme", () => {
   colour();
   draw();
 });
