@@ -51,11 +51,11 @@ def source_of(directory: Path, bodies: Sequence[Body], namespace: str = "") -> O
 
 @asynccontextmanager
 async def opened(
-    source: ClusterSource, *, enter: bool = True, past: Past | None = None
+    source: ClusterSource, *, enter: bool = True, past: Past | None = None, title: str = "test"
 ) -> AsyncIterator[Browser]:
     """Serve the page of a source; the browser has opened its address, if it shall `enter`."""
     access = Access()
-    server = TestServer(application(Views(source, past=past), access, "test"), host=HOST)
+    server = TestServer(application(Views(source, past=past), access, title), host=HOST)
     await server.start_server()
     address = access.address(server.port or 0)
     async with TestClient(server) as client:
