@@ -30,7 +30,7 @@ def main() -> int:
                 users.start()
                 while users.is_busy:
                     time.sleep(HEARTBEAT_SECONDS if arguments.seconds > 300 else 10.0)
-                    size = sampler.samples[-1].resident_bytes / MEBIBYTE
+                    size = sampler.samples[-1].size_bytes / MEBIBYTE
                     _say(f"{users.pods} pods created, {size:.1f} MiB")
                 users.join()
             sizes = {name: gang.min_member for name, gang in users.every.items()}
@@ -39,7 +39,7 @@ def main() -> int:
             bound = len(witness.bindings())
         restarts = sum(each.starts for each in there.replicas)
     if arguments.samples:
-        samples = [[each.seconds, each.resident_bytes] for each in sampler.samples]
+        samples = [[each.seconds, each.size_bytes] for each in sampler.samples]
         arguments.samples.write_text(json.dumps(samples))
     found = growth(sampler.samples)
     _tell(found, users.pods, bound)

@@ -14,10 +14,10 @@ WARM_UP = 0.3
 
 @dataclass(frozen=True)
 class Sample:
-    """The resident size at a time."""
+    """The size of a memory at a time."""
 
     seconds: float
-    resident_bytes: int
+    size_bytes: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def growth(samples: Sequence[Sample], warm_up: float = WARM_UP) -> Growth:
     if len(looked_at) < 3:
         raise ValueError(f"{len(looked_at)} samples after the warm-up: too few for a line")
     times = [each.seconds for each in looked_at]
-    sizes = [each.resident_bytes for each in looked_at]
+    sizes = [each.size_bytes for each in looked_at]
     middle, mean = sum(times) / len(times), sum(sizes) / len(sizes)
     spread = sum((each - middle) ** 2 for each in times)
     pairs = zip(times, sizes, strict=True)
@@ -59,7 +59,7 @@ def growth(samples: Sequence[Sample], warm_up: float = WARM_UP) -> Growth:
         begin_bytes=mean + slope * (times[0] - middle),
         end_bytes=mean + slope * (times[-1] - middle),
         seconds=times[-1] - times[0],
-        peak_bytes=max(each.resident_bytes for each in samples),
+        peak_bytes=max(each.size_bytes for each in samples),
     )
 
 
