@@ -82,9 +82,16 @@ def _furnished(
     with cluster.furnished(plane, builds.say_on_stderr, nodes_file, needs) as scheduler:
         builds.say_on_stderr(f"the scheduler's log:     {scheduler.log}")
         builds.say_on_stderr(f"the scheduler's metrics: http://127.0.0.1:{scheduler.port}/metrics")
-        with demo_cluster.page(plane.kubeconfig) as address:
-            builds.say_on_stderr(f"the page, one browser:   {address}")
+        with demo_cluster.page(plane.kubeconfig) as page:
+            builds.say_on_stderr(about_page(page))
             yield
+
+
+def about_page(page: demo_cluster.Page) -> str:
+    """Return where the page is, or why there is none."""
+    if page.address:
+        return f"the page, one browser:   {page.address}"
+    return f"There is no page: {page.problem}"
 
 
 def _down(_: argparse.Namespace) -> None:
