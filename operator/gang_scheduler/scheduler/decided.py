@@ -24,6 +24,7 @@ from gang_scheduler.model.provisioning import NodeRequest
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import eligibility
+from gang_scheduler.scheduler.devices import planned_claims
 from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, Effort
 from gang_scheduler.scheduler.quorums import NOTHING
 from gang_scheduler.scheduler.trial import Placement, Trial
@@ -260,7 +261,7 @@ class Decided:
         """Return the plan, with preemptions and requests for nodes."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
         gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
-        for bind in trial.devices.named(trial.volumes.choices.kept(self._binds())):
+        for bind in planned_claims.named(trial.devices, trial.volumes.choices.kept(self._binds())):
             binds[gang_of[bind.pod.uid]].append(bind)
         placed: list[Placed] = []
         for key, gang in self.gangs.items():
@@ -295,7 +296,8 @@ class Decided:
 def _with_devices(preemptions: Iterable[Preemption], trial: Trial) -> Iterator[Preemption]:
     """Yield preemptions with the devices that are kept for their nominations."""
     made = [*preemptions]
-    named = trial.devices.named((b for each in made for b in each.nominations), nominated=True)
+    nominations = (bind for each in made for bind in each.nominations)
+    named = planned_claims.named(trial.devices, nominations, nominated=True)
     binds = {bind.pod.uid: bind for bind in named if bind.claims}
     for each in made:
         ours = tuple(binds.get(bind.pod.uid, bind) for bind in each.nominations)

@@ -12,21 +12,17 @@ room may have the devices of pods that are still leaving; others may not.
 """
 
 import functools
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from gang_scheduler.model.device_needs import ClaimAllocation, DeviceNeeds, Devices, Uses
-from gang_scheduler.model.devices import Allocation, Claim, DeviceId, DeviceResult
+from gang_scheduler.model.device_needs import DeviceNeeds, Devices, Uses
+from gang_scheduler.model.devices import Allocation, Claim, DeviceId
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
-from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.scheduler.devices.allocating import given_to
-from gang_scheduler.scheduler.devices.extended import at_node, name_of, own_claim
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.devices.extended import at_node
 from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed, FreedClaims
 from gang_scheduler.scheduler.devices.known_slots import UNKNOWN, KnownSlots
 from gang_scheduler.scheduler.devices.members import (
@@ -34,13 +30,14 @@ from gang_scheduler.scheduler.devices.members import (
     Members,
     Rows,
     all_of,
+    avoided,
     changed,
     joins,
     less_one,
     moved,
 )
 from gang_scheduler.scheduler.devices.outcomes import Cut, Found, Funnel, NoFit, Outcome, Refused
-from gang_scheduler.scheduler.devices.stock import Chosen, Stock, claims_of
+from gang_scheduler.scheduler.devices.stock import Stock, claims_of
 
 MOST_PODS: Final = 256
 """A node is never asked for more members than this."""
@@ -75,7 +72,7 @@ class DeviceLedger:
 
     def __init__(self, devices: Devices, nodes: NodeTable) -> None:
         self.stock = Stock(devices, nodes)
-        self._devices = devices
+        self.devices = devices
         self.nodes = nodes
         self._gangs: dict[int, Gangs] = {}
         self._users: dict[str, Rows] = {}
@@ -90,7 +87,7 @@ class DeviceLedger:
         """Return an independent copy of the ledger."""
         other = object.__new__(DeviceLedger)
         other.stock, other._gang = self.stock, self._gang
-        other._devices, other.nodes = self._devices, self.nodes
+        other.devices, other.nodes = self.devices, self.nodes
         other._gangs, other._users = dict(self._gangs), dict(self._users)
         other._rooms = {
             needs: _Room(room.slots, {*room.stale}, room.kept, {*room.short})
@@ -110,7 +107,7 @@ class DeviceLedger:
     @property
     def ending(self) -> Uses:
         """The claims whose users have all ended, as uses of them by no pod."""
-        return tuple((claim, "") for claim in self._devices.ending)
+        return tuple((claim, "") for claim in self.devices.ending)
 
     def use(self, uses: Uses, sign: int) -> None:
         """Remove pods that use claims (sign -1), or add them again (1)."""
@@ -123,7 +120,7 @@ class DeviceLedger:
     def freed_by(self, uses: Uses) -> list[DeviceId]:
         """Return the devices that pods free which leave in any case, of these uses."""
         keys = [claim for claim, _ in uses if self._expected.has(claim)]
-        allocations = (self._devices.claims[key].allocation for key in dict.fromkeys(keys))
+        allocations = (self.devices.claims[key].allocation for key in dict.fromkeys(keys))
         return [each.id for found in allocations if found is not None for each in found.results]
 
     def kinds_of(self, uses: Uses) -> Iterator[str]:
@@ -132,7 +129,7 @@ class DeviceLedger:
         A claim with other users stands for itself.
         """
         for claim, uid in uses:
-            known, holders = self._devices.claims.get(claim), self._devices.holders.get(claim)
+            known, holders = self.devices.claims.get(claim), self.devices.holders.get(claim)
             if known is None or known.allocation is None or holders is None:
                 continue
             if holders.others or holders.pods != {uid}:
@@ -235,7 +232,7 @@ class DeviceLedger:
         What the other members of the node get counts as taken, if it is known.
         """
         needs = at_node(self.nodes, row, needs)
-        claims, before = self._beside_others(row, needs) or (claims_of(needs), _avoided(needs))
+        claims, before = self._beside_others(row, needs) or (claims_of(needs), avoided(needs))
         return self.stock.funnels(row, claims, before, self._free(row, needs.used))
 
     def _lack_beside_others(self, row: int, needs: DeviceNeeds) -> NoFit | None:
@@ -253,7 +250,7 @@ class DeviceLedger:
         None if the others get none.
         """
         gangs = self._gangs.get(row, ())
-        before = self._elsewhere(row)
+        before = self.elsewhere(row)
         before += [each for members in gangs for each in members.allocations]
         for _, found in self._outcomes(row, gangs):
             if not isinstance(found, Found):
@@ -261,8 +258,8 @@ class DeviceLedger:
             before += found.allocations
         asked = (each for members in gangs for each, _ in members.numbers())
         seen = {need.shared for each in asked for need in each.claims}
-        before += _avoided(needs)
-        return [claim for _, claim in self._asked(row, needs, claims_of(needs), seen)], before
+        before += avoided(needs)
+        return [claim for _, claim in self.asked(row, needs, claims_of(needs), seen)], before
 
     def is_coupled(self, needs: DeviceNeeds) -> bool:
         """Return whether a member on one node takes what members on other nodes may need."""
@@ -298,26 +295,9 @@ class DeviceLedger:
         for room in self._rooms.values():
             room.stale.update(concerned)
 
-    def named(self, binds: Iterable[Bind], *, nominated: bool = False) -> Iterator[Bind]:
-        """Yield the binds of a whole plan, each with the allocations of its claims.
-
-        `nominated`: these are its nominations, with the devices that are kept for them.
-        """
-        all_binds = list(binds)
-        by_row: dict[int, list[Pod]] = {}
-        self.stock.renew()
-        for bind in all_binds:
-            if bind.pod.pod_class.devices is not None:
-                by_row.setdefault(self.nodes.rows[bind.node], []).append(bind.pod)
-        allocated: dict[str, Allocation] = {}
-        for row, pods in by_row.items():
-            allocated |= dict(self._allocations(row, pods, nominated=nominated))
-        joined = set[str]()
-        for bind in all_binds:
-            has_claims = bind.pod.pod_class.devices is not None
-            row = self.nodes.rows[bind.node]
-            claims = tuple(self._of_pod(bind.pod, row, allocated, joined)) if has_claims else ()
-            yield replace(bind, claims=claims) if claims else bind
+    def gangs_on(self, row: int) -> Gangs:
+        """Return the members that are assumed on a node, gang after gang."""
+        return self._gangs.get(row, ())
 
     # The room of a node.
 
@@ -364,7 +344,7 @@ class DeviceLedger:
             signature = signature, self.stock.signature(row, asked, expected)
         return self.stock.remember((needs, signature, members, comes_to_others), compute)
 
-    def _free_for(self, row: int, members: Members) -> Freed:
+    def free_for(self, row: int, members: Members) -> Freed:
         """Return the claims that are free on a node for members."""
         used = [claim for needs, _ in members.needs for claim in needs.used]
         return self._free(row, used, nominated=members.nominated)
@@ -421,7 +401,7 @@ class DeviceLedger:
 
     def _outcomes(self, row: int, gangs: Gangs) -> Iterator[tuple[Members, Outcome]]:
         """Yield the devices found for the members of each gang on a node, until a search fails."""
-        before = self._elsewhere(row)
+        before = self.elsewhere(row)
         seen = set[str]()
         for members in gangs:
             if members.chosen is not None:
@@ -431,16 +411,16 @@ class DeviceLedger:
             claims = [
                 claim
                 for needs in members.each()
-                for _, claim in self._asked(row, needs, claims_of(needs), seen)
+                for _, claim in self.asked(row, needs, claims_of(needs), seen)
             ]
-            taken = [*before, *_avoided_by(members)]
-            found = self.stock.search(row, claims, taken, self._free_for(row, members))
+            taken = [*before, *members.avoided]
+            found = self.stock.search(row, claims, taken, self.free_for(row, members))
             yield members, found
             if not isinstance(found, Found):
                 return
             before += found.allocations
 
-    def _asked(
+    def asked(
         self, row: int, needs: DeviceNeeds, claims: Sequence[Claim], seen: set[str]
     ) -> Iterator[tuple[str, Claim]]:
         """Yield the claims of a member that take devices on a node: each shared one only once.
@@ -470,7 +450,7 @@ class DeviceLedger:
         chosen = (each for members in self._gangs.get(row, ()) for each in members.chosen or ())
         return next((allocation for shared, allocation in chosen if shared == claim), None)
 
-    def _elsewhere(self, row: int) -> list[Allocation]:
+    def elsewhere(self, row: int) -> list[Allocation]:
         """Return which devices that several nodes reach are taken by members on other nodes."""
         if not self.stock.is_networked:
             return []
@@ -497,104 +477,14 @@ class DeviceLedger:
 
     def _with_one(self, row: int, gangs: Gangs, needs: DeviceNeeds, *, nominated: bool) -> Gangs:
         """Return the members of a node after one more has come, with its devices."""
-        before = self._elsewhere(row)
+        before = self.elsewhere(row)
         before += [each for members in gangs for each in members.allocations]
         seen = {shared for members in gangs for shared, _ in members.chosen or ()}
-        asking = list(self._asked(row, needs, claims_of(needs), seen))
-        before += _avoided(needs)
+        asking = list(self.asked(row, needs, claims_of(needs), seen))
+        before += avoided(needs)
         free = self._free(row, needs.used, nominated=nominated)
         found = self.stock.search(row, [claim for _, claim in asking], before, free)
         chosen = found.allocations if isinstance(found, Found) else ()
         names = (shared for shared, _ in asking)
         given = tuple(zip(names, chosen, strict=False))
         return (*gangs, Members(self._gang, ((needs, 1),), given, nominated))
-
-    # The devices of a plan.
-
-    def _allocations(
-        self, row: int, pods: Sequence[Pod], *, nominated: bool
-    ) -> Iterator[tuple[str, Allocation]]:
-        """Yield the claims of the pods that a plan binds to a node, with their allocations."""
-        by_needs: dict[DeviceNeeds, deque[Pod]] = {}
-        for each in pods:
-            if each.pod_class.devices is not None:
-                needs = at_node(self.nodes, row, each.pod_class.devices)
-                by_needs.setdefault(needs, deque()).append(each)
-        rank = {each.uid: place for place, each in enumerate(pods)}
-        before = self._elsewhere(row)
-        seen = set[str]()
-        for members in self._gangs.get(row, ()):
-            asking: list[tuple[int, Claim]] = []
-            for needs in members.each():
-                waiting = by_needs.get(needs) if members.nominated == nominated else None
-                pod: Pod | None = waiting.popleft() if waiting else None
-                # Members with reserved room are bound later, but count.
-                claims = claims_of(needs) if pod is None else self._claims_of(pod, needs)
-                place = len(pods) if pod is None else rank[pod.uid]
-                asking += ((place, each) for _, each in self._asked(row, needs, claims, seen))
-            chosen = members.allocations
-            if members.chosen is None:
-                # The order of members decides which devices each gets, not whether all get some.
-                in_rank = sorted(asking, key=itemgetter(0))
-                orders = (in_rank, asking)
-                asking, chosen = self._search(row, orders, before, members)
-            before += chosen
-            for (_, claim), allocation in zip(asking, chosen, strict=False):
-                if claim.name:
-                    yield claim.key, given_to(claim, allocation, self._devices.classes)
-
-    def _search(
-        self,
-        row: int,
-        orders: Iterable[list[tuple[int, Claim]]],
-        before: Sequence[Allocation],
-        members: Members,
-    ) -> tuple[list[tuple[int, Claim]], Chosen]:
-        """Return the first of these orders in which the claims find devices, and the devices."""
-        free, taken = self._free_for(row, members), [*before, *_avoided_by(members)]
-        for asking in orders:
-            found = self.stock.search(row, [claim for _, claim in asking], taken, free)
-            if isinstance(found, Found):
-                return asking, found.allocations
-        if members.nominated:
-            return [], ()  # The devices that are kept for them may be lost, with their slice.
-            # In the last order the devices were found before: it may take as long again.
-            self.stock.renew()
-        node = self.nodes.nodes[row].name
-        raise RuntimeError(f"devices of node {node} that were free are not found again")
-
-    def _claims_of(self, pod: Pod, needs: DeviceNeeds) -> tuple[Claim, ...]:
-        """Return the claims of a pod that are still to be allocated, in the order of its needs."""
-        keys = dict.fromkeys(f"{pod.namespace}/{each.claim}" for each in pod.claims if each.claim)
-        waiting = self._devices.waiting
-        claims = [waiting[key] for key in keys if key in waiting]
-        if len(needs.claims) > len(claims):
-            # The claim for its extended resources is the last one.
-            requests = needs.claims[-1].spec.requests
-            claims.append(Claim(pod.namespace, name_of(pod), pod.uid, requests=requests))
-        return tuple(claims)
-
-    def _of_pod(
-        self, pod: Pod, row: int, allocated: Mapping[str, Allocation], joined: set[str]
-    ) -> Iterator[ClaimAllocation]:
-        """Yield the allocations of a pod's claims; only the first user of a claim has a new one."""
-        for entry in pod.claims:
-            key = f"{pod.namespace}/{entry.claim}"
-            known = self._devices.claims.get(key)
-            if known is not None and known.allocation is not None:
-                yield ClaimAllocation(entry.entry, key, known.allocation, is_new=False)
-            elif key in allocated:
-                yield ClaimAllocation(entry.entry, key, allocated[key], is_new=key not in joined)
-                joined.add(key)
-        yield from own_claim(pod, self.nodes, row, self._devices.claims, allocated)
-
-
-def _avoided(needs: DeviceNeeds) -> list[Allocation]:
-    """Return the devices that a member must not get, as if they were allocated."""
-    results = tuple(DeviceResult("", *each) for each in needs.avoided)
-    return [Allocation(results)] if results else []
-
-
-def _avoided_by(members: Members) -> list[Allocation]:
-    """Return the devices that no member of a gang must get."""
-    return [each for needs, _ in members.needs for each in _avoided(needs)]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.device_needs import DeviceNeeds
-from gang_scheduler.model.devices import Allocation
+from gang_scheduler.model.devices import Allocation, DeviceResult
 
 
 class Members(NamedTuple):
@@ -26,6 +26,11 @@ class Members(NamedTuple):
     def allocations(self) -> tuple[Allocation, ...]:
         """What was chosen when the member was assumed."""
         return tuple(allocation for _, allocation in self.chosen or ())
+
+    @property
+    def avoided(self) -> list[Allocation]:
+        """The devices that no member must get, as if they were allocated."""
+        return [each for needs, _ in self.needs for each in avoided(needs)]
 
     def changed(self, needs: DeviceNeeds, count: int) -> "Members":
         """Return the members after so many more have come. Their place stays if none is left.
@@ -50,6 +55,12 @@ class Members(NamedTuple):
         for needs, number in self.needs:
             for _ in range(number):
                 yield needs
+
+
+def avoided(needs: DeviceNeeds) -> list[Allocation]:
+    """Return the devices that a member must not get, as if they were allocated."""
+    results = tuple(DeviceResult("", *each) for each in needs.avoided)
+    return [Allocation(results)] if results else []
 
 
 MOST_TOGETHER: Final = 8

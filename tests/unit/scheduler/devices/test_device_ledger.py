@@ -12,7 +12,6 @@ from gang_scheduler.model.device_needs import (
     DeviceNeeds,
     Devices,
     Holders,
-    PodClaim,
     Uses,
 )
 from gang_scheduler.model.devices import (
@@ -28,12 +27,11 @@ from gang_scheduler.model.devices import (
     TaintRule,
 )
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.devices.device_ledger import MOST_PODS, DeviceLedger
 from gang_scheduler.scheduler.devices.outcomes import Cut, NoFit
 from gang_scheduler.scheduler.devices.stock import claims_of
-from support.builders import node, pod
+from support.builders import node
 from support.call_counts import calls_of
 from support.device_builders import (
     CLASSES,
@@ -244,28 +242,6 @@ def test_devices_that_failed_a_gang_are_left_to_others() -> None:
     assert room(found, ONE) == [1]
 
 
-def test_a_gang_is_given_no_device_that_failed_it() -> None:
-    avoided = (DeviceId(DRIVER, "n0", "gpu-0"), DeviceId(DRIVER, "n0", "gpu-1"))
-    found = ledger(pool("n0", devices(3)), nodes=1)
-    avoiding = replace(ONE, avoided=avoided)
-    assume(found, avoiding, 0)
-    member = pod("a-0", gang="a")
-    member = replace(
-        member,
-        pod_class=replace(member.pod_class, devices=avoiding),
-        claims=(PodClaim("gpu", "one"),),
-    )
-    waiting = Claim("default", "one", requests=avoiding.claims[0].spec.requests)
-    found._devices = replace(found._devices, waiting={"default/one": waiting})
-
-    (bound,) = found.named([Bind(member, "n0")])
-
-    assert ["gpu-2"] == [each.device for each in bound.claims[0].allocation.results]
-    lack = found.lack(avoiding, 0)
-    assert isinstance(lack, NoFit)
-    assert 2 == lack.funnel.avoided
-
-
 def test_a_rule_taints_devices() -> None:
     rule = TaintRule("r", DeviceTaint("bad", effect="NoSchedule"), device="gpu-0")
     known = Devices(classes=CLASSES, slices=(pool("n0", devices(2)),), taint_rules=(rule,))
@@ -340,21 +316,6 @@ def test_nodes_for_which_there_is_no_time_have_no_room_until_they_are_searched()
     assume(found, ONE, 0, -1)
     assert [0, 1] == found.room(ONE, everywhere, lambda rows: iter(rows[1:])).tolist()
     assert [1, 1] == room(found, ONE)
-
-
-def test_a_plan_names_devices_though_its_last_gang_has_used_up_its_steps() -> None:
-    waits = replace(pod("a"), claims=(PodClaim("gpu", "a"),))
-    waits = replace(waits, pod_class=replace(waits.pod_class, devices=ONE))
-    asking = Claim(waits.namespace, "a", requests=(request(),))
-    slices = (pool("n0", devices(1)),)
-    known = Devices(classes=CLASSES, slices=slices, waiting={asking.key: asking})
-    found = DeviceLedger(known, NodeTable([node("n0")]))
-    assume(found, ONE, 0)
-    found.stock._budget.left = -1
-
-    (bind,) = found.named([Bind(waits, "n0")])
-
-    assert ["gpu-0"] == [each.device for each in bind.claims[0].allocation.results]
 
 
 def test_reading_devices_and_claims_counts_as_looks_beside_the_steps() -> None:
@@ -487,16 +448,6 @@ def test_only_members_with_reserved_room_may_have_devices_of_leaving_pods() -> N
     assert room(later, ONE) == [0]
     later.apply(PodClass(devices=ONE), np.array([0]), np.array([-1]), nominated=True)
     assert room(later, ONE) == [1]
-
-
-def test_reserved_devices_that_are_lost_are_not_named() -> None:
-    mine = Claim("default", "mine", requests=(request(count=2),))
-    known = Devices(classes=CLASSES, slices=(pool("n0", devices(1)),), waiting={mine.key: mine})
-    found = DeviceLedger(known, NodeTable([node("n0")]))
-    found.apply(PodClass(devices=TWO), np.array([0]), np.array([1]), nominated=True)
-    waiting = replace(pod("a"), pod_class=PodClass(devices=TWO), claims=(PodClaim("c", "mine"),))
-
-    assert [Bind(waiting, "n0")] == list(found.named([Bind(waiting, "n0")], nominated=True))
 
 
 def test_pods_free_the_same_if_their_devices_differ_in_nothing_but_names() -> None:
