@@ -52,6 +52,8 @@ class _OfTemplate:
     gang: GangKey
     is_late: bool
     is_of_its_job: bool
+    is_charged_alone: bool
+    """The only member so far, which is charged for claims that others of the template share."""
     others: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
 
 
@@ -77,18 +79,25 @@ def gangs_of(
     for pod in bodies_of(body):
         metadata = pod["metadata"]
         containers = pod["spec"].get("containers") or [None]
-        late = is_late(metadata)
+        late, is_first = is_late(metadata), True
         template: object = id(containers[0]), late
         known = of_templates.get(template)
         if known is not None and known.is_of_its_job:
             template = template, metadata["ownerReferences"][0]["name"]
             known = of_templates.get(template)
+        if known is not None and known.is_charged_alone:
+            template = template, "others"
+            known = of_templates.get(template)
+            is_first = False
         if known is None:
             read = pod_decode.pod(pod, table.MEMBERSHIP)
             gang = _gang_of(workload, read, by_default=by_default)
             path = paths.get(id(containers[0]), ())
             prototype = replace(read, gang=gang, virtual=True)
-            known = _OfTemplate(path, prototype, gang, late, _is_of_its_job(prototype))
+            known = _OfTemplate(
+                *(path, prototype, gang, late, _is_of_its_job(prototype)),
+                is_charged_alone=is_first and _may_share_claims(prototype),
+            )
             of_templates[template] = known
         known.others.append((metadata["name"], _rank(metadata)))
     by_gang: dict[GangKey, list[_OfTemplate]] = {}
@@ -112,6 +121,12 @@ def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKe
 def _is_of_its_job(prototype: Pod) -> bool:
     """Return whether a pod has a request that applies to each Job of a template separately."""
     return prototype.podset is not None or bool(exclusive_topology.layer_of(prototype.annotations))
+
+
+def _may_share_claims(prototype: Pod) -> bool:
+    """Return whether members may use the same claim: by its name, or as one native PodGroup."""
+    is_native = prototype.gang.source == refs.NATIVE.name
+    return any(is_native or not each.template for each in prototype.claims)
 
 
 def _lateness(body: Body) -> IsLate:

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.model.devices import Claim
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.devices import inventory
 from gang_scheduler.scheduler.devices.inventory import NO_CLASS, ClassCount
 from gang_scheduler.scheduler.devices.offered import Offered, classes_of
@@ -90,7 +91,7 @@ def number_of(pods: Iterable[Pod], cache: Cache) -> int:
     """Return how many devices pods have. A claim without devices counts with its requests."""
     known = cache.devices
     claims: dict[str, Claim] = {}
-    asked = 0
+    asked, of_groups = 0, set[tuple[GangKey, str]]()
     for pod in pods:
         for entry in pod.claims:
             claim = known.claims.get(f"{pod.namespace}/{entry.claim}") if entry.claim else None
@@ -98,6 +99,10 @@ def number_of(pods: Iterable[Pod], cache: Cache) -> int:
             if claim is not None:
                 claims[claim.key] = claim
             elif template is not None and not entry.unneeded:
+                if known.is_of_group(pod, entry):
+                    if (pod.gang, entry.entry) in of_groups:
+                        continue
+                    of_groups.add((pod.gang, entry.entry))
                 asked += template.spec.least
     for claim in claims.values():
         allocation = known.allocation_of(claim)

@@ -15,6 +15,7 @@ from gang_scheduler.model.devices import Allocation, ClaimSpec, Mode, Request, S
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import natural_key
 from gang_scheduler.model.resources import DEVICE_CLASS, ENORMOUS, Requests
+from gang_scheduler.state.devices import needs
 from gang_scheduler.state.devices.needs import Known
 
 NANOS = 10**9
@@ -78,11 +79,14 @@ def _claims(pod: Pod, known: Known) -> Iterator[tuple[ClaimSpec, Allocation | No
     seen = set[str]()
     for entry in pod.claims:
         claim = known.claim(f"{pod.namespace}/{entry.claim}") if entry.claim else None
-        if claim is not None and not pod.virtual:
+        if claim is not None:
             if claim.key not in seen and known.first(claim.key) in {"", pod.uid}:
                 seen.add(claim.key)
                 yield claim.spec, known.allocation(claim)
         elif entry.template and not entry.unneeded:
+            of_group = needs.key_of_group(pod, entry)
+            if known.is_of_group(pod, entry) and known.first(of_group) not in {"", pod.uid}:
+                continue
             template = known.template(f"{pod.namespace}/{entry.template}")
             if template is not None:
                 yield template.spec, None

@@ -128,7 +128,7 @@ class DeviceCache:
             users=lambda claim: [self._pods[uid] for uid in self._users.of(claim)],
             is_shared=self._users.is_shared,
             first=self._first_users.of,
-            is_of_group=self._may_be_of_group,
+            is_of_group=self.is_of_group,
             offered=lambda: self._offered,
             avoided=lambda gang: self._avoided.get(gang, ()),
             is_withdrawn=self._withdrawals.__contains__,
@@ -229,11 +229,11 @@ class DeviceCache:
 
     def _charge_again(self, before: Pod | None, pod: Pod | None) -> None:
         """Look again which of the pods that use the claims of a pod are charged for them."""
-        left = () if before is None else needs.claim_keys(before)
+        left = () if before is None else needs.charged_keys(before)
         for key in left:
             self._stale.update(self._first_users.look_again(key))
         if pod is not None:
-            for key in needs.claim_keys(pod):
+            for key in needs.charged_keys(pod):
                 if key not in left:
                     self._stale.update(self._first_users.add(key, pod))
 
@@ -389,7 +389,8 @@ class DeviceCache:
         group = next((each for each in groups if each is not None), None)
         return group or Consumer.of_pod(pod.name, pod.uid)
 
-    def _may_be_of_group(self, pod: Pod, entry: PodClaim) -> bool:
+    def is_of_group(self, pod: Pod, entry: PodClaim) -> bool:
+        """Return whether an entry is the claim of a native PodGroup, or may be one."""
         is_native = pod.gang.source == NATIVE.name
         return is_native and (
             self._spec_of(pod.gang) is None or self._group_of(pod, entry) is not None

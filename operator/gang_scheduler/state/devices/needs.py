@@ -161,7 +161,27 @@ def claim_keys(pod: Pod) -> list[str]:
 def keys_of(pod: Pod) -> list[str]:
     """Return the keys of all claims that a pod may use, with the one for extended resources."""
     special = [special_key(pod)] if pod.extended else []
-    return [*claim_keys(pod), *special]
+    return [*charged_keys(pod), *special]
+
+
+def charged_keys(pod: Pod) -> list[str]:
+    """Return the keys of all claims that one of their users is charged for.
+
+    A claim of a native PodGroup that is not created yet has a key that no claim has.
+    """
+    found = claim_keys(pod)
+    if pod.gang.source == NATIVE.name:
+        unmade = (each for each in pod.claims if each.template and not each.claim)
+        found += (key_of_group(pod, each) for each in unmade)
+    return found
+
+
+def key_of_group(pod: Pod, entry: PodClaim) -> str:
+    """Return a key for the claim of an entry that all pods of a native PodGroup will share.
+
+    No claim has such a key.
+    """
+    return f"{pod.gang}/{entry.entry}"
 
 
 def template_keys(pod: Pod) -> list[str]:
@@ -205,11 +225,8 @@ def _of_templates(pod: Pod, known: Known) -> DeviceNeeds:
 
 
 def _of_group(pod: Pod, entry: PodClaim, known: Known) -> str:
-    """Return a name for the claim that all pods of a native PodGroup will share; "" for the pod's.
-
-    No claim has such a name.
-    """
-    return f"{pod.gang}/{entry.entry}" if known.is_of_group(pod, entry) else ""
+    """Return the key of the claim that pods of a native PodGroup share; "" for the pod's own."""
+    return key_of_group(pod, entry) if known.is_of_group(pod, entry) else ""
 
 
 def _problems(pod: Pod, known: Known) -> Iterator[Problem]:
