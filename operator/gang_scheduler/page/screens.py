@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from gang_scheduler.inspection.explaining.timeline import EVICTED, SCHEDULED, WAITS
 from gang_scheduler.inspection.listing import states_and_orders
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.page import (
@@ -24,6 +25,13 @@ from gang_scheduler.page.view import PAGE_SIZE, Wanted
 
 FIRST: Final = 8
 """How many gangs and decisions the first screen has."""
+KINDS_OF_DECISIONS: Final[Mapping[str, str]] = {
+    "All": "",
+    "Evictions": ",".join(sorted({*EVICTED, "Reclaimed"})),
+    "Starts": ",".join(sorted({SCHEDULED, "Provisioned", "ScaledUp"})),
+    "Waits": ",".join(sorted(WAITS)),
+}
+"""Words for kinds of decisions, and the reasons of their Events; "": all reasons."""
 FEW: Final = 40
 """How many domains and queues the first screen has."""
 
@@ -60,6 +68,7 @@ class Screens:
             told=view.told_of(seen, Wanted())[:FIRST],
             trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
             queues=seen.queues[:FEW],
+            kinds=KINDS_OF_DECISIONS,
             map=shown,
             **forms,
             **({} if in_table is None else _table_of_nodes(in_table, "/", query)),
@@ -153,6 +162,7 @@ class Screens:
             asked,
             "decisions.html",
             asked=query,
+            kinds=KINDS_OF_DECISIONS,
             told=found[: 4 * PAGE_SIZE],
             found=len(found),
             choices={

@@ -188,6 +188,33 @@ async def test_the_map_is_a_table_in_pages_if_the_address_says_so(tmp_path: Path
     assert 'href="/nodes?gang=team%2Fruns#main"' in alone.text
 
 
+async def test_evictions_are_one_click_from_the_overview(tmp_path: Path) -> None:
+    source = Remembered(tmp_path, CLUSTER)
+    decided = {"Preempted": "by a", "Drained": "off node-0", "Scheduled": "on node-1"}
+    source.events = [
+        Told(namespace="team", name="runs", reason=reason, note=note, first=source.at)
+        for reason, note in decided.items()
+    ]
+    async with opened(source) as browser:
+        link = (await browser.get("/")).text.partition(">Evictions<")[0].rpartition('href="')[2]
+        found = (await browser.get(link.partition('"')[0])).text
+
+    shown = found.partition("<tbody>")[2]
+    assert [True, True, False] == [note in shown for note in decided.values()]
+    assert "2 decisions, newest first" in found
+    assert " selected>Evictions</option>" in found
+
+
+async def test_the_overview_says_where_there_is_room_before_what_was_decided(
+    tmp_path: Path,
+) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        overview, nodes = await browser.get("/"), await browser.get("/nodes")
+
+    assert 0 < overview.text.index("Where there is room") < overview.text.index("Last decisions")
+    assert ('href="/#tree-1"' in nodes.text) == ('id="tree-1"' in overview.text)
+
+
 async def test_one_of_a_kind_is_not_in_the_plural(tmp_path: Path) -> None:
     source = Remembered(tmp_path, [node("node-0"), *gang("alone", 1)])
     source.events = [Told(namespace="team", name="alone", reason="Refused", note="x", first=1)]
