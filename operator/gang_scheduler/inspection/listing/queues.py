@@ -193,7 +193,7 @@ MARKS: Final = "#=-."
 """The marks of quota that is used, borrowed, free, and lent."""
 LEGEND: Final = (
     "QUOTA [####==--..]: of its own # used, - free, . lent; = borrowed from others",
-    "PENDING: gangs that wait in it and below it; SHARE: by this number its tree compares queues",
+    "PENDING: gangs that wait in it and below it; SHARE: decides which queue is next",
 )
 _HEADINGS: Final = ("QUEUE", "RESOURCE", "QUOTA", "USED", "NOMINAL", "BORROWED", "LENT", "SHARE")
 _COUNTS: Final = ("RUNNING", "PENDING")
