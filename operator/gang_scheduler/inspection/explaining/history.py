@@ -23,6 +23,7 @@ NOT_SCHEDULED: Final = "waits since then"
 EVICTED_FOR: Final = "evicted for "
 IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
 MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
+_MORE_PODS: Final = re.compile(r" \(and \d+ more pods?\)$")
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ON_A_NODE: Final = re.compile(r" to \S+")
 MOST: Final = 10
@@ -153,7 +154,7 @@ def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happe
             found.setdefault((each.at, gist_of(each)), []).append(each)
     for first, *others in found.values():
         pods = len({each.of for each in others} - {first.of})
-        more = f", and of {counted(pods, 'more pod')}" if pods else ""
+        more = f" (and {counted(pods, 'more pod')})" if pods else ""
         yield first._replace(
             what=f"{first.what}{more}", times=max(e.times for e in (first, *others))
         )
@@ -167,9 +168,10 @@ def reason_of(each: Happened) -> str:
 def gist_of(each: Happened) -> str:
     """Return a text with `#` for its numbers and for the name of its pod, to compare texts.
 
+    The number of other pods with the same Event is left out, since the gang's own Event has none.
     A text without a reason, such as a count of members, stays as it is.
     """
-    reason, colon, message = each.what.partition(": ")
+    reason, colon, message = _MORE_PODS.sub("", each.what).partition(": ")
     if each.of:
         message = _ON_A_NODE.sub(" to #", message.replace(each.of, "#"))
     return f"{reason}: {_NUMBER.sub('#', message)}" if colon else each.what

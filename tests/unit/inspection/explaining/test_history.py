@@ -127,7 +127,17 @@ def test_what_happens_to_many_pods_at_once_is_one_line(what: str, pods: int) -> 
 
     _, line = told_with(*events)
 
-    assert line.what.endswith(f", and of {pods - 1} more pod{'s' if pods > 2 else ''}")
+    assert line.what.endswith(f" (and {pods - 1} more pod{'s' if pods > 2 else ''})")
+
+
+def test_an_event_of_the_gang_and_a_later_one_of_its_pods_are_one_line() -> None:
+    what = "FailedScheduling: needs 16 cpu, but queue q only gives 8"
+    gangs = Happened(NOON + 5, what, of="a")
+    pods = [Happened(NOON + 15, what, of=name) for name in ("a-0", "a-1")]
+
+    _, line = told_with(gangs, *pods)
+
+    assert (2, NOON + 15) == (line.times, line.last)
 
 
 def test_beside_an_event_of_the_gang_those_of_its_pods_say_nothing_more() -> None:
