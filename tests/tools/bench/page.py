@@ -32,7 +32,16 @@ from tools.bench import listing
 from tools.bench.listing import timed
 
 TENANT: Final = Viewer(frozenset({"team-7"}), nodes=False, queues=False)
-SCREENS: Final = ("/", "/gangs", "/nodes", "/queues", "/decisions", "/api/v1/nodes")
+SCREENS: Final = (
+    "/?as=map",
+    "/?as=table",
+    "/gangs",
+    "/nodes",
+    "/queues",
+    "/decisions",
+    "/api/v1/nodes",
+)
+"""Screens that were not made when the browser came in, as `/` was."""
 
 
 class Prepared:
