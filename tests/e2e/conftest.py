@@ -21,7 +21,6 @@ CRDS = Path(__file__).parents[2] / "crds"
 NODES = 16
 PARTS = 3
 SECONDS = {
-    "test_replay_is_the_operator.py": 420,
     "test_examples.py": 215,
     "test_failed_nodes.py": 215,
     "test_training_survives_eviction.py": 170,
@@ -57,7 +56,13 @@ SECONDS = {
     "test_kueue_topology.py": 30,
     "test_topology_status.py": 30,
     "test_explain.py": 30,
-    "test_image.py": 30,
+    "test_image.py": 100,
+    "test_extended_resources.py": 150,
+    "test_device_claims.py": 110,
+    "test_attached_devices.py": 80,
+    "test_replicas_with_devices.py": 70,
+    "test_elastic_replicas_of_ray.py": 60,
+    "test_page_while_others_stop.py": 80,
     "test_page.py": 120,
     "test_page_in_chromium.py": 40,
 }
