@@ -105,6 +105,11 @@ class DeviceLedger:
             room.stale, room.short = room.stale | room.short, set()
 
     @property
+    def are_claimed(self) -> bool:
+        """Whether any claim has devices."""
+        return bool(self.devices.claims)
+
+    @property
     def ending(self) -> Uses:
         """The claims whose users have all ended, as uses of them by no pod."""
         return tuple((claim, "") for claim in self.devices.ending)

@@ -46,10 +46,11 @@ def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
     """Return the room and quota that other gangs release, in the order of their expected ends."""
     clock = Clock(turn.snapshot.taken_at, ANY_TIME)
     nodes = turn.snapshot.nodes
+    ending = tuple((claim, "") for claim in turn.snapshot.devices.ending)
     victims = [each for made in turn.preemptions for each in made.victims]
     own = {gang.key for gang in turn.group.gangs}
     found = (
-        *Running(running, nodes, clock).releases(victims),
+        *Running(running, nodes, clock, ending).releases(victims),
         *_of_decided(turn, clock),
         *_of_nominated(turn.nominated, nodes, own),
     )

@@ -32,6 +32,8 @@ SPENT: Final = effort.MOST_LOOKS - 1_600
 
 WORK: Final = 1_600
 """A search also stops after this much work of any kind, in looks."""
+USES_A_LOOK: Final = 10
+"""This many uses of claims are ended, or begun again, in the time of one look."""
 MOST_LOOKS: Final = 4_000
 """Once this many looks are used, no more starts are searched: about 200 milliseconds."""
 
@@ -84,7 +86,7 @@ class FutureRoom:
         self.place = place
 
     def end(self, some: Sequence[Release]) -> None:
-        """Free the room and quota of these gangs."""
+        """Free the room, quota and devices of these gangs."""
         self._end(self._sum(some))
 
     def _end(self, held: Sum) -> None:
@@ -93,15 +95,24 @@ class FutureRoom:
             self.trial.release(share)
         for ref, charge in held.charges.items():
             self.forest.release(ref, charge)
+        self._use_claims(held, -1)
+
+    def _use_claims(self, held: Sum, sign: int) -> None:
+        """Let the pods of gangs leave their claims (sign -1), or use them again (1)."""
+        if self.trial.devices.are_claimed:
+            uses = held.uses()
+            self.trial.devices.use(uses, sign)
+            self.looks += len(uses) // USES_A_LOOK
 
     def restore(self, some: Sequence[Release]) -> None:
-        """Take the room and quota of these gangs again: the opposite of `end`."""
+        """Take the room, quota and devices of these gangs again: the opposite of `end`."""
         held = self._sum(some)
         self.trial.free_up(-held.room)
         for share in held.shares():
             self.trial.assume(share)
         for ref, charge in held.charges.items():
             self.forest.charge(ref, charge)
+        self._use_claims(held, 1)
 
     def _sum(self, some: Sequence[Release]) -> Sum:
         held = Sum(self.trial.nodes)
@@ -117,6 +128,7 @@ class FutureRoom:
         worst later than necessary. A gang with several flavors may have a hundred assignments.
         """
         self.trial.open_spare(replacing=request.group.replacing)
+        self.trial.devices.next_gang()
         for assignment in assignments:
             if self.looks >= MOST_LOOKS:
                 return None

@@ -1,4 +1,4 @@
-"""Releases: the room and quota that running and placed gangs will give back, and their sum.
+"""Releases: the room, quota and devices that running and placed gangs give back, and their sum.
 
 Gangs release in the order of their expected ends. Gangs with unknown ends come last, the one with
 the oldest start first.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods
+from gang_scheduler.model.device_needs import Uses
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
@@ -30,7 +31,8 @@ class Release:
 
     Times are in seconds. `ends_at` is None if the end is not known. `nominated`: the pods are not
     on their nodes yet. Without a `gang`, the pods are leaving already, and the release comes first.
-    The rows of `seats` are rows of `nodes`.
+    The rows of `seats` are rows of `nodes`. `pods` are on nodes: they free the devices of their
+    claims, and those of `ending` are free without any pod.
     """
 
     nodes: NodeTable
@@ -40,6 +42,13 @@ class Release:
     seats: tuple[Seat, ...]
     charges: tuple[tuple[QueueRef, Charge], ...] = ()
     nominated: bool = False
+    pods: tuple[BoundPod, ...] = ()
+    ending: Uses = ()
+
+    @functools.cached_property
+    def uses(self) -> Uses:
+        """The uses of claims that end with the release."""
+        return (*self.ending, *(use for each in self.pods for use in each.pod.uses))
 
     @functools.cached_property
     def key(self) -> tuple[bool, bool, int, str]:
@@ -89,8 +98,11 @@ class Clock:
 class Running:
     """The gangs on nodes. The release of each is computed once, and again when it loses pods."""
 
-    def __init__(self, bound_pods: BoundPods, nodes: NodeTable, clock: Clock) -> None:
+    def __init__(
+        self, bound_pods: BoundPods, nodes: NodeTable, clock: Clock, ending: Uses = ()
+    ) -> None:
         self._bound_pods = bound_pods
+        self._ending = ending
         self._nodes = nodes
         self._clock = clock
         self._victims: set[str] = set()
@@ -106,6 +118,7 @@ class Running:
     def releases(self, victims: Sequence[BoundPod]) -> Iterable[Release]:
         """Return the releases of all gangs, and one release for all pods that are leaving already.
 
+        The claims of `ending`, whose users have all ended, are released with the latter.
         Pinned pods never end. `victims` are leaving, too; each call must repeat the victims of the
         last one and may add more.
         """
@@ -145,23 +158,30 @@ class Running:
             return None
         began = gang.known.started_at or _start(some)
         seats, charges = _seats(some, self._nodes.rows), _charges(some, self._bound_pods)
-        return Release(self._nodes, some[0].gang, ends_at, began, seats, charges)
+        return Release(
+            *(self._nodes, some[0].gang, ends_at, began, seats, charges), pods=tuple(some)
+        )
 
     def _sum_up(self) -> None:
         """Note the room and quota of the pods that are leaving already."""
-        if self._leaving:
+        if self._leaving or self._ending:
             now = self._clock.now
             self._by_gang[None] = release_of_victims(
-                self._leaving, self._bound_pods, self._nodes, now
+                self._leaving, self._bound_pods, self._nodes, now, self._ending
             )
 
 
 def release_of_victims(
-    victims: Iterable[BoundPod], bound_pods: BoundPods, nodes: NodeTable, now: int
+    victims: Iterable[BoundPod],
+    bound_pods: BoundPods,
+    nodes: NodeTable,
+    now: int,
+    ending: Uses = (),
 ) -> Release:
-    """Return the room and quota that victims release."""
-    some = [*victims]
-    return Release(nodes, None, now, now, _seats(some, nodes.rows), _charges(some, bound_pods))
+    """Return the room, quota and devices that victims release."""
+    some = tuple(victims)
+    seats, charges = _seats(some, nodes.rows), _charges(some, bound_pods)
+    return Release(nodes, None, now, now, seats, charges, pods=some, ending=ending)
 
 
 def _seats(pods: Iterable[BoundPod], rows: Mapping[str, int]) -> tuple[Seat, ...]:
@@ -204,6 +224,10 @@ class Sum:
         self._add([each for key, each in wanted.items() if key not in self._of], 1)
         self._of = wanted
 
+    def uses(self) -> Uses:
+        """Return the uses of claims that end with these gangs. Linear in their pods."""
+        return tuple(use for each in self._of.values() for use in each.uses)
+
     def shares(self) -> list[Share]:
         """Return the room of pods that take more than resources, for each class."""
         return [
@@ -234,5 +258,5 @@ class Sum:
 def _is_plain(pod_class: PodClass) -> bool:
     """Return whether pods of a class take nothing but resources on a node."""
     return not (pod_class.host_ports or pod_class.selected_by) and (
-        pod_class.pod_affinity is None and pod_class.storage is None
+        pod_class.pod_affinity is None and pod_class.storage is None and pod_class.devices is None
     )

@@ -220,7 +220,8 @@ class Reservations:
 
     @functools.cached_property
     def _running(self) -> Running:
-        return Running(self._bound_pods, self._trial.nodes, self._clock)
+        ending = self._trial.devices.ending
+        return Running(self._bound_pods, self._trial.nodes, self._clock, ending)
 
     def _releases_of_decided(self, nodes: NodeTable) -> Iterator[Release]:
         """Yield the releases of decided groups.
