@@ -347,10 +347,12 @@ class Cache:
     def prepare(self, now: int) -> Iterator[None]:
         """Do work of the next snapshot ahead of time, a little in each step.
 
-        There is such work only if very many gangs of queues have changed. Events may come in
-        between the steps. The snapshot is the same with or without this.
+        There is such work only if very many gangs of queues have changed, or terms of pods about
+        very many other pods. Events may come in between the steps. The snapshot is the same with or
+        without this.
         """
         are_new = self.gang_queue.queues_are_new
+        yield from self.pod_store.enrich_in_steps()
         self._take_in_objects(now)
         yield from self.gang_queue.regroup_in_steps()
         self.gang_queue.take_in()

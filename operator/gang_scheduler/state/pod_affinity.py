@@ -3,14 +3,14 @@
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from gang_scheduler.decode.cluster import DeclaredNamespace
 from gang_scheduler.decode.pods import pod_class as pod_pod_class
-from gang_scheduler.model.api_words import Operator
+from gang_scheduler.model.causes.specs import TERMS_ABOUT_PODS
 from gang_scheduler.model.device_needs import DeviceNeeds
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Pod, PodClass
@@ -19,6 +19,7 @@ from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.selectors import AffinityCounts, AffinityTerm, PodAffinity, PodSelector
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.state.namespaces import Namespaces
+from gang_scheduler.state.selector_index import SelectorIndex
 
 # For each selector and node: how many pods it selects, and how many keep other pods away.
 
@@ -93,146 +94,22 @@ def _column(heads: NodeCounts, rows: Mapping[str, int]) -> IntArray:
     return column
 
 
-# An inverted index of selectors and pods by (namespace, label value). A selector is filed under
-# one label that it requires, or under NO_LABEL, in the namespaces that it names, or ANYWHERE.
-# Every pod that it selects is filed there too. Pods are filed only under labels under which a
-# selector is filed, so a cluster without selectors pays nothing.
-
-NO_LABEL: Final = ""
-ANYWHERE: Final = ""
-FEW: Final = 8
-"""A place with at most this many selectors is good enough: no better one is searched."""
-
-Place = tuple[str, str]
-"""A namespace, or ANYWHERE, and the value of a label."""
-
-
-class _Place(NamedTuple):
-    """Where a selector is filed: the label, and the places under it."""
-
-    label: str
-    places: tuple[Place, ...]
-
-
-@dataclass(slots=True, eq=False)
-class _Entries:
-    """The selectors and pods that are filed under one label."""
-
-    selectors: dict[Place, dict[PodSelector, None]] = field(default_factory=dict)
-    pods: dict[Place, set[str]] = field(default_factory=dict)
-
-    def file(self, pod: Pod, label: str) -> None:
-        self.pods.setdefault((pod.namespace, pod.labels.get(label, "")), set()).add(pod.uid)
-
-    def take_out(self, pod: Pod, label: str) -> None:
-        place = (pod.namespace, pod.labels.get(label, ""))
-        self.pods[place].discard(pod.uid)
-        if not self.pods[place]:
-            del self.pods[place]
-
-    def uids_at(self, place: Place) -> Iterable[str]:
-        namespace, value = place
-        if namespace != ANYWHERE:
-            return self.pods.get(place, ())
-        return (uid for (_, v), uids in self.pods.items() if v == value for uid in uids)
-
-
-class SelectorIndex:
-    """The selectors that were added, and `pods` by uid, which the caller keeps up to date."""
-
-    def __init__(self, pods: Mapping[str, Pod]) -> None:
-        self._pods = pods
-        self._entries: dict[str, _Entries] = {}
-        self._filed: dict[PodSelector, _Place] = {}
-
-    def __len__(self) -> int:
-        return len(self._filed)
-
-    def __contains__(self, selector: PodSelector) -> bool:
-        return selector in self._filed
-
-    def add(self, selector: PodSelector) -> None:
-        """File a selector. Linear in pods for the first selector of a label."""
-        filing = self._filed[selector] = self._filing(selector)
-        for place in filing.places:
-            entries = self._entries.get(filing.label) or self._set_up(filing.label)
-            entries.selectors.setdefault(place, {})[selector] = None
-
-    def remove(self, selector: PodSelector) -> None:
-        """Remove a selector."""
-        label, places = self._filed.pop(selector)
-        for place in places:
-            filed = self._entries[label].selectors
-            del filed[place][selector]
-            if not filed[place]:
-                del filed[place]
-            if not filed:
-                del self._entries[label]
-
-    def pod_moved(self, before: Pod | None, after: Pod | None) -> None:
-        """File the new state of a pod instead of the old one."""
-        if before is not None:
-            for label in self._labels_of(before):
-                self._entries[label].take_out(before, label)
-        if after is not None:
-            for label in self._labels_of(after):
-                self._entries[label].file(after, label)
-
-    def selectors_for(self, pod: Pod) -> Iterator[PodSelector]:
-        """Yield all selectors that may select a pod."""
-        for label in self._labels_of(pod):
-            filed, value = self._entries[label].selectors, pod.labels.get(label, "")
-            yield from filed.get((pod.namespace, value), ())
-            yield from filed.get((ANYWHERE, value), ())
-
-    def pods_for(self, selector: PodSelector) -> Iterator[Pod]:
-        """Yield all pods that a selector may select."""
-        label, places = self._filed[selector]
-        for place in places:
-            for uid in self._entries[label].uids_at(place):
-                yield self._pods[uid]
-
-    def _set_up(self, label: str) -> _Entries:
-        entries = self._entries[label] = _Entries()
-        for pod in self._pods.values():
-            if label == NO_LABEL or label in pod.labels:
-                entries.file(pod, label)
-        return entries
-
-    def _labels_of(self, pod: Pod) -> list[str]:
-        labels = list(self._entries.keys() & pod.labels.keys())
-        return [NO_LABEL, *labels] if NO_LABEL in self._entries else labels
-
-    def _filing(self, selector: PodSelector) -> _Place:
-        """Return where a selector is filed: under a label with few other selectors."""
-        named = [each.namespaces for each in selector.clauses if each.of_namespaces is None]
-        namespaces = min(named, key=len, default=(ANYWHERE,))
-        filings = [
-            _Place(label, tuple((each, value) for each in namespaces for value in values))
-            for label, values in _wanted(selector)
-        ]
-        return min(filings, key=self._crowd)
-
-    def _crowd(self, filing: _Place) -> int:
-        entries = self._entries.get(filing.label, _Entries())
-        there = sum(len(entries.selectors.get(place, ())) for place in filing.places)
-        return there if there >= FEW else 0
-
-
-def _wanted(selector: PodSelector) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the labels that a selector requires, each with its possible values."""
-    wanted = [
-        (each.key, each.values)
-        for clause in selector.clauses
-        for each in clause.labels
-        if each.operator is Operator.IN
-    ]
-    return wanted or [(NO_LABEL, ("",))]
-
-
 Selectors = frozenset[PodSelector]
 NO_SELECTORS: Final[Selectors] = frozenset()
 MOST_LEFT_BEHIND: Final = 64
+MOST_COMPARED: Final = 4_000_000
+"""The selectors of a namespace are compared with at most this many pods, all together.
+
+Each comparison takes two microseconds when the selector or the pod is new, and 70 bytes. A thousand
+jobs of which none shares a rack with another one, of four thousand pods together, need as many.
+"""
+MOST_GIVEN_BACK: Final = 50_000
+"""So much of what removed selectors counted as is given back between two cycles.
+
+Otherwise selectors that are removed and added again would cost as much in each cycle.
+"""
+AT_ONCE: Final = 1_000
+"""New selectors of a pod are compared at once with this many pods; more wait for the next cycle."""
 
 
 class _Carried(NamedTuple):
@@ -240,6 +117,7 @@ class _Carried(NamedTuple):
 
     pod_affinity: PodAffinity
     gang: GangKey | None
+    namespace: str
 
 
 class SelectorMatches:
@@ -248,7 +126,8 @@ class SelectorMatches:
     A pod carries the selectors of its own affinity. A selector is known once a pod carries it. The
     class of each pod that it selects must then be enriched again: see `take_stale`. A selector that
     no pod carries any more is kept until there are more such selectors than carried ones. Without
-    any selector, a pod costs one entry.
+    any selector, a pod costs one entry. Selectors over the bound of their namespace are left out:
+    see `leaves_out`.
     """
 
     def __init__(self) -> None:
@@ -263,6 +142,12 @@ class SelectorMatches:
         self._also: dict[str, set[PodSelector]] = {}
         self._shared: dict[tuple[Selectors, Selectors], Selectors] = {}
         self._stale: set[str] = set()
+        self._not_compared: dict[PodSelector, list[str]] = {}
+        """New selectors, and the uids of the pods that they must still be compared with."""
+        self.left_out: dict[str, dict[PodSelector, None]] = {}
+        """By namespace: the selectors that pods carry, but that are over its bound."""
+        self._removed: Counter[str] = Counter()
+        """By namespace: what removed selectors counted as, and still do."""
         self._placed: set[PodSelector] = set()
         self._waiting: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
 
@@ -284,7 +169,10 @@ class SelectorMatches:
             self._index.pod_moved(before, pod)
             self._look_at(pod)
         self._carry(
-            pod.uid, _Carried(pod_affinity, None if pod.node else gang) if pod_affinity else None
+            pod.uid,
+            _Carried(pod_affinity, None if pod.node else gang, pod.namespace)
+            if pod_affinity
+            else None,
         )
 
     def delete(self, uid: str) -> None:
@@ -317,8 +205,32 @@ class SelectorMatches:
         self._matching[uid] = shared
         return shared
 
+    def leaves_out(self, pod: Pod) -> bool:
+        """Return whether selectors of this pod are left out: its namespace has too many."""
+        left_out = self.left_out.get(pod.namespace)
+        pod_affinity = pod.pod_class.pod_affinity
+        if not left_out or pod_affinity is None:
+            return False
+        return not pod_affinity.selectors.isdisjoint(left_out)
+
+    def compare_in_steps(self) -> Iterator[None]:
+        """Compare new selectors with the pods that they may select, a little in each step."""
+        while self._not_compared:
+            selector, uids = next(iter(self._not_compared.items()))
+            part = [uids.pop() for _ in range(min(AT_ONCE, len(uids)))]
+            if not uids:
+                del self._not_compared[selector]
+            self._compare(selector, part)
+            yield
+
     def take_stale(self) -> set[str]:
-        """Return the uids of the pods that other selectors match than at the last call."""
+        """Return the uids of the pods that other selectors match than at the last call.
+
+        Also of those whose selectors are left out now, or are no longer.
+        """
+        self._keep_bounds()
+        for _ in self.compare_in_steps():
+            pass
         self._shared.clear()
         stale, self._stale = self._stale, set()
         return stale
@@ -348,12 +260,72 @@ class SelectorMatches:
 
     def _take_up(self, carried: _Carried) -> None:
         self._count_waiting(carried, 1)
+        has_room, now = True, AT_ONCE
         for each in carried.pod_affinity.selectors:
             self._carriers[each] += 1
-            if each not in self._index:
-                self._index.add(each)
-                self._left_behind.discard(each)
-                self._look_for(each)
+            if each in self._index:
+                continue
+            has_room = has_room and self._add(each, carried.namespace)
+            if not has_room:
+                self.left_out.setdefault(carried.namespace, {})[each] = None
+                continue
+            uids = self._not_compared[each]
+            now -= len(uids)
+            if now >= 0:
+                self._compare(each, self._not_compared.pop(each))
+
+    def _add(self, selector: PodSelector, namespace: str) -> bool:
+        """Add a selector, unless that is too much for its namespace; return whether it was."""
+        if self._counted_for(namespace) >= MOST_COMPARED:
+            return False
+        self._index.add(selector, namespace)
+        if self._counted_for(namespace) > MOST_COMPARED:
+            self._index.remove(selector)
+            return False
+        self._left_behind.discard(selector)
+        self._not_compared[selector] = self._index.uids_for(selector)
+        return True
+
+    def _counted_for(self, namespace: str) -> int:
+        return self._index.compared[namespace] + self._removed[namespace]
+
+    def _remove(self, selector: PodSelector) -> None:
+        namespace, counted = self._index.remove(selector)
+        self._removed[namespace] += counted
+        self._not_compared.pop(selector, None)
+        self._left_behind.add(selector)
+
+    def _keep_bounds(self) -> None:
+        """Leave out selectors that are over the bound of a namespace, and add what has room."""
+        for namespace, counted in [*self._removed.items()]:
+            self._removed[namespace] -= min(counted, MOST_GIVEN_BACK)
+            if not self._removed[namespace]:
+                del self._removed[namespace]
+        over = {each for each, number in self._index.compared.items() if number > MOST_COMPARED}
+        for namespace in over:
+            self._leave_out_newest(namespace)
+        changed = {each for each in [*self.left_out] if each not in over and self._add_again(each)}
+        if changed := changed | over:
+            self._stale |= {uid for uid, each in self._carried.items() if each.namespace in changed}
+
+    def _leave_out_newest(self, namespace: str) -> None:
+        while self._index.compared[namespace] > MOST_COMPARED:
+            selector = self._index.newest_of(namespace)
+            self._remove(selector)
+            self.left_out.setdefault(namespace, {})[selector] = None
+
+    def _add_again(self, namespace: str) -> bool:
+        """Add selectors that were left out; return whether any is no longer."""
+        left_out = self.left_out[namespace]
+        number = len(left_out)
+        while left_out:
+            selector = next(iter(left_out))
+            if selector not in self._index and not self._add(selector, namespace):
+                break
+            del left_out[selector]
+        if not left_out:
+            del self.left_out[namespace]
+        return len(left_out) < number
 
     def _put_down(self, carried: _Carried) -> None:
         self._count_waiting(carried, -1)
@@ -361,8 +333,10 @@ class SelectorMatches:
             self._carriers[each] -= 1
             if not self._carriers[each]:
                 del self._carriers[each]
-                self._index.remove(each)
-                self._left_behind.add(each)
+                if each in self._index:
+                    self._remove(each)
+                for left_out in self.left_out.values():
+                    left_out.pop(each, None)
         if len(self._left_behind) > max(MOST_LEFT_BEHIND, len(self._index)):
             self._clear_away()
 
@@ -383,13 +357,20 @@ class SelectorMatches:
         found = self._index.selectors_for(pod)
         self._set_matching(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
 
-    def _look_for(self, selector: PodSelector) -> None:
-        """Find the pods that a new selector selects."""
-        for pod in self._index.pods_for(selector):
-            uid = pod.uid
-            if selector in self._matching.get(uid, NO_SELECTORS):
+    def _compare(self, selector: PodSelector, uids: Iterable[str]) -> None:
+        """Find those of these pods that a new selector selects."""
+        keys = {required.key for clause in selector.clauses for required in clause.labels}
+        known: dict[Hashable, bool] = {}
+        for uid in uids:
+            pod = self._pods.get(uid)
+            if pod is None or selector in self._matching.get(uid, NO_SELECTORS):
                 continue
-            if self._selects(selector, pod):
+            # Most pods are like others to a selector: comparing each would take thrice as long.
+            seen = pod.namespace, pod.deleting, *map(pod.labels.get, keys)
+            selects = known.get(seen)
+            if selects is None:
+                selects = known[seen] = self._selects(selector, pod)
+            if selects:
                 self._also.setdefault(uid, set()).add(selector)
                 self._stale.add(uid)
 
@@ -454,15 +435,21 @@ def enrich(
     *,
     claimed: Requests = (),
     refuses_claims: bool = False,
+    leaves_out_terms: bool = False,
 ) -> PodClass:
     """Return the class with these selectors, storage and devices; the same if nothing changes.
 
     `claimed` is what queues count for its claims of devices. `refuses_claims`: the pod has claims
-    of devices, and devices are not known in this cluster.
+    of devices, and devices are not known in this cluster. `leaves_out_terms`: its namespace has too
+    many terms about other pods.
     """
     unsupported = pod_class.unsupported
-    if unsupported or refuses_claims:
-        unsupported = _unsupported(pod_class, refuses_claims=refuses_claims)
+    if unsupported or refuses_claims or leaves_out_terms:
+        refused = {
+            pod_pod_class.RESOURCE_CLAIMS: refuses_claims,
+            TERMS_ABOUT_PODS: leaves_out_terms,
+        }
+        unsupported = _unsupported(unsupported, refused)
     if (
         selected_by == pod_class.selected_by
         and storage == pod_class.storage
@@ -486,10 +473,7 @@ def enrich(
     return known
 
 
-def _unsupported(pod_class: PodClass, *, refuses_claims: bool) -> tuple[str, ...]:
-    """Return the unsupported fields of a class, with claims of devices if these are refused."""
-    claims, present = pod_pod_class.RESOURCE_CLAIMS, pod_class.unsupported
-    if refuses_claims == (claims in present):
-        return present
-    others = tuple(each for each in present if each != claims)
-    return (claims, *others) if refuses_claims else others
+def _unsupported(present: tuple[str, ...], refused: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return the unsupported fields, with those that are refused in this cluster now."""
+    new = tuple(each for each, is_refused in refused.items() if is_refused and each not in present)
+    return (*new, *(each for each in present if refused.get(each, True)))

@@ -4,7 +4,7 @@ A pod concerns nearly every part of the state: usage of nodes, gangs, victims, n
 selectors, volumes and devices. All of them learn of a change here, in one order.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gang_scheduler.model.plan import Bind
@@ -108,6 +108,10 @@ class PodStore:
         self._queue_usage = queue_usage
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
+        self._stale: set[str] = set()
+        """Pods that are still to be enriched."""
+        self._freed = False
+        """Whether pods that were enriched have freed room."""
 
     # As the API server shows them.
 
@@ -211,7 +215,14 @@ class PodStore:
 
         That takes no room; it only frees the room of nominations that ended.
         """
-        freed = False
+        for _ in self.enrich_in_steps():
+            pass
+        freed, self._freed = self._freed, False
+        return Change.ROOM_FREED if freed else Change.NOTHING
+
+    def enrich_in_steps(self) -> Iterator[None]:
+        """Do what `enrich_stale` does, a little in each step; it says what that has freed."""
+        yield from self._selector_matches.compare_in_steps()
         stale = {
             *self._selector_matches.take_stale(),
             *self._volumes.take_stale(),
@@ -220,20 +231,25 @@ class PodStore:
         if stale:
             for key, members in self._virtual_pods.enrich(stale):
                 self._gang_queue.virtual_reclassified(key, members)
-        for uid in stale & self._entries.keys():
-            entry = self._entries[uid]
-            pod = self._enriched(entry.pod)
-            if pod is not entry.pod:
-                self._entries[uid] = after = replace(entry, pod=pod)
-                freed |= self._update_kept_room(uid, after)
-                if after.node:
-                    self._node_usage.reclassify(pod, after.node)
-                if after.gang and _problem_of(pod) != _problem_of(entry.pod):
-                    # The claims that it waited for are there now, or are gone.
-                    self._gang_queue.upsert_member(after.gang, pod)
-                elif after.gang:
-                    self._gang_queue.member_reclassified(after.gang, pod)
-        return Change.ROOM_FREED if freed else Change.NOTHING
+        self._stale |= stale
+        while self._stale:
+            self._enrich(self._stale.pop())
+            yield
+
+    def _enrich(self, uid: str) -> None:
+        entry = self._entries.get(uid)
+        pod = None if entry is None else self._enriched(entry.pod)
+        if entry is None or pod is None or pod is entry.pod:
+            return
+        self._entries[uid] = after = replace(entry, pod=pod)
+        self._freed |= self._update_kept_room(uid, after)
+        if after.node:
+            self._node_usage.reclassify(pod, after.node)
+        if after.gang and _problems_of(pod) != _problems_of(entry.pod):
+            # What it waited for is there now, or is gone.
+            self._gang_queue.upsert_member(after.gang, pod)
+        elif after.gang:
+            self._gang_queue.member_reclassified(after.gang, pod)
 
     # Consequences of a change.
 
@@ -284,6 +300,9 @@ class PodStore:
             *(pod.pod_class, self._selector_matches.selectors_matching(pod.uid), storage, devices),
             claimed=self._devices.charged_for(pod) if pod.claims else (),
             refuses_claims=bool(pod.claims) and not self._devices.are_known,
+            # Asked of each pod: a call would be noticeable.
+            leaves_out_terms=bool(self._selector_matches.left_out)
+            and self._selector_matches.leaves_out(pod),
         )
         return pod if pod_class is pod.pod_class else revised(pod, pod_class=pod_class)
 
@@ -341,6 +360,6 @@ def _counted_on(pod: Pod) -> str:
     return "" if pod.terminal else pod.node
 
 
-def _problem_of(pod: Pod) -> Problem | None:
+def _problems_of(pod: Pod) -> tuple[Problem | None, Sequence[str]]:
     devices = pod.pod_class.devices
-    return None if devices is None else devices.problem
+    return None if devices is None else devices.problem, pod.pod_class.unsupported

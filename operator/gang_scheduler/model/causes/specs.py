@@ -13,6 +13,9 @@ from gang_scheduler.model.wording import field, label_field
 ALWAYS_READ: Final = frozenset({"PodGroup", "Job"})
 """Kinds of objects that must be readable before the scheduler starts."""
 
+TERMS_ABOUT_PODS: Final = "spec.affinity"
+"""The field that is named if the terms of a namespace about other pods are too many."""
+
 
 def _quoted(names: Iterable[str], between: str) -> str:
     return between.join(f'"{name}"' for name in names)
@@ -55,7 +58,15 @@ class FieldsUnsupported(Cause, frozen=True):
         of = f"pod {self.pod}: " if self.pod else ""
         meant = {each: similar_names.near_podset(each) for each in self.fields}
         said = [f"{each} is unknown; did you mean {near}?" for each, near in meant.items() if near]
-        others = ", ".join(each for each, near in meant.items() if not near)
+        others = ", ".join(
+            each for each, near in meant.items() if not near and each != TERMS_ABOUT_PODS
+        )
+        if TERMS_ABOUT_PODS in self.fields:
+            said.append(
+                f"{TERMS_ABOUT_PODS}: the terms of this namespace about other pods would be "
+                "compared with too many pods; use fewer different ones, or let them require labels "
+                "that few pods have"
+            )
         said += [f"{others} cannot be honoured by this scheduler yet"] if others else []
         return f"{of}{'; '.join(said)}"
 

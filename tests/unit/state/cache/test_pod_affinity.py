@@ -7,6 +7,7 @@ import pytest
 
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.decode.cluster import DeclaredNamespace
+from gang_scheduler.model.causes.specs import TERMS_ABOUT_PODS
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
@@ -18,8 +19,10 @@ from gang_scheduler.model.selectors import (
     PodSelector,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.state import pod_affinity
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.selector_index import LEAST
 from support import cache_feeding
 from support.builders import gang_key, gang_spec, node, pod, requirement
 from support.selector_builders import apart_from, app, asking, beside, spread_over
@@ -241,3 +244,21 @@ def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:
 
     assert [] == due(cache)
     assert gang_key("g") not in cache.gang_queue.infos
+
+
+def test_a_gang_with_terms_over_the_bound_waits_until_its_namespace_has_room_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pod_affinity, "MOST_COMPARED", LEAST + 10)
+    cache = cache_of(waiting("w", apart_from("b"), gang="g"), gangs=("g", "h"))
+    cache.upsert_pod(waiting("x", apart_from("c"), gang="h"))
+    shown = members(cache.snapshot(NOW))
+    refused = [shown[name].pod_class.unsupported for name in "wx"]
+    refuse(cache, Reason.UNSUPPORTED_FEATURE)
+    before = due(cache)
+
+    cache.delete_pod(pod("w", gang="g").uid)
+    shot = cache.snapshot(NOW)
+
+    assert ([(), (TERMS_ABOUT_PODS,)], []) == (refused, before)
+    assert () == members(shot)["x"].pod_class.unsupported

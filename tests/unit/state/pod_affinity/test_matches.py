@@ -7,7 +7,9 @@ import pytest
 from gang_scheduler.decode.cluster import DeclaredNamespace
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.selectors import AffinityTerm, Clause, PodAffinity, PodSelector
+from gang_scheduler.state import pod_affinity
 from gang_scheduler.state.pod_affinity import MOST_LEFT_BEHIND, SelectorMatches
+from gang_scheduler.state.selector_index import LEAST
 from support.builders import NAMESPACE, gang_key, pod, requirement
 from support.selector_builders import (
     apart_from,
@@ -223,3 +225,99 @@ def test_pods_that_the_same_selectors_select_share_a_set() -> None:
 
     assert made.selectors_matching("uid-p") is made.selectors_matching("uid-q")
     assert 3 == len(made.selectors_matching("uid-p"))
+
+
+def broad(number: int) -> PodSelector:
+    """Return a selector of its own that selects all pods of all namespaces."""
+    return PodSelector((Clause((requirement("x", "NotIn", str(number)),), frozenset(), ()),))
+
+
+def apart_from_all(name: str, *numbers: int, namespace: str = "team") -> Pod:
+    terms = tuple(AffinityTerm(broad(number), "zone") for number in numbers)
+    made = asking(pod(name, namespace=namespace), PodAffinity(anti=terms), name)
+    return replace(made, namespace=namespace)
+
+
+@pytest.fixture
+def room_for_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a namespace have two selectors that are compared with up to 20 pods each."""
+    monkeypatch.setattr(pod_affinity, "MOST_COMPARED", 2 * (LEAST + 20) + 2)
+    monkeypatch.setattr(pod_affinity, "MOST_GIVEN_BACK", 10)
+
+
+@pytest.mark.usefixtures("room_for_two")
+def test_selectors_over_the_bound_of_their_namespace_select_no_pod() -> None:
+    carriers = [apart_from_all(f"c{number}", number) for number in range(3)]
+    other = apart_from_all("d", 9, namespace="other")
+    made = book(pod("p"), *carriers, other)
+
+    assert {broad(0), broad(1), broad(9)} == selectors_of(made, "p")
+    assert [False, False, True, False] == [made.leaves_out(each) for each in (*carriers, other)]
+
+
+@pytest.mark.usefixtures("room_for_two")
+def test_one_pod_can_have_more_selectors_than_its_namespace_may() -> None:
+    carrier = apart_from_all("c", *range(1_000))
+
+    made = book(pod("p"), carrier)
+
+    assert (2, True) == (len(made), made.leaves_out(carrier))
+
+
+@pytest.mark.usefixtures("room_for_two")
+def test_what_removed_selectors_counted_as_is_given_back_a_little_a_cycle() -> None:
+    made = book(pod("p"), *(apart_from_all(f"c{number}", number) for number in range(3)))
+    made.take_stale()
+    made.delete("uid-c0")
+    left_out, steps = apart_from_all("c2", 2), []
+
+    for _ in range(3):
+        stale = made.take_stale()
+        steps.append((broad(2) in selectors_of(made, "p"), "uid-c2" in stale))
+
+    assert [(False, False), (True, True), (True, False)] == steps
+    assert not made.leaves_out(left_out)
+
+
+@pytest.mark.usefixtures("room_for_two")
+def test_the_newest_selectors_are_left_out_once_pods_come_that_are_too_many() -> None:
+    carriers = [apart_from_all(f"c{number}", number) for number in range(2)]
+    made = book(*carriers)
+    made.take_stale()
+
+    for number in range(30):
+        made.upsert(pod(f"p{number}"), None)
+    stale = made.take_stale()
+    made.upsert(pod("late"), None)
+
+    assert {"uid-c0", "uid-c1"} <= stale
+    assert [False, True] == [made.leaves_out(each) for each in carriers]
+    assert {broad(0)} == selectors_of(made, "late")
+
+
+def test_a_new_selector_is_compared_with_many_pods_only_before_the_next_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pod_affinity, "AT_ONCE", 3)
+    made = book(*(pod(f"p{number}") for number in range(8)))
+    made.take_stale()
+
+    made.upsert(apart_from_all("c", 0), None)
+    before = [len(selectors_of(made, f"p{number}")) for number in range(8)]
+    made.delete("uid-p0")
+    steps = sum(1 for _ in made.compare_in_steps())
+
+    assert ([0] * 8, 3) == (before, steps)
+    assert all({broad(0)} == selectors_of(made, f"p{number}") for number in range(1, 8))
+    assert {*(f"uid-p{number}" for number in range(1, 8)), "uid-c"} == made.take_stale()
+
+
+def test_a_selector_that_no_pod_carries_any_more_is_compared_with_no_pod(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pod_affinity, "AT_ONCE", 3)
+    made = book(*(pod(f"p{number}") for number in range(8)), apart_from_all("c", 0))
+
+    made.delete("uid-c")
+
+    assert 0 == sum(1 for _ in made.compare_in_steps())

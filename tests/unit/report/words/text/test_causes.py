@@ -147,6 +147,14 @@ SAMPLES: list[tuple[Cause, str]] = [
         "pod default/a-0: spec.a, spec.b cannot be honoured by this scheduler yet",
     ),
     (
+        FieldsUnsupported(("spec.affinity", "spec.a"), "default/a-0"),
+        (
+            "pod default/a-0: spec.affinity: the terms of this namespace about other pods would be "
+            "compared with too many pods; use fewer different ones, or let them require labels "
+            "that few pods have; spec.a cannot be honoured by this scheduler yet"
+        ),
+    ),
+    (
         FieldsUnsupported(("spec.a",)),
         "spec.a cannot be honoured by this scheduler yet",
     ),

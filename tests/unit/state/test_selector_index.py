@@ -1,12 +1,13 @@
 """Selectors and pods find each other without going through all."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.selectors import Clause, PodSelector, Requirement
-from gang_scheduler.state.pod_affinity import FEW, SelectorIndex
+from gang_scheduler.state.selector_index import FEW, LEAST, PODS_A_COMPARISON, SelectorIndex
 from support.builders import pod, requirement
 
 X = frozenset({"x"})
@@ -41,12 +42,12 @@ def known(*pods: Pod) -> tuple[dict[str, Pod], SelectorIndex]:
 
 
 def found(index: SelectorIndex, selector: PodSelector) -> set[str]:
-    return {each.name for each in index.pods_for(selector)}
+    return {*index.uids_for(selector)}
 
 
 def test_a_selector_is_not_looked_for_where_it_selects_no_pod() -> None:
     _, index = known()
-    index.add(selecting(IN_APP))
+    index.add(selecting(IN_APP), "x")
 
     looked_at = [
         [*index.selectors_for(each)]
@@ -67,7 +68,7 @@ def test_pods_are_looked_for_by_a_label_that_few_others_ask_for() -> None:
     app = requirement("app", "In", "a")
     selectors = [selecting(app, requirement("n", "In", str(i))) for i in range(99)]
     for each in selectors:
-        index.add(each)
+        index.add(each, "x")
 
     # The first few do not need it.
     assert [99, 1] == [len(found(index, each)) for each in (selectors[0], selectors[-1])]
@@ -77,7 +78,7 @@ def test_pods_are_looked_for_by_a_label_that_few_others_ask_for() -> None:
 def test_what_is_taken_out_is_found_no_more() -> None:
     _, index = known(pod("p", namespace="x", labels={"app": "a"}))
     for each in SELECTORS:
-        index.add(each)
+        index.add(each, "x")
     for each in SELECTORS[1:]:
         index.remove(each)
 
@@ -94,7 +95,7 @@ def test_all_pods_that_a_selector_selects_are_found(seed: int) -> None:
         selector = dice.choice(SELECTORS)
         if selector not in held:
             held.append(selector)
-            index.add(selector)
+            index.add(selector, dice.choice("xy"))
         elif dice.random() < 0.5:
             held.remove(selector)
             index.remove(selector)
@@ -108,12 +109,45 @@ def test_all_pods_that_a_selector_selects_are_found(seed: int) -> None:
         if dice.random() < 0.8:
             pods[uid] = after
         index.pod_moved(before, pods.get(uid))
+        assert sum(map(counted_as(index), held)) == index.compared.total()
 
     for each in held:
         selected = {uid for uid, pod in pods.items() if selects(each, pod)}
-        assert selected <= {pod.uid for pod in index.pods_for(each)}
+        assert selected <= found(index, each)
     for there in pods.values():
         assert {s for s in held if selects(s, there)} <= {*index.selectors_for(there)}
+
+
+def counted_as(index: SelectorIndex) -> Callable[[PodSelector], int]:
+    """Return how many comparisons a selector counts as; a cluster of few pods is set up at once."""
+    return lambda selector: LEAST + index.number_for(selector)
+
+
+def test_a_selector_of_any_value_is_compared_only_with_pods_that_have_the_label() -> None:
+    others = [pod(f"o{number}", namespace="x") for number in range(5)]
+    _, index = known(*others, *(pod(n, namespace="x", labels={"app": n}) for n in "ab"))
+    other_app = selecting(requirement("app", "Exists"), requirement("app", "NotIn", "a"))
+
+    index.add(other_app, "x")
+
+    assert {"uid-a", "uid-b"} == found(index, other_app)
+    assert [] == [*index.selectors_for(others[0])]
+
+
+def test_comparisons_count_for_the_namespace_that_carries_the_selector() -> None:
+    pods = [pod(f"p{number}", namespace="x") for number in range(PODS_A_COMPARISON)]
+    _, index = known(*pods)
+
+    index.add(selecting(), "y")
+    index.add(selecting(requirement("app", "NotIn", "a")), "z")
+    there = dict(index.compared)
+    index.pod_moved(pods[0], None)
+    removed = index.remove(selecting())
+
+    # Filing the first selector of a label reads all pods.
+    each = LEAST + PODS_A_COMPARISON
+    assert {"y": each + 1, "z": each} == there
+    assert (("y", each), {"z": each - 1}) == (removed, dict(index.compared))
 
 
 def selects(selector: PodSelector, each: Pod) -> bool:
