@@ -29,7 +29,7 @@ from gang_scheduler.wire.core import LONGEST_TEXT, Metadata, cut_text
 Object = Mapping[str, Any]
 
 DEEPEST: Final = 200
-"""How many levels of nesting are read: see `watch.envelope`."""
+"""At most this many levels of nesting are read, as in `watch.known_objects`."""
 
 
 def bounded(obj: Object) -> Object:

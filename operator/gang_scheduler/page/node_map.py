@@ -22,7 +22,7 @@ from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_scope import NODES_ALONE
 
 OTHERS: Final = -1
-"""Stands for pods that are of no shown gang."""
+"""Stands for pods that belong to no gang on the map."""
 OUTSIDE: Final = "-"
 """Stands for the nodes outside of a tree in addresses."""
 HIDDEN: Final = "?"
@@ -108,7 +108,7 @@ class Wanted(NamedTuple):
 
 
 class NodeLine(NamedTuple):
-    """A node as a row of a table: `gangs` are (gang, amount), None for pods of no shown gang."""
+    """A node as a row of a table: `gangs` are (gang, amount), None for pods in no shown gang."""
 
     name: str
     path: tuple[str, ...] | None

@@ -1,4 +1,4 @@
-"""The addresses of the page, and the application that answers them."""
+"""The application of the page. `screens` and `documents` have the addresses of what it shows."""
 
 import asyncio
 

@@ -50,7 +50,7 @@ It is given the table of nodes, and what is free of what nodes list.
 
 
 def as_listed(nodes: NodeTable, free: IntArray) -> tuple[Mapping[str, int], IntArray, IntArray]:
-    """Return what nodes list."""
+    """Return what nodes list as allocatable, and what of it is used."""
     return nodes.axis, nodes.allocatable, nodes.allocatable - free
 
 

@@ -161,7 +161,7 @@ async def _give_up(api: KubernetesApi, *where: Any) -> None:  # noqa: ANN401 - o
     try:
         await api.delete(*where)
     except ApiError as error:
-        # The deadline removes it, too.
+        # An object that stays now ends by its own deadline.
         if error.kind is Kind.REFUSED:
             raise
 

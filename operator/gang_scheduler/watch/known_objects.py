@@ -90,7 +90,7 @@ ANYTHING: Final = msgspec.json.Decoder()
 
 
 class Handler(Protocol):
-    """Handles the events of one kind; `decode.event_handlers` makes one for each watched kind."""
+    """Handles the events of one kind; `decode.events` makes one for each watched kind."""
 
     @property
     def name(self) -> str:

@@ -1,7 +1,6 @@
 """The gang of a pod, and its role and rank in the gang. The first match wins.
 
-A pod may name its gang itself; otherwise the kinds of workloads are asked in the order of their
-table.
+A pod may name its gang itself; otherwise the kinds in `workloads.table` are asked in their order.
 """
 
 import sys

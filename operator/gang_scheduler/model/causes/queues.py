@@ -391,7 +391,7 @@ class QueueDefault(enum.Enum):
 
 
 class QueueUnusable(Cause, frozen=True):
-    """The queue that the gang names, of this kind, takes no gangs, or none of its namespace.
+    """The queue that the gang names takes no gangs, or none from the namespace of the gang.
 
     If `default` is not None, the gang names no queue, and this is the default.
     """

@@ -68,7 +68,7 @@ class Cards:
 
 
 def _numbered(devices: Sequence[OfferedDevice], pools: Sequence[Pool]) -> list[int]:
-    """Return the card of each device: counter sets that one device consumes are of one card."""
+    """Return the card of each device. All counter sets that one device uses are on one card."""
     parent: dict[_SetId, _SetId] = {}
 
     def root(each: _SetId) -> _SetId:

@@ -101,7 +101,7 @@ class PoolNumbers:
         """How many devices were looked at."""
 
     def of(self, asked: ClaimRequests, pool: Pool) -> int:
-        """Return the number of a pool, or NOT_PLAIN: kept for as long as the pool."""
+        """Return the number of a pool, or NOT_PLAIN. It is computed once for each pool."""
         found = self._of_pool.get(pool)
         if found is None:
             found = self._number(asked, pool) if _is_plain(pool) else NOT_PLAIN

@@ -157,7 +157,7 @@ def _affinities_of(binds: Sequence[Bind]) -> frozenset[PodSelector]:
 def _with_protected(
     own: frozenset[GangKey], affinities: frozenset[PodSelector], bound_pods: BoundPods
 ) -> BoundPods:
-    """Return the bound pods, with the own group and pods that `affinities` select protected."""
+    """Return the bound pods; those of the own group or in `affinities` are not evictable."""
     if not own and not affinities:
         return bound_pods
     spared = (

@@ -1,4 +1,4 @@
-"""The quota of each queue: trees of promises, and the charges on them, as exact integers.
+"""The quota of each queue: what its tree promises it, and what is charged to it, as exact integers.
 
 Open `trees` first, then `promises`.
 """

@@ -344,7 +344,7 @@ class DeviceCache:
         self._stale.update(uid for uid, pod in self._pods.items() if pod.gang in gangs)
 
     def use_again(self, gangs: Collection[GangKey]) -> None:
-        """Let gangs use all devices again."""
+        """Let gangs use the devices again that `avoid` forbade."""
         for gang in gangs:
             self._avoided.pop(gang, None)
         self._stale.update(uid for uid, pod in self._pods.items() if pod.gang in gangs)

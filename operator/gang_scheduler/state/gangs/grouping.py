@@ -52,7 +52,7 @@ class GroupMemo:
             self._kept[gang.key] = _Kept(group, version, version.number)
 
     def release(self, keys: Iterable[GangKey]) -> None:
-        """Drop the groups of these gangs to save memory, although they are still true."""
+        """Drop the groups of these gangs to save memory, although they are still valid."""
         for key in keys:
             self._kept.pop(key, None)
 

@@ -93,7 +93,7 @@ def _is_special(pod: Pod) -> bool:
     )
 
 
-# A version of a gang, to know whether a kept result is still true.
+# A version of a gang, to know whether a kept result is still valid.
 
 
 class Version:

@@ -79,7 +79,7 @@ class _Record:
 
 
 class SetAside:
-    """The groups that are set aside, by their first gangs, and the end of each rest."""
+    """The groups that are set aside, by their first gangs, each with the moment of its next try."""
 
     def __init__(self) -> None:
         self._records: dict[GangKey, _Record] = {}

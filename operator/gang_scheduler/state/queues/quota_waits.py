@@ -95,7 +95,7 @@ class QuotaWaits:
 
     @property
     def pending(self) -> bool:
-        """Whether gangs must be tried for which no other event comes."""
+        """Whether quota was freed for waiting gangs: they are due without any other change."""
         return any(self._of_trees(self._freed, RETRIED_AFTER_QUOTA))
 
     def moved(
