@@ -7,6 +7,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.model.api_words import QuotaOf
 from gang_scheduler.model.queues import Product
+from gang_scheduler.scheduler.devices.source_amounts import SourceAmounts
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy
@@ -19,7 +20,13 @@ from gang_scheduler.workloads import table
 def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHECKPOINTS) -> Cache:
     """Return an empty cache."""
     rules = policy.rules
-    return Cache(rules.gangs.scheduler_names, changes, rules, most_checkpoints=most_checkpoints)
+    mappings = rules.queues.device_class_mappings
+    has_sources = any(each.sources for each in mappings)
+    return Cache(
+        *(rules.gangs.scheduler_names, changes, rules),
+        most_checkpoints=most_checkpoints,
+        amount_of=SourceAmounts(mappings).of if has_sources else None,
+    )
 
 
 def profile(policy: Policy) -> Profile:

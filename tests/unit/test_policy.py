@@ -128,7 +128,11 @@ def test_a_snapshot_knows_whether_compute_domains_gather() -> None:
         (["=a"], "at least 1 character"),
         (["x="], "at least 1 character"),
         ([{"name": "x", "deviceClassNames": []}], "at least 1 item"),
-        ([{"name": "x", "deviceClassNames": ["a"], "sources": []}], "Unexpected keyword argument"),
+        ([{"name": "x", "deviceClassNames": ["a"], "source": []}], "Unexpected keyword argument"),
+        (
+            [{"name": "x", "deviceClassNames": ["a"], "sources": [{}]}],
+            r"\[0\].sources\[0\] has not one of counter and capacity",
+        ),
         (["x"], "Expecting value"),
     ],
 )

@@ -80,6 +80,14 @@ DEVICE_CLASS: Final = "deviceclass/"
 """A prefix: `deviceclass/NAME` is the resource by which queues count devices of claims."""
 
 
+def of_sources(device_class: str) -> str:
+    """Return the resource by which queues count the sources of a mapping of a DeviceClass.
+
+    It is like that of a capacity without a name.
+    """
+    return f".{DEVICE_CLASS}{device_class}"
+
+
 def is_device_capacity(resource: str) -> bool:
     """Return whether a resource is a capacity of the devices of a DeviceClass."""
     return f".{DEVICE_CLASS}" in resource

@@ -31,6 +31,7 @@ from gang_scheduler.model.resources import (
     RequestRules,
     Transformation,
     amount_of,
+    of_sources,
     parse_quantity,
 )
 
@@ -81,11 +82,72 @@ class ResourceTransformation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CelSelector:
+    """An expression about a device."""
+
+    expression: Name
+
+    __pydantic_config__: ClassVar = _OF_JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSelector:
+    """The devices that a source counts."""
+
+    cel: CelSelector
+
+    __pydantic_config__: ClassVar = _OF_JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceAmount:
+    """A counter or a capacity of devices, of one driver if it is named."""
+
+    name: Name
+    driver: str = ""
+    device_selector: DeviceSelector | None = None
+
+    __pydantic_config__: ClassVar = _OF_JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceClassSource:
+    """Counts devices by what they use of a counter, or by what requests take of a capacity.
+
+    One of both is set.
+    """
+
+    counter: DeviceAmount | None = None
+    capacity: DeviceAmount | None = None
+
+    __pydantic_config__: ClassVar = _OF_JSON
+
+    @property
+    def _amount(self) -> DeviceAmount | None:
+        return self.counter or self.capacity
+
+    @property
+    def driver(self) -> str:
+        """The driver of the devices that count; empty for any."""
+        return self._amount.driver if self._amount is not None else ""
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """The expressions that devices must match to count."""
+        selector = self._amount.device_selector if self._amount is not None else None
+        return (selector.cel.expression,) if selector is not None else ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class DeviceClassMapping:
-    """The name by which queues count the devices of some DeviceClasses, as in Kueue."""
+    """The name by which queues count the devices of some DeviceClasses, as in Kueue.
+
+    With `sources`, not the number of devices counts, but the sum of these.
+    """
 
     name: Name
     device_class_names: Annotated[tuple[Name, ...], MinLen(1)]
+    sources: tuple[DeviceClassSource, ...] = ()
 
     __pydantic_config__: ClassVar = _OF_JSON
 
@@ -322,7 +384,9 @@ class QueueRules:
             "The names by which queues count devices of claims, as in Kueue (a JSON list in the "
             'environment). For example [{"name": "example.com/gpu", "deviceClassNames": '
             '["gpu.example.com"]}], or short example.com/gpu=gpu.example.com. A class that is not '
-            "named here counts as deviceclass/NAME."
+            "named here counts as deviceclass/NAME. With sources, not their number counts but a "
+            'counter or capacity: [{"counter": {"name": "memory", "driver": "gpu.example.com"}}], '
+            "or capacity instead of counter."
         ),
     ] = ()
     exclude_resource_prefixes: Annotated[
@@ -508,11 +572,16 @@ NO_SETTINGS: Final = Rules()
 
 def request_rules(rules: QueueRules) -> RequestRules:
     """Return the rules by which quotas count requests."""
-    transformations = {
-        f"{DEVICE_CLASS}{name}": Transformation(((each.name, Fraction(1)),), replaces=True)
-        for each in rules.device_class_mappings
-        for name in each.device_class_names
-    }
+    transformations: dict[str, Transformation] = {}
+    for mapping in rules.device_class_mappings:
+        renamed = Transformation(((mapping.name, Fraction(1)),), replaces=True)
+        for name in mapping.device_class_names:
+            counted = f"{DEVICE_CLASS}{name}"
+            if mapping.sources:
+                transformations[counted] = Transformation((), replaces=True)
+                transformations[of_sources(name)] = renamed
+            else:
+                transformations[counted] = renamed
     for each in rules.resource_transformations:
         outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())
         replaces = each.strategy is TransformationStrategy.REPLACE

@@ -128,6 +128,11 @@ class Policy(_Flags):
                     raise ValueError(
                         f"[{number}].deviceClassNames {name!r} counts as {seen[name]!r} already"
                     )
+            for place, source in enumerate(each.sources):
+                if (source.counter is None) == (source.capacity is None):
+                    raise ValueError(
+                        f"[{number}].sources[{place}] has not one of counter and capacity"
+                    )
         return given
 
     @field_validator("spare_nodes")

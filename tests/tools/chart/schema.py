@@ -76,6 +76,8 @@ def _setting(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     found = {key: value for key, value in schema.items() if key not in {"$ref", "title"}}
     if "items" in found:
         found["items"] = _setting(found["items"], definitions)
+    if "anyOf" in found:
+        found["anyOf"] = [_setting(each, definitions) for each in found["anyOf"]]
     if "properties" in found:
         properties = found["properties"].items()
         found["properties"] = {name: _setting(each, definitions) for name, each in properties}

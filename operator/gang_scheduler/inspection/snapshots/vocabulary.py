@@ -123,7 +123,8 @@ _TEXTS: Final = (
     *("podCountMultiple", "MustGather", "PreferGather", "topology", "size"),
     *("minWorkers", "maxWorkers", "scalePolicy", "role", "mode", "scaleUpCooldown"),
     *("scaleDownCooldown", "scaleUpStep", "scaleDownStep"),
-    *("deviceclass", "deviceClassNames", "device_class_names", "name"),
+    *("deviceclass", "deviceClassNames", "device_class_names", "name", "sources", "counter"),
+    *("device_selector", "deviceSelector", "expression"),
     *("Bind", "Replicas", "input", "multiplyBy", "outputs", "Retain", "Replace", "multiply_by"),
     # The words of device selectors, which are written in CEL.
     *("device", "attributes", "capacity", "driver", "allowMultipleAllocations", "in", "has"),

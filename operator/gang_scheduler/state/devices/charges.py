@@ -10,11 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from gang_scheduler.model.device_needs import Devices
 from gang_scheduler.model.device_quantities import Quantity
-from gang_scheduler.model.devices import Allocation, ClaimSpec, Mode, Request, SubRequest
+from gang_scheduler.model.devices import (
+    Allocation,
+    ClaimSpec,
+    DeviceResult,
+    Mode,
+    Request,
+    SubRequest,
+)
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import natural_key
-from gang_scheduler.model.resources import DEVICE_CLASS, ENORMOUS, Requests
+from gang_scheduler.model.resources import DEVICE_CLASS, ENORMOUS, Requests, of_sources
 from gang_scheduler.state.devices import needs
 from gang_scheduler.state.devices.needs import Known
 
@@ -62,15 +70,42 @@ class FirstUsers:
         return {before, first} - {""} if first != before else ()
 
 
+AmountOf = Callable[[Devices, SubRequest, DeviceResult | None], int | None]
+"""Returns what quotas count for a device instead of one; see `needs.Known`."""
+
+
+class Amounts:
+    """The amounts that quotas count for devices, and those that pods were charged last."""
+
+    def __init__(self, amount_of: AmountOf | None, snapshot: Callable[[], Devices]) -> None:
+        self._amount_of = amount_of
+        self._snapshot = snapshot
+        self._charged: dict[SubRequest, int] = {}
+
+    def of(self, asked: SubRequest, result: DeviceResult | None) -> int | None:
+        """Return the amount for an allocated device; without one, for the largest selectable."""
+        if self._amount_of is None:
+            return None
+        found = self._amount_of(self._snapshot(), asked, result)
+        if result is None and found is not None:
+            self._charged[asked] = found
+        return found
+
+    def differ(self) -> bool:
+        """Return whether pods would be charged other amounts now; ask once after a change."""
+        before, self._charged = self._charged, {}
+        return any(self.of(asked, None) != amount for asked, amount in before.items())
+
+
 def charged_for(pod: Pod, known: Known) -> Requests:
     """Return the amounts that queues charge for the claims of a pod, sorted by name."""
     sums = Counter[str]()
     for spec, allocation in _claims(pod, known):
         if allocation is None:
             for request in spec.requests:
-                sums.update(_most_of(request))
+                sums.update(_most_of(request, known))
         else:
-            sums.update(_taken(spec, allocation))
+            sums.update(_taken(spec, allocation, known))
     return tuple(sorted((name, min(n, ENORMOUS)) for name, n in sums.items() if n))
 
 
@@ -92,17 +127,22 @@ def _claims(pod: Pod, known: Known) -> Iterator[tuple[ClaimSpec, Allocation | No
                 yield template.spec, None
 
 
-def _most_of(request: Request) -> Mapping[str, int]:
+def _most_of(request: Request, known: Known) -> Mapping[str, int]:
     """Return the most that any alternative of a request asks for, resource by resource."""
     most = Counter[str]()
     for each in request.alternatives:
         if not each.admin_access:
             # The number of all devices is known once they are allocated.
-            most |= Counter(_amounts(each, each.count if each.mode is Mode.EXACT_COUNT else 1))
+            number = each.count if each.mode is Mode.EXACT_COUNT else 1
+            found = _amounts(each, number)
+            amount = known.amount(each, None)
+            if amount is not None:
+                found[of_sources(each.device_class)] = number * amount
+            most |= Counter(found)
     return most
 
 
-def _taken(spec: ClaimSpec, allocation: Allocation) -> Mapping[str, int]:
+def _taken(spec: ClaimSpec, allocation: Allocation, known: Known) -> Mapping[str, int]:
     """Return the amounts to charge for the devices of a claim, by resource."""
     asked = {
         request.name_of(each): each for request in spec.requests for each in request.alternatives
@@ -112,6 +152,9 @@ def _taken(spec: ClaimSpec, allocation: Allocation) -> Mapping[str, int]:
         alternative = asked.get(result.request)
         if alternative is not None and not result.admin:
             taken.update(_amounts(alternative, 1, result.consumed or alternative.capacity))
+            amount = known.amount(alternative, result)
+            if amount is not None:
+                taken[of_sources(alternative.device_class)] += amount
     return taken
 
 

@@ -71,7 +71,8 @@ class DeviceCache:
 
     `enabled` and `gather_compute_domains` are settings. Devices are known only if their kinds are
     served, too: otherwise pods with claims are refused. `asked` is told the resources that pods ask
-    for, and that stand for devices. `spec_of` returns the declaration of a gang.
+    for, and that stand for devices. `spec_of` returns the declaration of a gang, and `amount_of`
+    the amount that quotas count for a device.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class DeviceCache:
         gather_compute_domains: GatherComputeDomains = GatherComputeDomains.OFF,
         asked: Callable[[frozenset[str]], None] = lambda _: None,
         spec_of: Callable[[GangKey], GangSpec | None] = lambda _: None,
+        amount_of: charges.AmountOf | None = None,
     ) -> None:
         self.enabled = enabled
         self._gather = gather_compute_domains
@@ -108,6 +110,8 @@ class DeviceCache:
         self._users = ClaimUsers(needs.keys_of)
         self._users_of_templates = ClaimUsers(needs.template_keys)
         self._first_users = charges.FirstUsers(self._users.of)
+        self._amounts = charges.Amounts(amount_of, self.snapshot)
+        self._may_differ = False
         self._pods: dict[str, Pod] = {}
         self._stale: set[str] = set()
         self._gone: set[str] = set()
@@ -132,6 +136,7 @@ class DeviceCache:
             offered=lambda: self._offered,
             avoided=lambda gang: self._avoided.get(gang, ()),
             is_withdrawn=self._withdrawals.__contains__,
+            amount=self._amounts.of,
         )
 
     # For the cache.
@@ -259,6 +264,10 @@ class DeviceCache:
 
     def take_stale(self) -> Collection[str]:
         """Return the uids of pods whose needs may have changed since they were computed."""
+        if self._may_differ:
+            self._may_differ = False
+            if self._amounts.differ():
+                self._stale.update(self._users.uids)
         stale, self._stale = self._stale, set()
         return stale
 
@@ -432,7 +441,7 @@ class DeviceCache:
                 self._stale.update(self._users.uids)
                 self._by_name = None
         if isinstance(before or after, Slice):
-            self._listed = None
+            self._listed, self._may_differ = None, True
         if isinstance(before or after, TaintRule):
             self._rules = None
         self._snapshot = None

@@ -26,9 +26,11 @@ from gang_scheduler.model.devices import (
     ClaimTemplate,
     DeviceClass,
     DeviceId,
+    DeviceResult,
     Invalid,
     Mode,
     Request,
+    SubRequest,
 )
 from gang_scheduler.model.devices import Problem as Fault
 from gang_scheduler.model.extended_resources import ExtendedNeed, claim_name, need_of
@@ -48,7 +50,9 @@ class Known:
     its native PodGroup, or may be: the PodGroup is not known. `offered` has the DeviceClass of each
     resource that stands for devices. `avoided` returns the devices that failed a gang a short time
     ago.
-    `is_withdrawn` returns whether a claim is about to lose its devices or users.
+    `is_withdrawn` returns whether a claim is about to lose its devices or users. `amount` returns
+    what quotas count for a device instead of one: an allocated one, or the largest that a request
+    can select; None if they count devices.
     """
 
     claim: Callable[[str], Claim | None]
@@ -62,6 +66,7 @@ class Known:
     offered: Callable[[], Mapping[str, str]] = dict
     avoided: Callable[[GangKey], tuple[DeviceId, ...]] = lambda _: ()
     is_withdrawn: Callable[[str], bool] = lambda _: False
+    amount: Callable[[SubRequest, DeviceResult | None], int | None] = lambda _, __: None
 
 
 def needs_of(pod: Pod, known: Known) -> DeviceNeeds:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler import policy
 from gang_scheduler.model.device_needs import PodClaim
-from gang_scheduler.state.cache import Cache
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding
 from support.api_objects import pod_body
-from support.builders import SCHEDULER
 from support.device_objects import (
     CLASS,
     allocated,
@@ -19,6 +19,7 @@ from support.device_objects import (
     device_class,
     naming,
     request,
+    resource_slice,
     template,
 )
 
@@ -28,8 +29,8 @@ COUNT = f"deviceclass/{CLASS}"
 class Store:
     """A cache of objects in a cluster that serves devices."""
 
-    def __init__(self, *bodies: dict[str, Any]) -> None:
-        self.cache = Cache([SCHEDULER], Changes())
+    def __init__(self, *bodies: dict[str, Any], **settings: Any) -> None:
+        self.cache = policy.cache(Policy(**settings), Changes())
         self.cache.serve_devices(served=True)
         self._handlers = cache_feeding.event_handlers(self.cache)
         self._version = 0
@@ -139,3 +140,25 @@ def test_an_entry_names_its_claim_once() -> None:
     assert found is not None
     assert [PodClaim("x", "c"), PodClaim("y", "c")] == [*found.claims]
     assert store.counts("w") == {COUNT: 2}
+
+
+def of_memory(amount: str) -> dict[str, Any]:
+    """Return the fields of a device that uses up so much of a counter."""
+    return {"consumesCounters": [{"counterSet": "card", "counters": {"memory": {"value": amount}}}]}
+
+
+def test_sources_of_a_mapping_are_charged_instead_of_devices() -> None:
+    sources = [{"counter": {"name": "memory", "driver": "gpu.example.com"}}]
+    mapping = {"name": "example.com/memory", "deviceClassNames": [CLASS], "sources": sources}
+    made = claim("c", request(2))
+    store = Store(made, pod("w", by_name("c")), device_class_mappings=[mapping])
+    requests = store.cache.queues.requests
+    assert requests.charged(tuple(store.counts("w").items())) == {}
+
+    store.see(resource_slice("n0", 2, of_device=of_memory("10Gi")))
+    assert store.counts("w") == {COUNT: 2, f".{COUNT}": 20 * 2**30}
+    charged = requests.charged(tuple(store.counts("w").items()))
+    assert charged == {"example.com/memory": 20 * 2**30}
+
+    store.see(allocated(made, "n0", "gpu-0", pods=("w",)))
+    assert store.counts("w") == {COUNT: 1, f".{COUNT}": 10 * 2**30}

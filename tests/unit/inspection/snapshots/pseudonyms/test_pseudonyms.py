@@ -146,6 +146,25 @@ def test_settings_name_what_the_objects_name() -> None:
     assert ("binpack", True) == (profile["strategy"], header["anonymized"])
 
 
+def test_settings_with_pseudonyms_are_settings() -> None:
+    selector = {"cel": {"expression": "device.attributes['gpu.corp.example'].model == 'secret'"}}
+    counter = {"name": "memory", "driver": "gpu.corp.example", "deviceSelector": selector}
+    mapping = {
+        "name": "corp.example/memory",
+        "deviceClassNames": ["corp-gpus"],
+        "sources": [{"counter": counter}, {"capacity": {"name": "memory"}}],
+    }
+    policy = Policy.model_validate({"device_class_mappings": [mapping]})
+
+    (header, _), _ = anonymized(pod_body(), policy=policy)
+
+    found = json.dumps(header["profile"]["device_class_mappings"])
+    (renamed,) = Policy.model_validate(header["profile"]).rules.queues.device_class_mappings
+    assert [True, False] == [each.counter is not None for each in renamed.sources]
+    assert "corp" not in found
+    assert "secret" not in found
+
+
 def test_the_same_names_have_the_same_pseudonyms() -> None:
     assert anonymized(pod_body("a-x"))[0] == anonymized(pod_body("a-x"))[0]
 

@@ -1,0 +1,141 @@
+"""The amounts that queues count for devices by their counters or capacities, not by their number.
+
+A mapping of DeviceClasses may have such sources, as in Kueue. Until a claim has its devices, the
+device counts that has the most, of all that a request can select.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from gang_scheduler.model.device_needs import NO_DEVICES, Devices
+from gang_scheduler.model.device_quantities import NANO
+from gang_scheduler.model.devices import Device, DeviceId, DeviceResult, Slice, SubRequest
+from gang_scheduler.model.rules import DeviceClassMapping, DeviceClassSource
+from gang_scheduler.scheduler.devices.capacity import CapacityError, consumed
+from gang_scheduler.scheduler.devices.inventory import current
+from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
+
+MOST_REMEMBERED: Final = 1024
+"""The amounts of this many different requests are kept. Each costs a number for each slice."""
+
+
+class SourceAmounts:
+    """The amounts for devices of classes with sources. A changed slice costs its own devices."""
+
+    def __init__(self, mappings: Iterable[DeviceClassMapping]) -> None:
+        self._sources = {
+            name: each.sources
+            for each in mappings
+            for name in each.device_class_names
+            if each.sources
+        }
+        self._devices = NO_DEVICES
+        self._current: list[Slice] = []
+        self._by_id: dict[DeviceId, Device] = {}
+        self._of_slices: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
+
+    def of(self, devices: Devices, asked: SubRequest, result: DeviceResult | None) -> int | None:
+        """Return the amount for an allocated device; without a result, the most for one device.
+
+        None if the class has no sources: its devices are counted.
+        """
+        sources = self._sources.get(asked.device_class)
+        if sources is None:
+            return None
+        self._look(devices)
+        if result is None:
+            return self._most(asked, sources)
+        device = self._by_id.get(result.id)
+        if device is None:
+            return 0
+        found = (self._amount(device, result.driver, asked, each, result) for each in sources)
+        return _whole(sum(found))
+
+    def _look(self, devices: Devices) -> None:
+        before, self._devices = self._devices, devices
+        if devices.classes is not before.classes:
+            self._of_slices.clear()
+        if devices.slices is not before.slices:
+            self._current = current(devices.slices)
+            self._by_id = {
+                DeviceId(each.driver, each.pool, device.name): device
+                for each in self._current
+                for device in each.devices
+            }
+
+    def _most(self, asked: SubRequest, sources: tuple[DeviceClassSource, ...]) -> int:
+        if len(self._of_slices) >= MOST_REMEMBERED:
+            self._of_slices.clear()
+        before = self._of_slices.get(asked, {})
+        now: dict[str, tuple[Slice, int]] = {}
+        for each in self._current:
+            known = before.get(each.name)
+            if known is None or known[0] is not each:
+                known = each, self._in_slice(each, asked, sources)
+            now[each.name] = known
+        self._of_slices[asked] = now
+        return _whole(max((amount for _, amount in now.values()), default=0))
+
+    def _in_slice(
+        self, of: Slice, asked: SubRequest, sources: tuple[DeviceClassSource, ...]
+    ) -> int:
+        return max(
+            (
+                sum(self._amount(device, of.driver, asked, each) for each in sources)
+                for device in of.devices
+            ),
+            default=0,
+        )
+
+    def _amount(
+        self,
+        device: Device,
+        driver: str,
+        asked: SubRequest,
+        source: DeviceClassSource,
+        result: DeviceResult | None = None,
+    ) -> int:
+        """Return the amount in billionths that a source counts; 0 for a device of other sources."""
+        if source.driver not in ("", driver) or not _matches(source.selectors, device, driver):
+            return 0
+        if result is None:
+            of_class = self._devices.classes.get(asked.device_class)
+            selectors = of_class.selectors if of_class is not None else ()
+            if not _matches((*selectors, *asked.selectors), device, driver):
+                return 0
+        if source.counter is not None:
+            return _counted(device, source.counter.name)
+        name = source.capacity.name if source.capacity is not None else ""
+        return _taken(device, name, asked, result)
+
+
+def _counted(device: Device, name: str) -> int:
+    found = (use.counters[name].nanos for use in device.consumes if name in use.counters)
+    return max(sum(found), 0)
+
+
+def _taken(device: Device, name: str, asked: SubRequest, result: DeviceResult | None) -> int:
+    """Return how much of a capacity a request takes: all of it, unless the device is shared."""
+    capacity = device.capacity.get(name)
+    if capacity is None:
+        return 0
+    if not device.allow_multiple:
+        return max(capacity.value.nanos, 0)
+    if result is not None and name in result.consumed:
+        return max(result.consumed[name].nanos, 0)
+    try:
+        taken = consumed(device, asked.capacity)
+    except CapacityError:
+        return 0
+    return taken[name].nanos if taken is not None else 0
+
+
+def _matches(selectors: Iterable[str], device: Device, driver: str) -> bool:
+    try:
+        return all(Selector.compile(each).matches(device, driver) for each in selectors)
+    except SelectorError:
+        return False
+
+
+def _whole(nanos: int) -> int:
+    return -(-nanos // NANO)
