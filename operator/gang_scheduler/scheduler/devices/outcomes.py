@@ -8,12 +8,7 @@ from gang_scheduler.model.devices import Allocation, Problem
 STEPS_OF_A_SEARCH = 20_000
 """The most steps for the claims of one node."""
 STEPS_OF_A_GANG = 60_000
-"""The most steps for a gang in one cycle: those of three searches that are cut off.
-
-A step takes 3 microseconds, so this is 0.2 s of the 0.3 s in which a gang should be decided. Nodes
-with equal devices share a search, so more steps would serve only gangs that meet more than three
-kinds of nodes on each of which the search is cut off.
-"""
+"""The most steps for a gang in one cycle: those of three searches that are cut off."""
 
 
 @dataclass(slots=True)
