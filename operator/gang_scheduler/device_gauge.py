@@ -62,6 +62,7 @@ class DeviceGauge:
             return
         devices, nodes = basis
         yield from self._inventory.look(devices)
+        metrics.SLICES_SKIPPED.set(inventory.number_skipped(devices.slices))
         metrics.DEVICES.show(
             ((each.driver, each.device_class, state), getattr(each, state))
             for each in self._inventory.counts(nodes.rows)

@@ -41,6 +41,19 @@ def test_devices_are_counted_again_when_a_claim_or_a_slice_changes() -> None:
     assert (3, 1) == (devices("free"), devices("used"))
 
 
+def test_slices_of_which_nodes_are_not_known_are_counted() -> None:
+    found = Measured()
+    found.cache.serve_devices(served=True)
+    gauge = DeviceGauge(found.cache)
+    unknown = device_objects.resource_slice("n2", nodeName=None)
+    for body in (device_objects.resource_slice("n1"), unknown):
+        found.cache.devices.upsert(RESOURCE_SLICES, decode_slice(body))
+
+    gauge.show()
+
+    assert 1 == sample("pgs_slices_skipped")
+
+
 def test_many_classes_are_folded_into_at_most_500_series() -> None:
     found = Measured()
     found.cache.serve_devices(served=True)

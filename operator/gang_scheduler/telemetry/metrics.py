@@ -348,6 +348,12 @@ DEVICES = Gauge(
         "devices of incomplete or invalid pools do not count."
     ),
 )
+SLICES_SKIPPED = Gauge(
+    "pgs_slices_skipped",
+    "ResourceSlices that say in no known way which nodes reach their devices.",
+    of_leader=True,
+    note="Nothing is allocated from them: a newer version of the scheduler may know the way.",
+)
 DEVICE_SEARCH_STEPS = Histogram(
     "pgs_device_search_steps",
     "Steps of all searches for devices in a cycle that searched for some.",

@@ -179,6 +179,11 @@ def taken_by(claim: Claim) -> Iterator[DeviceId]:
         yield from (each.id for each in claim.allocation.results if not each.admin)
 
 
+def number_skipped(slices: Iterable[Slice]) -> int:
+    """Return the number of slices without a known way to reach a node."""
+    return sum(not (each.per_device or each.reach.is_known) for each in slices)
+
+
 def current(slices: Iterable[Slice]) -> list[Slice]:
     """Return the slices that have the newest generation of their pool."""
     listed = list(slices)

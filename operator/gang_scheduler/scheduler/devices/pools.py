@@ -257,14 +257,6 @@ class Pools:
         """Whether there are pools that are not for one node alone, by its name."""
         return bool(self._shared)
 
-    def skipped(self) -> int:
-        """Return the number of slices that no way to reach a node is known of."""
-        return sum(
-            not (each.per_device or each.reach.is_known)
-            for group in self._groups.values()
-            for each in group.slices
-        )
-
 
 def _binds(pool: Pool) -> bool:
     return any(each.device.binding_conditions for each in pool.devices)
