@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -241,6 +241,31 @@ class PodAffinity:
         return self.affinity is not None or any(each.hard for each in self.spread)
 
 
+@dataclass(frozen=True, eq=False)
+class FewNodes:
+    """The pods on few of `number` nodes: their rows, and how many pods on each."""
+
+    rows: Sequence[int]
+    counts: Sequence[int]
+    number: int
+
+    @functools.cached_property
+    def column(self) -> IntArray:
+        """The pods on all nodes."""
+        found = np.zeros(self.number, dtype=np.int64)
+        found[list(self.rows)] = self.counts
+        found.flags.writeable = False
+        return found
+
+
+NodeCounts = IntArray | FewNodes
+
+
+def column_of(counts: NodeCounts) -> IntArray:
+    """Return the pods on all nodes, the same array each time."""
+    return counts.column if isinstance(counts, FewNodes) else counts
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AffinityCounts:
     """Pods on the nodes, one row a node.
@@ -249,5 +274,5 @@ class AffinityCounts:
     anti-affinity. A missing selector or term counts no pod.
     """
 
-    present: Mapping[PodSelector, IntArray] = field(default_factory=dict)
-    avoiding: Mapping[AffinityTerm, IntArray] = field(default_factory=dict)
+    present: Mapping[PodSelector, NodeCounts] = field(default_factory=dict)
+    avoiding: Mapping[AffinityTerm, NodeCounts] = field(default_factory=dict)

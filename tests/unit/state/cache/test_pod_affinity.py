@@ -17,6 +17,7 @@ from gang_scheduler.model.selectors import (
     Clause,
     PodAffinity,
     PodSelector,
+    column_of,
 )
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state import pod_affinity
@@ -55,11 +56,13 @@ def running(
 
 
 def present(shot: Snapshot) -> dict[PodSelector, list[int]]:
-    return {key: column.tolist() for key, column in shot.affinity_counts.present.items()}
+    return {key: column_of(column).tolist() for key, column in shot.affinity_counts.present.items()}
 
 
 def avoiding(shot: Snapshot) -> dict[AffinityTerm, list[int]]:
-    return {key: column.tolist() for key, column in shot.affinity_counts.avoiding.items()}
+    return {
+        key: column_of(column).tolist() for key, column in shot.affinity_counts.avoiding.items()
+    }
 
 
 def members(shot: Snapshot) -> dict[str, Pod]:

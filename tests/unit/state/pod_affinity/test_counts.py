@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.model.selectors import AffinityTerm, PodSelector
+from gang_scheduler.model.selectors import AffinityTerm, FewNodes, PodSelector, column_of
+from gang_scheduler.state import pod_affinity
 from gang_scheduler.state.nodes import NodeUsage
+from gang_scheduler.state.pod_affinity import FEW_NODES
 from support.builders import node, pod, pod_class
 from support.selector_builders import apart_from, app, beside
 
@@ -33,13 +35,15 @@ def selected(name: str, *by: str, avoids: str = "") -> Pod:
 
 def present(made: NodeUsage, *pod_classes: PodClass) -> dict[PodSelector, list[int]]:
     return {
-        key: column.tolist() for key, column in made.affinity_counts(pod_classes).present.items()
+        key: column_of(column).tolist()
+        for key, column in made.affinity_counts(pod_classes).present.items()
     }
 
 
 def avoiding(made: NodeUsage, *pod_classes: PodClass) -> dict[AffinityTerm, list[int]]:
     return {
-        key: column.tolist() for key, column in made.affinity_counts(pod_classes).avoiding.items()
+        key: column_of(column).tolist()
+        for key, column in made.affinity_counts(pod_classes).avoiding.items()
     }
 
 
@@ -95,12 +99,18 @@ def test_a_pod_that_is_enriched_anew_uses_what_it_did() -> None:
     assert ({}, {}) == (present(made, WANTS_B), made.held())
 
 
+@pytest.mark.parametrize("few", [0, 2, 64])
 @pytest.mark.parametrize("seed", range(10))
-def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
+def test_counts_always_equal_a_count_from_scratch(
+    seed: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pod_affinity, "FEW_NODES", few)
     dice = random.Random(seed)  # noqa: S311 - a reproducible test, no secret.
     made, there = room(), dict[str, tuple[Pod, str]]()
-    for _ in range(200):
-        name, where = f"p{dice.randrange(9)}", dice.choice(NAMES)
+    for step in range(200):
+        # Nodes that are gone come with other names each time.
+        gone = f"gone-{step // 20}"
+        name, where = f"p{dice.randrange(9)}", dice.choice([*NAMES, *NAMES, gone])
         by = dice.sample("abc", dice.randrange(4))
         known = there.pop(f"uid-{name}", None)
         if known is not None and dice.random() < 0.5:
@@ -116,10 +126,12 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
             added = selected(name, *by, avoids=dice.choice(["", "a", "b"]))
             made.add(added, where)
             there[added.uid] = (added, where)
+        if step % 10 == 0:
+            present(made, WANTS_A)
 
     of_selectors: Counter[tuple[PodSelector, str]] = Counter()
     of_terms: Counter[tuple[AffinityTerm, str]] = Counter()
-    for each, where in there.values():
+    for each, where in [(each, where) for each, where in there.values() if where in NAMES]:
         of_selectors.update((key, where) for key in each.pod_class.selected_by)
         of_terms.update(
             (key, where)
@@ -134,3 +146,21 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
         assert [of_terms.pop((term, where), 0) for where in NAMES] == column
     assert not of_selectors
     assert not of_terms
+
+
+def test_pods_on_many_nodes_are_counted_without_going_through_their_names() -> None:
+    made = NodeUsage()
+    for number in range(FEW_NODES + 2):
+        made.upsert_node(node(f"n{number}"))
+    for number in range(FEW_NODES + 1):
+        made.add(selected(f"p{number}", "a"), f"n{number}")
+    made.add(selected("q", "b"), "n1")
+
+    counts = made.affinity_counts([WANTS_A, WANTS_B]).present
+
+    assert [1] * (FEW_NODES + 1) + [0] == column_of(counts[app("a")]).tolist()
+    assert [False, True] == [isinstance(counts[app(name)], FewNodes) for name in "ab"]
+    few = counts[app("b")]
+    assert isinstance(few, FewNodes)
+    assert ((1,), (1,)) == (few.rows, few.counts)
+    assert column_of(few) is column_of(few)
