@@ -33,6 +33,7 @@ from gang_scheduler.scheduler.policies import (
     Profile,
     RoomFilter,
 )
+from gang_scheduler.scheduler.preferences import devices as preference_devices
 from gang_scheduler.scheduler.preferences import inter_pod_affinity as preference_inter_pod_affinity
 from gang_scheduler.scheduler.preferences import node_affinity as preference_node_affinity
 from gang_scheduler.scheduler.preferences import taints as preference_taints
@@ -53,6 +54,7 @@ PREFERENCES: tuple[tuple[int, Preference], ...] = (
     (2, preference_node_affinity),
     (2, preference_topology_spread),
     (2, preference_inter_pod_affinity),
+    (2, preference_devices),
 )
 
 

@@ -12,7 +12,7 @@ room may have the devices of pods that are still leaving; others may not.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -41,6 +41,8 @@ from gang_scheduler.scheduler.devices.stock import Stock, claims_of
 
 MOST_PODS: Final = 256
 """A node is never asked for more members than this."""
+MOST_ALTERNATIVES: Final = 8
+"""A request has at most this many alternatives."""
 InTime = Callable[[Sequence[int]], Iterator[int]]
 """Yields those of some rows for which there is time, in any order."""
 
@@ -58,13 +60,26 @@ class _Room:
     """The slots of each node for members with the same needs, and the rows to look at again.
 
     `kept` has the slots of nodes that nothing in this cycle concerns, if these can be known. The
-    next gang looks again at the rows in `short`: this one had too few steps left for them.
+    next gang looks again at the rows in `short`: this one had too few steps left for them. `places`
+    has what `alternatives` returns, UNKNOWN for nodes that were not asked for.
     """
 
     slots: IntArray
     stale: set[int]
     kept: KnownSlots | None
     short: set[int] = field(default_factory=set)
+    places: IntArray | None = None
+
+    def copy(self) -> "_Room":
+        """Return an independent copy."""
+        return _Room(self.slots, {*self.stale}, self.kept, {*self.short}, self.places)
+
+    def note_changed(self, rows: Collection[int]) -> None:
+        """Note that other devices are free on some nodes."""
+        self.stale.update(rows)
+        if self.places is not None:
+            self.places = self.places.copy()
+            self.places[[*rows]] = UNKNOWN
 
 
 class DeviceLedger:
@@ -89,10 +104,7 @@ class DeviceLedger:
         other.stock, other._gang = self.stock, self._gang
         other.devices, other.nodes = self.devices, self.nodes
         other._gangs, other._users = dict(self._gangs), dict(self._users)
-        other._rooms = {
-            needs: _Room(room.slots, {*room.stale}, room.kept, {*room.short})
-            for needs, room in self._rooms.items()
-        }
+        other._rooms = {needs: room.copy() for needs, room in self._rooms.items()}
         other._history, other._lacks = list(self._history), {}
         other._freed, other._expected = self._freed.copy(), self._expected.copy()
         return other
@@ -147,7 +159,7 @@ class DeviceLedger:
             self._lacks.clear()
         everywhere = ANYWHERE in rows or (bool(rows) and self.stock.is_networked)
         for room in self._rooms.values() if rows else ():
-            room.stale.update(range(len(self.nodes)) if everywhere else rows)
+            room.note_changed(range(len(self.nodes)) if everywhere else rows)
 
     def room(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
         """Return for how many more members with these needs each of these nodes has devices.
@@ -167,6 +179,51 @@ class DeviceLedger:
                 room.stale.discard(row)
             room.slots[[row for row in stale if row in room.stale]] = 0
         return np.where(within, room.slots, 0)
+
+    def alternatives(
+        self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter
+    ) -> IntArray:
+        """Return for each node how early the alternatives are that one more member gets there.
+
+        Each request of `firstAvailable` counts 8, less the alternatives before. Nodes without room
+        count 0, and so do all nodes if they depend on each other.
+        """
+        if self.is_coupled(needs):
+            return np.zeros(len(self.nodes), dtype=np.int64)
+        has_room, room = self.room(needs, within, in_time) > 0, self._room(needs)
+        places = np.full(len(self.nodes), UNKNOWN) if room.places is None else room.places.copy()
+        for row in in_time(np.flatnonzero(has_room & (places == UNKNOWN)).tolist()):
+            places[row] = self._alternatives(row, needs)
+        room.places = places
+        return np.where(has_room, places.clip(min=0), 0)
+
+    def _alternatives(self, row: int, of_pods: DeviceNeeds) -> int:
+        needs = at_node(self.nodes, row, of_pods)
+        members = tuple(each.numbers() for each in self._gangs.get(row, ()) if each.numbers())
+        asked = all_of({needs: None, **{other: None for each in members for other, _ in each}})
+        compute = functools.partial(self._places, row, needs)
+        if asked is None:
+            return compute()
+        signature = self.stock.signature(row, asked, self._free(row, needs.used))
+        return self.stock.remember(("alternatives", needs, signature, members), compute)
+
+    def _places(self, row: int, needs: DeviceNeeds) -> int:
+        """Return the sum over the requests with alternatives of one more member."""
+        asked = self._beside_others(row, needs)
+        if asked is None:
+            return 0
+        found = self.stock.search(row, *asked, self._free(row, needs.used))
+        if not isinstance(found, Found):
+            return 0
+        total = 0
+        for need, allocation in zip(needs.claims, found.allocations, strict=True):
+            given = {each.request for each in allocation.results}
+            for request in need.spec.requests:
+                names = [request.name_of(each) for each in request.alternatives]
+                if request.is_prioritized:
+                    places = (i for i, name in enumerate(names) if name in given)
+                    total += MOST_ALTERNATIVES - next(places, MOST_ALTERNATIVES)
+        return total
 
     def _room(self, needs: DeviceNeeds) -> _Room:
         room = self._rooms.get(needs)
@@ -298,7 +355,7 @@ class DeviceLedger:
             self._history.append(before)
         concerned = range(len(self.nodes)) if self.is_coupled(needs) else rows.tolist()
         for room in self._rooms.values():
-            room.stale.update(concerned)
+            room.note_changed(concerned)
 
     def gangs_on(self, row: int) -> Gangs:
         """Return the members that are assumed on a node, gang after gang."""

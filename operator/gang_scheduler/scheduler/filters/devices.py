@@ -56,8 +56,8 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods of the class find devices on each node."""
-    within, in_time = resources.slots(pod_class, trial) > 0, functools.partial(_in_time, trial)
-    return trial.devices.room(_needs(pod_class), within, in_time)
+    within = resources.slots(pod_class, trial) > 0
+    return trial.devices.room(_needs(pod_class), within, functools.partial(in_time, trial))
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
@@ -71,8 +71,8 @@ def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
 
 def most_slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots as an upper bound: earlier pods can only take devices away."""
-    within, in_time = resources.slots(pod_class, trial) > 0, functools.partial(_in_time, trial)
-    return trial.devices.most_slots(_needs(pod_class), within, in_time)
+    within = resources.slots(pod_class, trial) > 0
+    return trial.devices.most_slots(_needs(pod_class), within, functools.partial(in_time, trial))
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
@@ -81,7 +81,7 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
     rows = np.flatnonzero(rejected).tolist()
     if len(rows) > MOST_EXPLAINED:
         return Counter({_in_short(needs): len(rows)})
-    lacks = trial.devices.lacks(needs, _in_time(trial, rows))
+    lacks = trial.devices.lacks(needs, in_time(trial, rows))
     found = Counter(_reason(lack, needs) for lack in lacks)
     if found.total() < len(rows) or len(found) > MOST_DIFFERENT:
         return Counter({_in_short(needs): len(rows)})
@@ -141,7 +141,7 @@ def _distance(funnel: Funnel) -> tuple[int, int]:
     return funnel.wanted - funnel.free, -funnel.matching
 
 
-def _in_time(trial: Trial, rows: Sequence[int]) -> Iterator[int]:
+def in_time(trial: Trial, rows: Sequence[int]) -> Iterator[int]:
     """Yield rows of nodes while the search may do more work.
 
     The work for each row is counted. Each cycle begins at a different row.
