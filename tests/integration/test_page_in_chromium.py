@@ -1,5 +1,6 @@
 """The page in a browser: it follows the cluster, and what the user has in hand stays."""
 
+import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,12 +9,13 @@ import pytest
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.page import sources
+from gang_scheduler.page import rendering, sources
 from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.streams import BEAT_SECONDS, Streams
 from gang_scheduler.page.view import Reading
 from support import accessibility
 from support.chromium import Tab, chromium
+from support.hostile_names import HOSTILE_NAMES, source_with
 from support.listed_clusters import Body, gang, node, queue
 from support.pages import opened, source_of
 
@@ -388,6 +390,35 @@ async def test_a_question_mark_shows_all_keys(tmp_path: Path) -> None:
         assert [] == await accessibility.violations_of(tab)
         await tab.press("Escape")
         await tab.until(f"!{IS_OPEN}")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+async def test_hostile_names_are_text_also_where_scripts_write_them(
+    name: str, tmp_path: Path
+) -> None:
+    told, rows = "document.getElementById('map-told')", "document.querySelector('#map-tree tbody')"
+    async with opened(source_with(tmp_path, name), enter=False) as browser, chromium() as tab:
+        await tab.open(browser.address)
+        await tab.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=360, height=800, deviceScaleFactor=1, mobile=True,
+        )  # fmt: skip
+        address = browser.address.partition("/?")[0]
+        await tab.open(f"{address}/nodes?node={rendering.part(name)}")
+        await tab.until("document.getElementById('map').style.width")
+        await tab.value("document.getElementById('map-tree').open = true; true")
+        await tab.until(f"{rows}.children.length")
+
+        assert name in await tab.value(f"{told}.textContent")
+        assert name in await tab.value(f"{rows}.textContent")
+        assert await tab.value("document.querySelector('main script') === null")
+        assert await tab.value("document.documentElement.scrollWidth <= innerWidth")
+        await tab.value(f"document.getElementById('q').value = {json.dumps(name)}; true")
+        await tab.value("document.querySelector('.search').submit(); true")
+        await tab.until("location.pathname !== '/nodes' && document.readyState === 'complete'")
+        assert name in await tab.value("document.querySelector('main').textContent")
+        assert await tab.value("document.documentElement.scrollWidth <= innerWidth")
+        assert [] == tab.errors
 
 
 UPDATES = 25

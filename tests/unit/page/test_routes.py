@@ -1,26 +1,22 @@
 """What each address answers, as a screen that is whole without JavaScript and as JSON."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
-from msgspec import structs
 
-from gang_scheduler.inspection import files
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.snapshots import taking
 from gang_scheduler.page import rendering, sources
 from gang_scheduler.page.access import Access
-from gang_scheduler.page.sources import ClusterSource, OfFiles, Views
+from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import Reading, View
 from gang_scheduler.page.viewers import EVERYTHING, Viewer
-from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.snapshot_files import LIVE, Told
+from gang_scheduler.simulation.snapshot_files import Told
 from support import listed_clusters
 from support.followed import Followed
+from support.hostile_names import HOSTILE_NAMES, source_with
 from support.listed_clusters import gang, node, queue
 from support.page_users import opened_for
 from support.pages import Answer, opened, source_of
@@ -31,8 +27,6 @@ QUEUES = [queue("blue", 16), queue("red", 16)]
 RUNS = gang("runs", 3, queue="blue", nodes=["node-0", "node-1", "node-2"])
 WAITS = gang("waits", 2, queue="red", created="2026-01-01T12:30:00Z")
 CLUSTER = [*NODES, *QUEUES, *RUNS, *WAITS]
-MARKUP = "<script>alert('x')</script>\"&amp;"
-RIGHT_TO_LEFT = "\u202etsop"
 SCREENS = (
     *("/", "/?as=table", "/gangs", "/gangs?text=wait&state=waiting&sort=gpu", "/gangs/team/waits"),
     *(
@@ -235,9 +229,9 @@ async def test_a_namespace_shows_its_own_gangs_alone(tmp_path: Path) -> None:
             assert "secret" not in (await browser.get(path)).text
 
 
-@pytest.mark.parametrize("name", [MARKUP, RIGHT_TO_LEFT, "x" * 253])
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
 async def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
-    async with opened(hostile(tmp_path, name)) as browser:
+    async with opened(source_with(tmp_path, name)) as browser:
         screens = ["/", "/gangs", "/queues", "/nodes", rendering.queue_path(name), "/decisions"]
         screens += [rendering.node_path(name)]
         screens += [rendering.gang_path(name, each, "PodGroup") for each in (name, "waits")]
@@ -268,22 +262,6 @@ async def test_a_job_is_tried_and_nothing_is_made(tmp_path: Path) -> None:
     assert "time: soon must be a duration such as" in wrong.text
     assert "minMember" not in wrong.text
     assert "small" not in gangs.text
-
-
-def hostile(directory: Path, name: str) -> ClusterSource:
-    """Return the source of a snapshot in which everything has this name."""
-    told = [Told(namespace="hostile", name="hostile", reason="hostile", note="hostile", first=1)]
-    bodies = [
-        *(node("hostile"), queue("hostile", 64)),
-        *gang("hostile", 1, nodes=["hostile"], queue="hostile", namespace="hostile"),
-        *gang("waits", 9, queue="hostile", namespace="hostile"),
-    ]
-    taken = taking.of_files([listed_clusters.written(directory, bodies)], Policy())
-    header = structs.replace(taken.header, source=LIVE, events=told)
-    content = b"".join(replace(taken, header=header).content())
-    path = directory / "snapshot.jsonl"
-    path.write_bytes(content.replace(b"hostile", json.dumps(name)[1:-1].encode()))
-    return OfFiles(files.read([str(path)], Policy()), [str(path)], Policy())
 
 
 def rows(answer: Answer) -> int:
