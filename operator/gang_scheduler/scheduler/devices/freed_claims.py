@@ -27,11 +27,13 @@ class FreedClaims:
         self._rows_of = rows_of
         self._gone: dict[str, frozenset[str]] = {}
         self._on: dict[int, Freed] = {}
+        # Of claims, which are the same for all copies.
+        self._rows: dict[str, tuple[int, ...]] = {}
 
     def copy(self) -> "FreedClaims":
         """Return an independent copy."""
         other = FreedClaims(self._devices, self._rows_of)
-        other._gone, other._on = dict(self._gone), dict(self._on)
+        other._gone, other._on, other._rows = dict(self._gone), dict(self._on), self._rows
         return other
 
     def change(self, uses: Uses, sign: int) -> set[int]:
@@ -46,7 +48,10 @@ class FreedClaims:
                 continue
             allocation = self._devices.claims[claim].allocation
             assert allocation is not None  # noqa: S101 - all these claims are allocated
-            for row in self._rows_of(allocation):
+            rows = self._rows.get(claim)
+            if rows is None:
+                rows = self._rows[claim] = tuple(self._rows_of(allocation))
+            for row in rows:
                 changed.add(row)
                 others = tuple(each for each in self._on.get(row, ()) if each[0] != claim)
                 self._on[row] = (*others, (claim, allocation)) if is_free else others

@@ -20,7 +20,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Moment, Start, StartBasis
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation.promise import FutureRoom
+from gang_scheduler.scheduler.reservation.promise import FutureRoom, asks_for_devices
 from gang_scheduler.scheduler.reservation.releases import Clock, Release, Running, Seat
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -72,7 +72,10 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
     releases = releases_of(turn, running)
     nothing = QueueState(QueueSet(), QueueUsage())
     forest = turn.forest or Forest(nothing, turn.snapshot.nodes)
-    future_room = FutureRoom(turn.trial(), forest, turn.profile, releases)
+    future_room = FutureRoom(
+        *(turn.trial(), forest, turn.profile, releases),
+        with_devices=asks_for_devices(turn.group),
+    )
 
     def units_of(assignment: FlavorAssignment) -> Sequence[PlacementUnit]:
         found = assignment.option.units(assignment.units, turn.snapshot)

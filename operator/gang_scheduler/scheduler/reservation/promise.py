@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Bind, Reservation
+from gang_scheduler.model.pods import one_of_each
 from gang_scheduler.model.queues import Charge, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import effort
@@ -32,7 +34,7 @@ SPENT: Final = effort.MOST_LOOKS - 1_600
 
 WORK: Final = 1_600
 """A search also stops after this much work of any kind, in looks."""
-USES_A_LOOK: Final = 10
+USES_A_LOOK: Final = 20
 """This many uses of claims are ended, or begun again, in the time of one look."""
 MOST_LOOKS: Final = 4_000
 """Once this many looks are used, no more starts are searched: about 200 milliseconds."""
@@ -50,10 +52,17 @@ class Fit:
     placements: Mapping[PlacementUnit, Placement]
 
 
+def asks_for_devices(group: GangGroup) -> bool:
+    """Return whether members of a group wait for claims to get devices."""
+    classes = (pod.pod_class for gang in group.waiting for pod in one_of_each(gang.pending))
+    return any(each.devices is not None and each.devices.are_open for each in classes)
+
+
 class FutureRoom:
     """A copy of a trial and of the charges, in which the gangs of the first releases have ended.
 
-    `place` is the number of these releases. At first the gangs of `ended` have ended.
+    `place` is the number of these releases. At first the gangs of `ended` have ended. Devices of
+    claims become free only if `with_devices`: no gang without claims waits for them.
     """
 
     def __init__(
@@ -63,6 +72,8 @@ class FutureRoom:
         profile: Profile,
         releases: Sequence[Release],
         ended: Sum | None = None,
+        *,
+        with_devices: bool,
     ) -> None:
         self.trial = trial.copy()
         self.forest = forest.copy()
@@ -71,6 +82,7 @@ class FutureRoom:
         self.looks = 0
         """How many looks all searches have used."""
         self._profile = profile
+        self._with_devices = with_devices and trial.devices.are_claimed
         if ended is not None:
             self._end(ended)
             self.place = len(ended)
@@ -99,7 +111,7 @@ class FutureRoom:
 
     def _use_claims(self, held: Sum, sign: int) -> None:
         """Let the pods of gangs leave their claims (sign -1), or use them again (1)."""
-        if self.trial.devices.are_claimed:
+        if self._with_devices:
             uses = held.uses()
             self.trial.devices.use(uses, sign)
             self.looks += len(uses) // USES_A_LOOK

@@ -22,7 +22,14 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.reservation.promise import MOST_LOOKS, Fit, FutureRoom, Promise, Units
+from gang_scheduler.scheduler.reservation.promise import (
+    MOST_LOOKS,
+    Fit,
+    FutureRoom,
+    Promise,
+    Units,
+    asks_for_devices,
+)
 from gang_scheduler.scheduler.reservation.releases import (
     Clock,
     Release,
@@ -149,7 +156,11 @@ class Reservations:
         ended = before.ended if before is not None else Sum(self._trial.nodes)
         known = self._known_place(releases, request, before)
         ended.replace_with(releases[: known or 0])
-        future_room = FutureRoom(self._trial, self._ledger.forest, self._profile, releases, ended)
+        asking = (request.group, *(each.request.group for each in self._promises))
+        future_room = FutureRoom(
+            *(self._trial, self._ledger.forest, self._profile, releases, ended),
+            with_devices=any(map(asks_for_devices, asking)),
+        )
         find = functools.partial(self._fit_at, future_room, request, assignments)
         low = self._with_earlier(future_room) - 1
         found = _first(len(releases), low, known, find)

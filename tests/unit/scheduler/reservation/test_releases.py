@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gang_scheduler.model.device_needs import DeviceNeed, DeviceNeeds, Devices, Holders, PodClaim
@@ -11,6 +12,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.reservation import promise
 from support.builders import node
+from support.call_counts import calls_of
 from support.device_builders import CLASSES, allocated, devices, request, slice_of
 from support.plan_reading import gangs_placed, reasons
 from support.queue_builders import our_queue, queue_ref
@@ -103,6 +105,15 @@ def test_a_later_gang_takes_no_device_that_the_promised_gang_needs(
     assert gangs_placed(plan) == (["later"] if starts else [])
     if not starts:
         assert "WaitingForTurn" == reasons(plan)["later"]
+
+
+def test_for_a_gang_without_claims_no_claim_is_looked_at() -> None:
+    blocked = cluster([asking("big", 0, created_at=0)], BOTH)
+    full = replace(blocked, free=np.minimum(blocked.free, 0))
+
+    calls = calls_of(lambda: promising(full))
+
+    assert 0 == calls["releases.Sum.uses"]
 
 
 def test_the_search_for_a_start_counts_the_claims_that_end(
