@@ -20,12 +20,10 @@ from gang_scheduler.workloads import table
 def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHECKPOINTS) -> Cache:
     """Return an empty cache."""
     rules = policy.rules
-    mappings = rules.queues.device_class_mappings
-    has_sources = any(each.sources for each in mappings)
     return Cache(
         *(rules.gangs.scheduler_names, changes, rules),
         most_checkpoints=most_checkpoints,
-        amount_of=SourceAmounts(mappings).of if has_sources else None,
+        of_devices=SourceAmounts(rules.queues.device_class_mappings),
     )
 
 

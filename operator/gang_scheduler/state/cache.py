@@ -27,7 +27,7 @@ from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state.changes import Change, Changes
-from gang_scheduler.state.devices.charges import AmountOf
+from gang_scheduler.state.devices.charges import OfDevices
 from gang_scheduler.state.devices.device_cache import DeviceCache
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.failures import DegradedGangs, FailedNodes
@@ -103,7 +103,7 @@ class Cache:
         rules: Rules = NO_SETTINGS,
         *,
         most_checkpoints: int = MOST_CHECKPOINTS,
-        amount_of: AmountOf | None = None,
+        of_devices: OfDevices | None = None,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
@@ -145,7 +145,7 @@ class Cache:
             gather_compute_domains=rules.devices.gather_compute_domains,
             asked=self.node_usage.ask_of_devices,
             spec_of=self.gang_queue.spec_of,
-            amount_of=amount_of,
+            of_devices=of_devices,
         )
         self._nominator = Nominator()
         self._table = self.node_usage.table()

@@ -1,15 +1,25 @@
-"""The amounts that queues count for devices by their counters or capacities, not by their number.
+"""What queues count for claims before they have devices, as far as devices decide about it.
 
-A mapping of DeviceClasses may have such sources, as in Kueue. Until a claim has its devices, the
-device counts that has the most, of all that a request can select.
+A mapping of DeviceClasses may count a counter or a capacity of devices as its sources, as in Kueue.
+Until a claim has its devices, the device counts that has the most, of all that a request can
+select. And a request for all devices counts those of the node that has the most of them.
 """
 
-from collections.abc import Iterable
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from gang_scheduler.model.device_needs import NO_DEVICES, Devices
 from gang_scheduler.model.device_quantities import NANO
-from gang_scheduler.model.devices import Device, DeviceId, DeviceResult, Slice, SubRequest
+from gang_scheduler.model.devices import (
+    MOST_RESULTS,
+    Device,
+    DeviceId,
+    DeviceResult,
+    Slice,
+    SubRequest,
+)
 from gang_scheduler.model.rules import DeviceClassMapping, DeviceClassSource
 from gang_scheduler.scheduler.devices.capacity import CapacityError, consumed
 from gang_scheduler.scheduler.devices.inventory import current
@@ -31,7 +41,8 @@ class SourceAmounts:
         }
         self._devices = NO_DEVICES
         self._current: list[Slice] = []
-        self._by_id: dict[DeviceId, Device] = {}
+        self._by_id: dict[DeviceId, Device] | None = None
+        self._selectable: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
         self._of_slices: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
 
     def of(self, devices: Devices, asked: SubRequest, result: DeviceResult | None) -> int | None:
@@ -45,36 +56,65 @@ class SourceAmounts:
         self._look(devices)
         if result is None:
             return self._most(asked, sources)
+        if self._by_id is None:
+            self._by_id = {
+                DeviceId(each.driver, each.pool, device.name): device
+                for each in self._current
+                for device in each.devices
+            }
         device = self._by_id.get(result.id)
         if device is None:
             return 0
         found = (self._amount(device, result.driver, asked, each, result) for each in sources)
         return _whole(sum(found))
 
+    def number_of_all(self, devices: Devices, asked: SubRequest) -> int:
+        """Return how many devices a request can select on the node that has the most of them."""
+        self._look(devices)
+        numbers = self._in_slices(self._selectable, asked, self._number)
+        by_node, for_several = Counter[str](), 0
+        for each in self._current:
+            _, number = numbers[each.name]
+            if each.node_name and not each.per_device:
+                by_node[each.node_name] += number
+            else:
+                for_several += number
+        return min(max(by_node.values(), default=0) + for_several, MOST_RESULTS)
+
+    def _number(self, of: Slice, asked: SubRequest) -> int:
+        return sum(self._selects(asked, device, of.driver) for device in of.devices)
+
     def _look(self, devices: Devices) -> None:
         before, self._devices = self._devices, devices
         if devices.classes is not before.classes:
             self._of_slices.clear()
+            self._selectable.clear()
         if devices.slices is not before.slices:
-            self._current = current(devices.slices)
-            self._by_id = {
-                DeviceId(each.driver, each.pool, device.name): device
-                for each in self._current
-                for device in each.devices
-            }
+            self._current, self._by_id = current(devices.slices), None
 
     def _most(self, asked: SubRequest, sources: tuple[DeviceClassSource, ...]) -> int:
-        if len(self._of_slices) >= MOST_REMEMBERED:
-            self._of_slices.clear()
-        before = self._of_slices.get(asked, {})
+        in_slice = functools.partial(self._in_slice, sources=sources)
+        found = self._in_slices(self._of_slices, asked, in_slice)
+        return _whole(max((amount for _, amount in found.values()), default=0))
+
+    def _in_slices(
+        self,
+        kept: dict[SubRequest, dict[str, tuple[Slice, int]]],
+        asked: SubRequest,
+        in_slice: Callable[[Slice, SubRequest], int],
+    ) -> dict[str, tuple[Slice, int]]:
+        """Return the number of each slice by its name; those of the same slices are kept."""
+        if len(kept) >= MOST_REMEMBERED:
+            kept.clear()
+        before = kept.get(asked, {})
         now: dict[str, tuple[Slice, int]] = {}
         for each in self._current:
             known = before.get(each.name)
             if known is None or known[0] is not each:
-                known = each, self._in_slice(each, asked, sources)
+                known = each, in_slice(each, asked)
             now[each.name] = known
-        self._of_slices[asked] = now
-        return _whole(max((amount for _, amount in now.values()), default=0))
+        kept[asked] = now
+        return now
 
     def _in_slice(
         self, of: Slice, asked: SubRequest, sources: tuple[DeviceClassSource, ...]
@@ -98,15 +138,17 @@ class SourceAmounts:
         """Return the amount in billionths that a source counts; 0 for a device of other sources."""
         if source.driver not in ("", driver) or not _matches(source.selectors, device, driver):
             return 0
-        if result is None:
-            of_class = self._devices.classes.get(asked.device_class)
-            selectors = of_class.selectors if of_class is not None else ()
-            if not _matches((*selectors, *asked.selectors), device, driver):
-                return 0
+        if result is None and not self._selects(asked, device, driver):
+            return 0
         if source.counter is not None:
             return _counted(device, source.counter.name)
         name = source.capacity.name if source.capacity is not None else ""
         return _taken(device, name, asked, result)
+
+    def _selects(self, asked: SubRequest, device: Device, driver: str) -> bool:
+        of_class = self._devices.classes.get(asked.device_class)
+        selectors = of_class.selectors if of_class is not None else ()
+        return _matches((*selectors, *asked.selectors), device, driver)
 
 
 def _counted(device: Device, name: str) -> int:

@@ -8,7 +8,7 @@ devices, and `CAPACITY.deviceclass/NAME` a sum of capacity, as in Volcano.
 import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from gang_scheduler.model.device_needs import Devices
 from gang_scheduler.model.device_quantities import Quantity
@@ -70,23 +70,30 @@ class FirstUsers:
         return {before, first} - {""} if first != before else ()
 
 
-AmountOf = Callable[[Devices, SubRequest, DeviceResult | None], int | None]
-"""Returns what quotas count for a device instead of one; see `needs.Known`."""
+class OfDevices(Protocol):
+    """What devices decide about charges; see `needs.Known`."""
+
+    def of(self, devices: Devices, asked: SubRequest, result: DeviceResult | None) -> int | None:
+        """Return what quotas count for a device instead of one."""
+
+    def number_of_all(self, devices: Devices, asked: SubRequest) -> int:
+        """Return how many devices a request for all of them may get."""
 
 
 class Amounts:
     """The amounts that quotas count for devices, and those that pods were charged last."""
 
-    def __init__(self, amount_of: AmountOf | None, snapshot: Callable[[], Devices]) -> None:
-        self._amount_of = amount_of
+    def __init__(self, of_devices: OfDevices | None, snapshot: Callable[[], Devices]) -> None:
+        self._of_devices = of_devices
         self._snapshot = snapshot
         self._charged: dict[SubRequest, int] = {}
+        self._numbers: dict[SubRequest, int] = {}
 
     def of(self, asked: SubRequest, result: DeviceResult | None) -> int | None:
         """Return the amount for an allocated device; without one, for the largest selectable."""
-        if self._amount_of is None:
+        if self._of_devices is None:
             return None
-        found = self._amount_of(self._snapshot(), asked, result)
+        found = self._of_devices.of(self._snapshot(), asked, result)
         if result is None and found is not None:
             self._charged[asked] = found
         return found
@@ -94,7 +101,18 @@ class Amounts:
     def differ(self) -> bool:
         """Return whether pods would be charged other amounts now; ask once after a change."""
         before, self._charged = self._charged, {}
-        return any(self.of(asked, None) != amount for asked, amount in before.items())
+        numbers, self._numbers = self._numbers, {}
+        differ = [self.of(asked, None) != amount for asked, amount in before.items()]
+        differ += [self.number_of_all(asked) != number for asked, number in numbers.items()]
+        return any(differ)
+
+    def number_of_all(self, asked: SubRequest) -> int:
+        """Return how many devices a request for all of them may get, at least one."""
+        if self._of_devices is None:
+            return 1
+        number = self._of_devices.number_of_all(self._snapshot(), asked)
+        self._numbers[asked] = found = max(number, 1)
+        return found
 
 
 def charged_for(pod: Pod, known: Known) -> Requests:
@@ -132,8 +150,8 @@ def _most_of(request: Request, known: Known) -> Mapping[str, int]:
     most = Counter[str]()
     for each in request.alternatives:
         if not each.admin_access:
-            # The number of all devices is known once they are allocated.
-            number = each.count if each.mode is Mode.EXACT_COUNT else 1
+            is_exact = each.mode is Mode.EXACT_COUNT
+            number = each.count if is_exact else known.number_of_all(each)
             found = _amounts(each, number)
             amount = known.amount(each, None)
             if amount is not None:

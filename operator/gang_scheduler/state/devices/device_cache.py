@@ -71,8 +71,8 @@ class DeviceCache:
 
     `enabled` and `gather_compute_domains` are settings. Devices are known only if their kinds are
     served, too: otherwise pods with claims are refused. `asked` is told the resources that pods ask
-    for, and that stand for devices. `spec_of` returns the declaration of a gang, and `amount_of`
-    the amount that quotas count for a device.
+    for, and that stand for devices. `spec_of` returns the declaration of a gang, and `of_devices`
+    says what quotas count for devices.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class DeviceCache:
         gather_compute_domains: GatherComputeDomains = GatherComputeDomains.OFF,
         asked: Callable[[frozenset[str]], None] = lambda _: None,
         spec_of: Callable[[GangKey], GangSpec | None] = lambda _: None,
-        amount_of: charges.AmountOf | None = None,
+        of_devices: charges.OfDevices | None = None,
     ) -> None:
         self.enabled = enabled
         self._gather = gather_compute_domains
@@ -110,7 +110,7 @@ class DeviceCache:
         self._users = ClaimUsers(needs.keys_of)
         self._users_of_templates = ClaimUsers(needs.template_keys)
         self._first_users = charges.FirstUsers(self._users.of)
-        self._amounts = charges.Amounts(amount_of, self.snapshot)
+        self._amounts = charges.Amounts(of_devices, self.snapshot)
         self._may_differ = False
         self._pods: dict[str, Pod] = {}
         self._stale: set[str] = set()
@@ -137,6 +137,7 @@ class DeviceCache:
             avoided=lambda gang: self._avoided.get(gang, ()),
             is_withdrawn=self._withdrawals.__contains__,
             amount=self._amounts.of,
+            number_of_all=self._amounts.number_of_all,
         )
 
     # For the cache.

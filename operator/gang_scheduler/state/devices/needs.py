@@ -52,7 +52,8 @@ class Known:
     ago.
     `is_withdrawn` returns whether a claim is about to lose its devices or users. `amount` returns
     what quotas count for a device instead of one: an allocated one, or the largest that a request
-    can select; None if they count devices.
+    can select; None if they count devices. `number_of_all` returns how many devices a request for
+    all of them may get.
     """
 
     claim: Callable[[str], Claim | None]
@@ -67,6 +68,7 @@ class Known:
     avoided: Callable[[GangKey], tuple[DeviceId, ...]] = lambda _: ()
     is_withdrawn: Callable[[str], bool] = lambda _: False
     amount: Callable[[SubRequest, DeviceResult | None], int | None] = lambda _, __: None
+    number_of_all: Callable[[SubRequest], int] = lambda _: 1
 
 
 def needs_of(pod: Pod, known: Known) -> DeviceNeeds:

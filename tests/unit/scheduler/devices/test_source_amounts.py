@@ -23,6 +23,7 @@ from support.device_builders import (
     asked,
     attributes,
     capacities,
+    devices,
     slice_of,
     uses,
 )
@@ -99,6 +100,19 @@ def test_once_devices_are_allocated_these_count() -> None:
     assert 0 == by_counter.of(known(PARTS), asked(), result("gone"))
     assert 7 == by_capacity.of(known(SHARED), asked(), result("card", memory="7"))
     assert 80 == by_capacity.of(known(WHOLE), asked(), result("card"))
+
+
+def test_all_devices_are_those_of_the_node_with_the_most() -> None:
+    slices = [
+        slice_of(devices(number), name=f"s{i}", pool=f"p{i}", node_name=at, all_nodes=not at)
+        for i, (at, number) in enumerate([("n0", 2), ("n1", 3), ("n1", 4), ("", 5)])
+    ]
+    cluster = Devices(classes=CLASSES, slices=tuple(slices))
+
+    assert 3 + 4 + 5 == SourceAmounts([]).number_of_all(cluster, asked())
+    assert 0 == SourceAmounts([]).number_of_all(cluster, asked(selectors=("false",)))
+    many = Devices(classes=CLASSES, slices=(slice_of(devices(40)),))
+    assert 32 == SourceAmounts([]).number_of_all(many, asked())
 
 
 def test_devices_of_a_class_without_sources_are_counted() -> None:

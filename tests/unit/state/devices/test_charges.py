@@ -109,12 +109,15 @@ def test_capacity_that_is_asked_for_is_summed() -> None:
     assert found == {COUNT: 2, f"memory.{COUNT}": 20 * 2**30}
 
 
-def test_all_devices_are_counted_once_they_are_allocated() -> None:
+def test_all_devices_are_those_of_the_largest_node_until_they_are_allocated() -> None:
     everything = request()
     everything["exactly"] = {"deviceClassName": CLASS, "allocationMode": "All"}
     made = claim("c", everything)
     store = Store(made, pod("w", by_name("c")))
     assert store.counts("w") == {COUNT: 1}
+
+    store.see(resource_slice("n0", 3), resource_slice("n1", 5))
+    assert store.counts("w") == {COUNT: 5}
 
     store.see(allocated(made, "n0", "gpu-0", "gpu-1", "gpu-2", pods=("w",)))
     assert store.counts("w") == {COUNT: 3}
