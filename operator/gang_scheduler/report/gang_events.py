@@ -22,6 +22,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.other_events import (
+    ForeignClaimEvents,
     MisplacedRequestEvents,
     RefusalEvents,
     UnprotectedJobs,
@@ -54,6 +55,7 @@ class GangEvents:
         self.decision_log = DecisionLog(cache.gang_queue.infos)
         self._unprotected_jobs = UnprotectedJobs(cache, events, self._object)
         self._refusals = RefusalEvents(cache.refused_shapes, events, self._object)
+        self._foreign_claims = ForeignClaimEvents(cache.devices.foreign_claims, events)
         requests = cache.gang_queue.misplaced_requests.by_uid
         self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
@@ -73,6 +75,7 @@ class GangEvents:
             self._unprotected_jobs.planned(plan)
             self._misplaced_requests.tell()
             self._refusals.tell()
+            self._foreign_claims.tell()
         for preemption in plan.preemptions:
             if preemption.nominations:
                 with confined("report", str(preemption.gangs[0].key)):

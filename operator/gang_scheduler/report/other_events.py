@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final, NamedTuple
 
-from gang_scheduler.api.kinds import DEPLOYMENTS, JOB_SETS, JOBS, STATEFUL_SETS
+from gang_scheduler.api.kinds import DEPLOYMENTS, JOB_SETS, JOBS, RESOURCE_CLAIMS, STATEFUL_SETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.leader_election import Predecessor, Sign
@@ -31,6 +31,7 @@ from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.devices.foreign_claims import ForeignClaims
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.memory import Reported, pruned
 from gang_scheduler.state.nodes import REFUSED_SECONDS, RefusedShapes
@@ -373,6 +374,32 @@ class RefusalEvents:
                     f"{REFUSED_SECONDS // 60} minutes"
                 )
                 self._events.record(self._object_of(gang, pod), KUBELET_REFUSED, note, warning=True)
+
+
+# Events on claims that another scheduler has allocated on a pool that this one uses.
+
+DEVICES_OF_TWO: Final = "DevicesOfTwoSchedulers"
+
+
+class ForeignClaimEvents:
+    """Reports each pool of devices once that another scheduler allocates from, too."""
+
+    def __init__(self, foreign_claims: ForeignClaims, events: Events) -> None:
+        self._foreign_claims = foreign_claims
+        self._events = events
+
+    def tell(self) -> None:
+        """Report new claims, each by an Event on the claim."""
+        news = self._foreign_claims.news
+        while news:
+            claim, driver, pool = news.popleft()
+            note = (
+                f"Another scheduler has allocated devices of driver {driver}, pool {pool}, where "
+                "claims of py-gang-scheduler have devices, too: both may give the same device away"
+            )
+            kind = RESOURCE_CLAIMS
+            about = About(kind.api_version, "ResourceClaim", claim.namespace, claim.name, claim.uid)
+            self._events.record(about, DEVICES_OF_TWO, note, warning=True)
 
 
 # Kinds that the scheduler may not read are reported to administrators by Events on its own

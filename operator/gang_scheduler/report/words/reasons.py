@@ -242,6 +242,14 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         (Fixer.PLATFORM,),
         "See [pods that a kubelet refuses](failed-nodes.md#pods-that-a-kubelet-refuses).",
     ),
+    "DevicesOfTwoSchedulers": Entry(
+        "Another scheduler has allocated devices of a pool of which this scheduler has allocated "
+        "some. Both may give the same device to two claims. The Event is on the first such claim "
+        "of each pool.",
+        (Fixer.PLATFORM,),
+        "Let [one scheduler](devices.md#one-scheduler-for-the-nodes-of-a-driver) allocate the "
+        "devices of a node.",
+    ),
     "Preempting": passing(
         "Pods are evicted to make room for this gang. The Event says how many, and which."
     ),

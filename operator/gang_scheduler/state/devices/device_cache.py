@@ -44,6 +44,7 @@ from gang_scheduler.model.resources import Requests
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.devices import attaching, charges, needs
 from gang_scheduler.state.devices.assumed import AssumedAllocations, Withdrawals
+from gang_scheduler.state.devices.foreign_claims import ForeignClaims
 from gang_scheduler.state.devices.needs import Known
 from gang_scheduler.state.volumes.store import Store
 from gang_scheduler.state.volumes.volume_cache import ClaimUsers
@@ -106,6 +107,7 @@ class DeviceCache:
         }
         self._assumed = AssumedAllocations()
         self._withdrawals = Withdrawals()
+        self.foreign_claims = ForeignClaims()
         self._avoided: dict[GangKey, tuple[DeviceId, ...]] = {}
         self._users = ClaimUsers(needs.keys_of)
         self._users_of_templates = ClaimUsers(needs.template_keys)
@@ -448,6 +450,7 @@ class DeviceCache:
         self._snapshot = None
         claims = [each for each in (before, after) if isinstance(each, Claim)]
         if claims:
+            self.foreign_claims.changed(*(_as_claim(each) for each in (before, after)))
             self._claim_changed(claims, is_gone=after is None)
             keeps = after is not None and claims[-1].allocation is not None
             if claims[0].allocation is not None and not keeps:
@@ -555,6 +558,10 @@ class DeviceCache:
 
 
 _NONE: Final[Mapping[str, str]] = {}
+
+
+def _as_claim(found: DeviceObject | None) -> Claim | None:
+    return found if isinstance(found, Claim) else None
 
 
 def _differ(before: Pod, after: Pod) -> bool:
