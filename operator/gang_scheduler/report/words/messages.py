@@ -35,7 +35,7 @@ CUT_OFF = "The search for a place was cut off; it is made again."
 UNDER_WAY = "not eligible due to terminating pod on the nominated node."
 NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
 NONE_FOUND = "the search was cut off before it found pods to evict; it is made again."
-IN_ALL_PLACES = "Nodes are counted once members have every free place."
+IN_ALL_PLACES = "Nodes are counted after placing members wherever there is room."
 NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 
 
@@ -219,8 +219,8 @@ def _assumed(gang: Gang, misfit: Misfit) -> str:
         return ""
     if misfit.offers is None:
         return (
-            f"This is once {misfit.fits} of the {misfit.needs} members that gang {gang.key} needs "
-            "at once have a place."
+            f"Nodes are counted after placing {misfit.fits} of the {misfit.needs} members that "
+            f"gang {gang.key} needs at once."
         )
     return IN_ALL_PLACES
 

@@ -39,7 +39,7 @@ def test_a_gang_is_told_what_it_is_short_of() -> None:
         f"Needs 4 nodes with 1 free {GPU}, 2 have it. "
         "It would not fit even the empty cluster: ask for less, or add nodes. "
         f"0/2 nodes are available: 2 Insufficient {GPU}. "
-        "This is once 2 of the 4 members that gang default/a needs at once have a place."
+        "Nodes are counted after placing 2 of the 4 members that gang default/a needs at once."
     )
     assert expected == message([node("n1", gpu=1), node("n2", gpu=1)], gang("a", pods=4, gpu=1))
 
@@ -133,7 +133,7 @@ def test_a_gang_without_a_domain_is_told_what_the_domains_offer() -> None:
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, "
         "topology topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
         "0/8 nodes are available: 8 Insufficient cpu. "
-        "Nodes are counted once members have every free place."
+        "Nodes are counted after placing members wherever there is room."
     )
     assert expected == in_domains(Offers(TWO_SPINES))
 
