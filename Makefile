@@ -56,8 +56,14 @@ endef
 
 .PHONY: help
 help: ## Say what there is (the default)
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' \
-		2>/dev/null || sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { \
+		line = sprintf("  make %-21s", $$1); count = split($$2, words, " "); \
+		for (i = 1; i <= count; i++) { \
+			if (length(line words[i]) >= 80) { print line; line = sprintf("%28s", "") } \
+			line = line " " words[i] \
+		} \
+		print line \
+	}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 ifeq ($(filter embedded real existing kind,$(CLUSTER)),)
