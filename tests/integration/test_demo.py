@@ -102,7 +102,7 @@ def test_the_demo_tells_its_story_and_touches_no_other_cluster(
         "vision lost all of its pods to make room; llama and speech run on",
         "blue gave one whole gang back",
         "everything is stopped and removed",
-        "the page: http://127.0.0.1:",
+        "in your browser: http://127.0.0.1:",
     ):
         assert told in ran.stdout
     assert [] == [line for line in ran.stdout.splitlines() if len(line) > WIDTH]

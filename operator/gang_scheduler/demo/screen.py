@@ -50,7 +50,12 @@ class Screen:
     def quote(self, text: str) -> None:
         """Print a message of the scheduler, in as many lines as it takes."""
         margin = "  "
-        lines = textwrap.fill(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+        lines = textwrap.fill(
+            *(text, WIDTH),
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_on_hyphens=False,
+        )
         self.say(lines, "yellow")
 
     def done(self, text: str) -> None:
@@ -61,7 +66,8 @@ class Screen:
         """Print a command and its output; lines that are too long are wrapped."""
         self._console.print(f"$ {line}", style="bold", markup=False)
         for each in output.rstrip().splitlines():
-            self._console.out("\n".join(textwrap.wrap(each, WIDTH)), highlight=False)
+            lines = textwrap.wrap(each, WIDTH, break_on_hyphens=False)
+            self._console.out("\n".join(lines), highlight=False)
 
     @property
     def seconds(self) -> float:

@@ -184,7 +184,7 @@ class Story:
         self._screen.nodes(self._nodes())
 
     def _command(self, *words: str) -> None:
-        with self._screen.waiting("asking"):
+        with self._screen.waiting("waiting for the answer"):
             printed = cluster.command(self._where.kubeconfig, *words)
         self._screen.command(f"py-gang-scheduler {' '.join(words)}", printed)
 

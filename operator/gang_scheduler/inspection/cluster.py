@@ -83,7 +83,7 @@ class Cluster:
 # The origin of an answer: the last line of text, and the first fields of JSON.
 
 DEFAULTS = "default settings"
-NOT_READABLE = f"with {DEFAULTS}: ConfigMap py-gang-scheduler-profile cannot be read"
+NOT_READABLE = f"with {DEFAULTS}: no ConfigMap py-gang-scheduler-profile can be read"
 
 ASK_FOR_ALL: Final = (
     "for all of it ask an administrator for a ClusterRoleBinding to the ClusterRole of the chart "

@@ -19,6 +19,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import RULES, Cause, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import counted
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.other_events import (
@@ -287,7 +288,7 @@ def _where(binding: GangBinding) -> str:
         return f"Successfully assigned {binds[0].pod.key} to {binds[0].node}"
     nodes = list(dict.fromkeys(bind.node for bind in binds))
     shown = _few(nodes, len(nodes))
-    return f"Successfully assigned {len(binds)} members to {len(nodes)} nodes: {shown}"
+    return f"Successfully assigned {len(binds)} members to {counted(len(nodes), 'node')}: {shown}"
 
 
 def _few(names: Iterable[str], number: int) -> str:

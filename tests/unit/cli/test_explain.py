@@ -37,6 +37,12 @@ def test_the_first_sentence_comes_second_and_the_source_last() -> None:
     assert lines[-1].startswith("computed from 2 nodes and 5 pods, as of ")
 
 
+def test_no_line_is_wider_than_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "45")
+
+    assert 45 >= max(map(len, explain("llama").stdout.splitlines()))
+
+
 def test_no_line_is_wider_than_a_hundred_columns_where_it_goes_to_no_terminal() -> None:
     assert 100 >= max(map(len, explain("llama", "-o", "wide").stdout.splitlines()))
 

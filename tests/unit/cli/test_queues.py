@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from support.listed_clusters import asked, document, gang, node, queue
 
 NODES = [node(f"node-{number}") for number in range(4)]
@@ -25,6 +27,16 @@ def test_the_tree_has_a_line_a_queue_with_a_bar(tmp_path: Path) -> None:
         "QUOTA [####==--..]: of its own # used, - free, . lent; = borrowed from others" == legend[0]
     )
     assert "computed from 4 nodes and 5 pods, as of 12:30:01 UTC" == closing
+
+
+def test_the_last_sentence_is_no_wider_than_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+
+    closing = asked("queues", tmp_path, CLUSTER).stdout.splitlines()[-2:]
+
+    assert ["computed from 4 nodes and 5 pods, as of", "12:30:01 UTC"] == closing
 
 
 def test_a_document_has_the_figures_and_what_waits(tmp_path: Path) -> None:

@@ -43,6 +43,16 @@ def test_what_is_quoted_keeps_its_margin_and_the_width() -> None:
     assert all(line.startswith("  ") and len(line) <= screen.WIDTH for line in lines)
 
 
+def test_no_name_is_broken_at_its_hyphens() -> None:
+    text = io.StringIO()
+    shown = Screen(Console(file=text, width=screen.WIDTH, highlight=False))
+
+    shown.quote("word " * 14 + "gang-demo/mixtral")
+    shown.command("list", "word " * 14 + "gang-demo/mixtral")
+
+    assert 2 == text.getvalue().count("gang-demo/mixtral")
+
+
 def test_what_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     text = io.StringIO()
     monkeypatch.setattr(screen, "PATIENCE_SECONDS", 0.01)

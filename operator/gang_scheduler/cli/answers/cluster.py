@@ -11,8 +11,16 @@ from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing import devices, domains, node_view, nodes, users
+from gang_scheduler.inspection.listing import (
+    devices,
+    domains,
+    node_view,
+    nodes,
+    table_layout,
+    users,
+)
 from gang_scheduler.inspection.listing.domains import Shape
+from gang_scheduler.inspection.listing.table_layout import Page
 
 
 def answer_users(asked: Asked, node: str | None) -> None:
@@ -28,7 +36,7 @@ def answer_users(asked: Asked, node: str | None) -> None:
     else:
         page = printing.page(asked, wide=asked.output == "wide")
         lines = [*users.table(found, page)] if found else ["no scarce resources are used"]
-        text = "".join(f"{line}\n" for line in (*lines, inspection_cluster.origin_line(cluster)))
+        text = _ended(lines, cluster, page)
     printing.show(asked, text)
 
 
@@ -70,7 +78,7 @@ def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Sh
     lines = [line for view in views for line in domains.table(view, page)]
     lines += devices.lines(devices.of_cluster(cluster))
     lines += nodes.node_lines(cluster.cache.node_usage.table())
-    return "".join(f"{line}\n" for line in (*lines, inspection_cluster.origin_line(cluster)))
+    return _ended(lines, cluster, page)
 
 
 def _node(asked: Asked, cluster: Cluster, name: str) -> str:
@@ -82,5 +90,10 @@ def _node(asked: Asked, cluster: Cluster, name: str) -> str:
     if asked.output == "name":
         return "".join(f"{pod.key}\n" for pod in found.pods)
     page = printing.page(asked, wide=asked.output == "wide")
-    lines = [*node_view.table(found, cluster, page), inspection_cluster.origin_line(cluster)]
-    return "".join(f"{line}\n" for line in lines)
+    return _ended([*node_view.table(found, cluster, page)], cluster, page)
+
+
+def _ended(lines: Sequence[str], cluster: Cluster, page: Page) -> str:
+    """Return a text of these lines, with the origin of the answer at its end."""
+    origin = table_layout.sentence_lines(inspection_cluster.origin_line(cluster), page)
+    return "".join(f"{line}\n" for line in (*lines, *origin))

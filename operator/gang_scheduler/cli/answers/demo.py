@@ -1,8 +1,11 @@
 """`demo`: a scripted story on the embedded API server; the real operator is another process."""
 
 import contextlib
+import shutil
 import signal
+import sys
 import threading
+from pathlib import Path
 from typing import Final
 
 from gang_scheduler.demo import cluster, world
@@ -31,7 +34,7 @@ def answer(*, stay: bool, port: int) -> None:
             screen.done(f"{world.NODE_COUNT} nodes of {world.GPUS} GPUs; the scheduler is ready")
             page = running.enter_context(cluster.page(where.kubeconfig))
             if page.address:
-                screen.address("the page", page.address)
+                screen.address("in your browser", page.address)
             else:
                 screen.say(f"There is no page: {page.problem}")
             story.tell()
@@ -40,15 +43,23 @@ def answer(*, stay: bool, port: int) -> None:
                 _stay(screen, where)
     screen.say(f"\ndone in {screen.seconds:.0f} s; everything is stopped and removed")
     if not stay:
-        screen.say("To try it yourself: py-gang-scheduler demo --stay")
+        screen.say(f"To try it yourself: {_command()} demo --stay")
+
+
+def _command() -> str:
+    """Return what a user types for this program: its name, or its path if PATH does not have it."""
+    name = "py-gang-scheduler"
+    called = Path(sys.argv[0])
+    return str(called) if called.name == name and not shutil.which(name) else name
 
 
 def _stay(screen: Screen, where: cluster.Embedded) -> None:
     """Keep everything running, and print how to try things."""
     screen.say(
-        "\nAll gangs are gone, and the nodes are free. In another terminal, until ctrl-C here:\n"
+        "\nAll gangs are gone, and the nodes are free. Until ctrl-C here, try in another\n"
+        "terminal:\n"
     )
     screen.say(f"export KUBECONFIG={where.kubeconfig}")
     screen.say("kubectl apply -f examples/01-gang")
-    screen.say("py-gang-scheduler list -A")
+    screen.say(f"{_command()} list -A")
     threading.Event().wait()

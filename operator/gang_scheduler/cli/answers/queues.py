@@ -10,7 +10,7 @@ from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing import decisions, gangs, queues
+from gang_scheduler.inspection.listing import decisions, gangs, queues, table_layout
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.states_and_orders import WAITING
@@ -55,7 +55,8 @@ def _text(asked: Asked, shown: _View, *, with_gangs: bool) -> str:
         lines = ["no queues"]
     if with_gangs:
         lines += _waiting(asked, shown)
-    return "".join(f"{line}\n" for line in (*lines, cluster.origin_line(shown.cluster)))
+    lines += table_layout.sentence_lines(cluster.origin_line(shown.cluster), page)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _waiting(asked: Asked, shown: _View) -> Iterator[str]:

@@ -77,7 +77,7 @@ def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001
     made = [Line(f"{counted(found.members, 'member')} in {where}{f': {spans}' * bool(spans)}")]
     if since is not None:
         waited = found.waited_seconds
-        after = f", after {duration(waited)}" if waited is not None else ""
+        after = f", after a wait of {duration(waited)}" if waited is not None else ""
         made.append(
             Line(f"since {table_layout.moment(since, now)} UTC, for {duration(now - since)}{after}")
         )

@@ -17,8 +17,9 @@ LABEL: Final = 12
 
 
 def render(document: Document, view: View, origin: str) -> str:
-    """Return the text of a document, no wider than the view; `origin` is its last line."""
-    printed = [*_header(document, view), *_parts(document, view), "", origin]
+    """Return the text of a document, no wider than the view; `origin` is its end."""
+    last = _wrapped(origin, view.width, "")
+    printed = [*_header(document, view), *_parts(document, view), "", *last]
     return "".join(f"{line.rstrip()}\n" for line in printed)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -77,6 +78,13 @@ def page_width(*, terminal: bool, piped: int = UNCUT) -> int:
         return shutil.get_terminal_size((PIPED, 24)).columns
     given = os.environ.get("COLUMNS", "")
     return int(given) if given.isdecimal() and int(given) else piped
+
+
+def sentence_lines(sentence: str, page: Page) -> list[str]:
+    """Return a sentence in lines that are no wider than the page."""
+    if not page.width:
+        return [sentence]
+    return textwrap.wrap(sentence, page.width, break_long_words=False, break_on_hyphens=False)
 
 
 def table_lines(

@@ -74,7 +74,7 @@ def test_what_needs_more_rights_is_not_left_out_in_silence(
     assert "POSITION    3rd of 17 in team-a\n" in printed
     for part in ("WHERE       ", "NODES       ", "PREEMPTION  ", "IT WOULD START NOW WITH  "):
         assert f"{part}not known with your rights\n" in printed
-    assert printed.splitlines()[-1].startswith("as the scheduler wrote it in namespace default")
+    assert "\nas the scheduler wrote it in namespace default" in printed
 
 
 def test_where_nothing_is_written_that_is_said(tmp_path: Any) -> None:
