@@ -11,6 +11,7 @@ from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.selectors import (
     AffinityCounts,
     AffinityTerm,
+    FewNodes,
     NodeCounts,
     PodSelector,
     column_of,
@@ -66,6 +67,11 @@ class _Changed:
 
 
 _Column = NodeCounts | _Changed
+MOST_SUMMED_APART: Final = 16
+"""Of so many terms the domains are remembered one by one; those of more are summed together.
+
+Pods of a user can have tens of thousands of terms about a gang, and a column of each takes memory.
+"""
 
 WIDELY_SELECTED: Final = 64
 """Pods that more selectors select are counted when a selector is read, and not in each column.
@@ -145,6 +151,27 @@ _NO_PART: Final[_Part] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int6
 
 def _read(column: _Column) -> IntArray:
     return column.sum() if isinstance(column, _Changed) else column_of(column)
+
+
+def _added_together(columns: Iterable[_Column], number: int) -> IntArray:
+    """Return the sum of columns. Of those with few pods or changes no column is made."""
+    found = np.zeros(number, dtype=np.int64)
+    rows: list[int] = []
+    counts: list[int] = []
+    for each in columns:
+        column = each
+        while isinstance(column, _Changed) and column.added is None:
+            for some_rows, some_counts in column.changes:
+                rows.extend(some_rows.tolist())
+                counts.extend(some_counts.tolist())
+            column = column.before
+        if isinstance(column, FewNodes):
+            rows.extend(column.rows)
+            counts.extend(column.counts)
+        else:
+            found += _read(column)
+    np.add.at(found, np.array(rows, dtype=np.int64), np.array(counts, dtype=np.int64))
+    return found
 
 
 class PodAffinityLedger:
@@ -229,7 +256,17 @@ class PodAffinityLedger:
     def avoided_by(self, pod_class: PodClass) -> BoolArray:
         """Return the nodes near pods with anti-affinity to this class."""
         found = np.zeros(len(self._nodes), dtype=np.bool_)
-        for term, column in self._avoiding_columns(pod_class):
+        columns = [*self._avoiding_columns(pod_class)]
+        if len(columns) > MOST_SUMMED_APART:
+            by_key: dict[str, list[_Column]] = {}
+            for term, column in columns:
+                by_key.setdefault(term.key, []).append(column)
+            for key, those in by_key.items():
+                there = _added_together(those, len(self._nodes))
+                found |= label_domains.in_domain(self._nodes.label(key), there) > 0
+            self.summed += len(by_key)
+            return found
+        for term, column in columns:
             source = _read(column), None
             found |= self._found(term.selector, term.key, source, avoiding=True)
         return found

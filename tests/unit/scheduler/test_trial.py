@@ -8,6 +8,13 @@ import numpy as np
 import pytest
 
 from gang_scheduler.model.pods import HostPort, PodClass
+from gang_scheduler.model.selectors import (
+    AffinityCounts,
+    AffinityTerm,
+    FewNodes,
+    NodeCounts,
+    PodAffinity,
+)
 from gang_scheduler.scheduler import pod_affinity
 from gang_scheduler.scheduler.trial import Share, Trial
 from support.builders import node, pod, pod_class, snapshot
@@ -206,3 +213,50 @@ def counted(dice: Random) -> list[tuple[bool, list[int], list[int], list[bool]]]
         counts = ledger.present(selector).tolist(), ledger.expected(selector).tolist()
         found.append((ledger.has_any(selector), *counts, near.tolist()))
     return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_terms_of_pods_on_nodes_are_honoured_together_as_one_by_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for most in (0, 1000):
+        monkeypatch.setattr(pod_affinity, "MOST_SUMMED_APART", most)
+        found.append(avoided(Random(seed)))  # noqa: S311 - for changes, not for secrets.
+
+    assert found[0] == found[1]
+    assert any(any(each) for each in found[0])
+
+
+def avoided(dice: Random) -> list[list[bool]]:
+    """Return the nodes that terms forbid, during random changes to a trial."""
+    terms = [AffinityTerm(app(f"s{i}"), key) for i in range(4) for key in ("rack", "zone")]
+    labels = [{"rack": f"r{i // 2}", "zone": f"z{i // 4}"} for i in range(6)]
+    nodes = [node(f"n{i}", cpu=99, labels=each) for i, each in enumerate(labels)]
+    there: dict[AffinityTerm, NodeCounts] = {
+        terms[0]: FewNodes((dice.randrange(6),), (1,), 6),
+        terms[1]: np.array([0, 0, 0, 0, dice.randrange(2), 1]),
+    }
+    trial = Trial(replace(snapshot(nodes), affinity_counts=AffinityCounts(avoiding=there)))
+    wanted = replace(pod_class(), selected_by=frozenset(app(f"s{i}") for i in range(3)))
+    found = []
+    for _ in range(30):
+        of = PodAffinity(anti=tuple(dice.sample(terms, dice.randrange(3))))
+        placed = share(replace(pod_class(), pod_affinity=of), **{f"n{dice.randint(1, 6)}": 1})
+        trial.assume(placed)
+        if dice.random() < 0.7:
+            trial.release(placed)
+        found.append(trial.pod_affinity.avoided_by(wanted).tolist())
+    return found
+
+
+def test_thousands_of_terms_about_a_pod_are_summed_once_for_each_key() -> None:
+    terms = [AffinityTerm(app(f"s{number}"), "rack") for number in range(1_000)]
+    there = {each: FewNodes((number % 2,), (1,), 3) for number, each in enumerate(terms)}
+    nodes = [node(f"n{number}", labels={"rack": f"r{number}"}) for number in range(3)]
+    trial = Trial(replace(snapshot(nodes), affinity_counts=AffinityCounts(avoiding=there)))
+    wanted = replace(pod_class(), selected_by=frozenset(each.selector for each in terms))
+
+    assert [True, True, False] == trial.pod_affinity.avoided_by(wanted).tolist()
+    assert 1 == trial.pod_affinity.summed
+    assert not any("column" in vars(each) for each in there.values())
