@@ -39,14 +39,17 @@ def place(
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class. A
     misfit need not be `explained` if its reason is not shown.
     """
+    sizes = _sizes(members)
+    too_often = len(sizes) > 1 and _select_each_other_too_often(sizes, trial)
     with trial.all_or_nothing() as attempt:
-        shares, unplaced = _assume(members, trial, profile)
+        shares, unplaced = ([], list(sizes)) if too_often else _assume(sizes, trial, profile)
         placed = number_in(shares)
         if placed >= at_least:
             attempt.commit()
             return Placement(_binds(members, shares, trial), tuple(shares))
         found = diagnosis.diagnose(unplaced[0], trial, profile) if explained else None
-    for some in (members[:at_least], members) if at_least < len(members) else (members,):
+    parts = (members[:at_least], members) if at_least < len(members) else (members,)
+    for some in () if too_often else parts:
         arranged = _arranged(some, at_least, trial, profile)
         if arranged is not None:
             return Placement(_binds(some, arranged, trial), tuple(arranged))
@@ -114,7 +117,7 @@ def _arranged(
     None if neither places `at_least` members.
     """
     sizes = _sizes(members)
-    if len(sizes) == 1 or _select_each_other_too_often(sizes, trial):
+    if len(sizes) == 1:
         return None
     if interdependent.depend_on_each_other(sizes, trial, profile):
         return None
@@ -169,12 +172,9 @@ def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
 
 
 def _assume(
-    members: Sequence[Pod], trial: Trial, profile: Profile
+    sizes: dict[PodClass, int], trial: Trial, profile: Profile
 ) -> tuple[list[Share], list[PodClass]]:
     """Take room for all members that fit, class by class; also return the classes left."""
-    sizes = _sizes(members)
-    if len(sizes) > 1 and _select_each_other_too_often(sizes, trial):
-        return [], list(sizes)
     if not interdependent.depend_on_each_other(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)
     found = interdependent.assume_interdependent(sizes, 0, None, trial, profile)

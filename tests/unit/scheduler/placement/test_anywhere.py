@@ -197,6 +197,7 @@ def test_members_that_select_each_other_too_often_are_not_placed_one_by_one(
     made = calls_of(lambda: place(selecting_each_other(4), 4, trial, BINPACK))
 
     assert number == made["trial.Trial.assume"]
+    assert 1 == made["anywhere._select_each_other_too_often"]
     assert trial.effort.cut_off == (number == 0)
 
 
