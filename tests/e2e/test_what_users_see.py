@@ -9,6 +9,7 @@ from e2e.support import operator_health
 from e2e.support.manifests import gang, members, pod, pod_group
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
+from gang_scheduler.model.wording import counted
 from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
@@ -160,7 +161,8 @@ def test_kubectl_describe_shows_the_events_of_a_gang(namespace: Namespace) -> No
     (note,) = until(lambda: namespace.notes("a", "Scheduled"))
 
     nodes = sorted(set(namespace.bound("a").values()))
-    assert f"Successfully assigned 2 members to {len(nodes)} nodes: {', '.join(nodes)}" == note
+    places = counted(len(nodes), "node")
+    assert f"Successfully assigned 2 members to {places}: {', '.join(nodes)}" == note
     assert note in namespace.kubectl("describe", "podgroup", "a")
     eventually("Running", lambda: namespace.phase("a"))
 

@@ -31,7 +31,7 @@ from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.wire.core import Metadata, MetadataOnly
 
 AGAIN_SECONDS: Final = 10
-"""Decisions are made anew after this time, also if nothing changes: some depend on the time."""
+"""Decisions are made again after this time, even if nothing changes: some depend on the time."""
 
 DELETED: Final = "DELETED"
 

@@ -91,7 +91,7 @@ class Answers:
         return self._guarded(answered)
 
     def new(self, answer: Callable[[web.Request, Viewer], Awaitable[web.Response]]) -> Answering:
-        """Answer each request anew."""
+        """Answer each request by a call of the handler: nothing is kept."""
 
         async def answered(request: web.Request, viewer: Viewer, _: Seen) -> web.Response:
             return await answer(request, viewer)

@@ -59,7 +59,7 @@ FIRST_LISTS_SECONDS: Final = 120
 REFUSED_SECONDS: Final = 300.0
 """Watches that were forbidden are tried again after this time: a refusal may pass."""
 MOST_HELD_BACK: Final = 100_000
-"""With more events that are not taken in yet, the watches end, and the next reading lists anew."""
+"""With more pending events than this, the watches end, and the next reading lists everything."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
 """The namespace of the Lease if the chart did not name the operator's Deployment."""
 

@@ -211,7 +211,7 @@ class SelectorMatches:
         self._not_compared: dict[PodSelector, list[str] | None] = {}
         """New selectors, and the uids of pods that they must be compared with: None for all."""
         self.left_out: dict[str, dict[PodSelector, None]] = {}
-        """By namespace: the selectors that pods carry, but that are over its bound."""
+        """By namespace: the selectors of its pods that are left out, since it has too many."""
         self._removed: Counter[str] = Counter()
         """By namespace: what removed selectors counted as, and still do."""
         self._placed: set[PodSelector] = set()

@@ -289,7 +289,7 @@ GANGS_UNTRIED = Gauge(
     "Gangs that the last cycle left to the next one, because it had used up its bound of work.",
 )
 GANGS_BOUND = Counter(
-    "pgs_gangs_bound_total", "Gangs and single pods of which all planned pods were bound."
+    "pgs_gangs_bound_total", "Gangs and single pods whose planned pods were all bound."
 )
 GANG_SECONDS = Histogram(
     "pgs_gang_bind_seconds",

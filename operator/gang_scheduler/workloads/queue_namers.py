@@ -21,7 +21,7 @@ TEMPLATE_HASH: Final = "pod-template-hash"
 
 
 def named_queue(kind: str, metadata: Metadata) -> GangObject:
-    """Return an object of which only the queue that it names for its pods is known."""
+    """Return an object with nothing but the queue that it names for its pods."""
     request = naming.request_of(metadata.labels, metadata.annotations)
     if request is None:
         return GangObject(metadata.uid)
@@ -33,7 +33,7 @@ def named_queue(kind: str, metadata: Metadata) -> GangObject:
 
 
 def read_queue_namer(kind: str, body: Body) -> GangObject:
-    """Return a body as an object of which only the queue that it names is known.
+    """Return a body as an object with nothing but the queue that it names.
 
     Raises InvalidField if it cannot be read.
     """

@@ -128,7 +128,7 @@ class Stock:
         before: Sequence[Allocation],
         freed: Freed = (),
     ) -> Outcome:
-        """Return devices for claims on a node, with what was allocated before them taken.
+        """Return devices for claims on a node; those of the allocations `before` count as taken.
 
         The devices of `freed` claims are free.
         """

@@ -60,7 +60,7 @@ class Taken:
         return taken
 
     def differs_in(self, before: "Taken") -> frozenset[PoolId] | None:
-        """Return the pools of which something else was taken; None if that is not known."""
+        """Return the pools whose taken devices differ; None if that is not known."""
         return self._history.since(before._history)  # noqa: SLF001 - of this class
 
     def _own(self) -> int:

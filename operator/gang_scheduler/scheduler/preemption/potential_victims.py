@@ -146,7 +146,7 @@ class PotentialVictims:
         return found
 
     def freeing_quota(self) -> BoolArray:
-        """Return the mask of the remaining pods that free quota of which the request is short."""
+        """Return the mask of the remaining pods that free quota that the request lacks."""
         return self._freeing & self.remaining
 
     @functools.cached_property
