@@ -22,6 +22,7 @@ from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import gang, gang_key, group, node, pod, snapshot
+from support.call_counts import calls_of
 from support.plan_reading import reasons
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import decide, in_queue, running, world
@@ -121,6 +122,15 @@ def test_more_ways_than_a_request_can_say_are_not_asked_for() -> None:
 
     (refused,) = plan.refused
     assert ("Unschedulable", TooManyPodSets(33, 32)) == (refused.reason.value, refused.cause)
+
+
+def test_very_many_ways_are_not_compared_with_each_other() -> None:
+    def digests(number: int) -> int:
+        members = [pod(f"a-{i}", gang="a", cpu=5 + i) for i in range(number)]
+        made = replace(gang("a", members=members), provisioning_class="class")
+        return calls_of(lambda: scheduled(made))["provisioning._text"]
+
+    assert 0 < digests(300) == digests(33) < 2 * digests(32)
 
 
 def test_a_gang_that_can_evict_asks_for_nothing() -> None:
