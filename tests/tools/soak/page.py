@@ -119,10 +119,10 @@ async def _watched(
         while (passed := time.monotonic() - begun) < arguments.seconds:
             await asyncio.sleep(SAMPLE_SECONDS)
             samples.append(Sample(passed, await _heap_bytes(tab)))
-            shown = await tab.value("document.querySelector('#main').innerText")
-            if shown == before:
-                raise SystemExit("the screen does not change any more")
-            before = shown
+            read_at = await tab.value("document.getElementById('read-at').dateTime")
+            if read_at == before:
+                raise SystemExit(f"the screen is as it was at {before}")
+            before = read_at
             if len(samples) % 6 == 0:
                 size = samples[-1].size_bytes / MEBIBYTE
                 _say(f"{churn.pods} pods created, heap {size:.2f} MiB")
