@@ -60,7 +60,7 @@ class Placing:
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.failed_preemptions: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
-        self.node_requests = NodeRequests(snapshot)
+        self.node_requests = NodeRequests(snapshot, self.trial.effort)
         self._unanswered: dict[GangKey, tuple[GangGroup, Sequence[PlacementUnit], Misfit]] = {}
         """Gangs that do not fit, and for which the empty cluster is not searched yet."""
 

@@ -35,6 +35,7 @@ from gang_scheduler.model.queues import NONE, Charge, ProvisioningRules, Queue, 
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.units import PlacementUnit
 
 # Decides whether a gang requests nodes now, waits for a request, or has made enough attempts.
@@ -194,12 +195,20 @@ def _asks(ask: PodClass) -> tuple[object, ...]:
     )
 
 
+def _number_asked(pod_set: RequestedPodSet) -> int:
+    """Return how many requirements pods of a set have on the labels of their nodes."""
+    ask = pod_set.pod.pod_class
+    return sum(map(len, ask.affinity or ())) + sum(len(term) for _, term in ask.preferred)
+
+
 def _is_managed(ask: PodClass, rules: ProvisioningRules) -> bool:
     return not rules.managed or any(name in rules.managed for name, _ in ask.requests)
 
 
 NO_LABELS: Final[Labels] = {}
 Flavors = tuple[tuple[str, str], ...]
+REQUIREMENTS_A_LOOK: Final = 6
+"""So many requirements of pod sets are compared in the time of one look."""
 NAME_PREFIX: Final = "pgs"
 
 
@@ -218,7 +227,8 @@ def rules_of(
 class NodeRequests:
     """The groups of one cycle for which nodes are requested; none if requests are off."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, effort: Effort) -> None:
+        self._effort = effort
         self._provisioning = snapshot.provisioning or Provisioning()
         self._now = snapshot.taken_at
         self._outstanding = Counter(self._provisioning.outstanding)
@@ -262,7 +272,16 @@ class NodeRequests:
         labels: Labels = NO_LABELS,
     ) -> str:
         """Return a digest of the requests of a group."""
-        return digest_of(pod_sets_of(units, rules, labels), rules)
+        return digest_of(self._pod_sets_of(units, rules, labels), rules)
+
+    def _pod_sets_of(
+        self, units: Sequence[PlacementUnit], rules: ProvisioningRules, labels: Labels
+    ) -> tuple[RequestedPodSet, ...]:
+        """Return the pod sets, and count the work of comparing what they ask for."""
+        found = pod_sets_of(units, rules, labels)
+        asked = sum(map(_number_asked, found[:MOST_POD_SETS]))
+        self._effort.count(asked / REQUIREMENTS_A_LOOK)
+        return found
 
     def consider(
         self,
@@ -279,7 +298,7 @@ class NodeRequests:
         """
         if any(pod.queue_request and pod.queue_request.consumes for pod in _pending(group)):
             return None  # Its user has requested nodes for it.
-        asked = pod_sets_of(units, rules, labels)
+        asked = self._pod_sets_of(units, rules, labels)
         if not asked:
             return None
         lead, named = group.waiting[0], digest_of(asked, rules)

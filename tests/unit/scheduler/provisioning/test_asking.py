@@ -17,11 +17,15 @@ from gang_scheduler.model.queues import (
     ProvisioningRules,
     ResourceGroup,
 )
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.profile import PROFILES
-from support.builders import gang, gang_key, group, node, pod, snapshot
+from gang_scheduler.scheduler.provisioning import REQUIREMENTS_A_LOOK, NodeRequests
+from gang_scheduler.scheduler.units import units_of
+from support.builders import gang, gang_key, group, node, pod, requirement, snapshot
 from support.call_counts import calls_of
 from support.plan_reading import reasons
 from support.queue_builders import our_queue, queue_ref
@@ -131,6 +135,21 @@ def test_very_many_ways_are_not_compared_with_each_other() -> None:
         return calls_of(lambda: scheduled(made))["provisioning._text"]
 
     assert 0 < digests(300) == digests(33) < 2 * digests(32)
+
+
+def test_comparing_what_pods_ask_for_is_counted_as_work() -> None:
+    def looks(requirements: int) -> float:
+        wanted = tuple((requirement("zone", "In", f"z{i}"),) for i in range(requirements))
+        member = pod("a-0", gang="a", cpu=5)
+        member = replace(member, pod_class=replace(member.pod_class, affinity=wanted))
+        effort, here = Effort(), bought(snapshot([]))
+        node_requests = NodeRequests(here, effort)
+        units = units_of(group(gang("a", members=[member])), here)
+        assert not isinstance(units, Problem)
+        node_requests.digest_of(units, ProvisioningRules("class"))
+        return effort.done
+
+    assert [0, 100] == [looks(0), looks(100 * REQUIREMENTS_A_LOOK)]
 
 
 def test_a_gang_that_can_evict_asks_for_nothing() -> None:
