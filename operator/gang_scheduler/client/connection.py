@@ -138,7 +138,7 @@ async def load(kubeconfig: str) -> Configuration:
         usual = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
         if not _exists(usual):
             raise UnusableConfigurationError(
-                f"not in a pod ({str(error).rstrip('.')}), and {usual}: there is no such file"
+                f"{usual}: there is no such file, and this is no pod ({str(error).rstrip('.')})"
             ) from error
         return await _of_file(usual)
     return configuration

@@ -64,5 +64,5 @@ async def test_without_a_pod_and_a_kubeconfig_both_are_named(
     with pytest.raises(UnusableConfigurationError) as refused:
         await connection.load("")
 
-    assert str(refused.value).startswith("not in a pod (")
-    assert str(refused.value).endswith(f"), and {tmp_path}/.kube/config: there is no such file")
+    missing = f"{tmp_path}/.kube/config: there is no such file, and this is no pod ("
+    assert str(refused.value).startswith(missing)
