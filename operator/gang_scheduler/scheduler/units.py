@@ -271,7 +271,7 @@ def _bound(part: RankedMembers, nodes: Mapping[str, str]) -> RankedMembers:
 
 def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] | Problem:
     """Return the units of all waiting members, or the problem of a topology request."""
-    required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
+    required = frozenset[str]().union(*[_quorum_of(gang, group) for gang in group.waiting])
     found = []
     for unit in _split(group, required, snapshot.devices):
         sited = in_trees(unit, snapshot.tree_specs, snapshot.nodes)
@@ -307,11 +307,8 @@ def _split(group: GangGroup, required: frozenset[str], devices: Devices) -> Iter
             topology_request=_gathered(group.topology_request, members, devices),
         )
         return
-    one_each = [one_of_each(gang.pending) for gang in group.waiting]
-    if not any(
-        any(pod.podset for pod in pods) or compute_domains.gather(pods, devices)
-        for pods in one_each
-    ):
+    one_each = [pod for gang in group.waiting for pod in one_of_each(gang.pending)]
+    if not any(pod.podset for pod in one_each) and not compute_domains.gather(one_each, devices):
         for gang in group.waiting:
             own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
             part = RankedMembers(gang.startable, places=_places([gang]))
