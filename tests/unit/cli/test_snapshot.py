@@ -103,7 +103,7 @@ def test_names_are_kept_beside_a_file_without_them(manifests: str, tmp_path: Pat
     words = json.loads(beside.read_text())["words"]
     assert (0, 0o600) == (result.exit_code, beside.stat().st_mode & 0o777)
     assert "main" in words
-    assert "main" not in file.read_text()
+    assert '"main"' not in file.read_text()
     assert '"anonymized":true' in file.read_text()
 
 

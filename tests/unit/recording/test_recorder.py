@@ -143,7 +143,7 @@ async def test_other_files_of_the_directory_are_left_alone(tmp_path: Path) -> No
     for each in others:
         each.write_text("mine")
     recording = Recording(tmp_path, most_bytes=1, most_files=2)
-    for number in range(40):
+    for number in range(80):
         recording.gang(f"g{number:03}")
         await recording.look()
 

@@ -22,6 +22,7 @@ ASKED_FOR_BY_NONE: Final = {
     "pgs_device_search_steps": "what a long search costs shows in the time of a cycle",
     "pgs_claims_withdrawn_total": "gangs whose claims are withdrawn are tried again, and say why",
     "pgs_handover_seconds": "once an update, and Events on the Lease tell it too",
+    "pgs_slices_skipped": "only a newer version of the scheduler helps; docs/metrics.md says so",
     "pgs_recorded_bytes_total": "how full the volume is, its own metrics tell",
     "pgs_recording_errors_total": "the alert asks whether recording fails, and the log says why",
 }
