@@ -15,6 +15,7 @@ from gang_scheduler.page.streams import BEAT_SECONDS, Streams
 from gang_scheduler.page.view import Reading
 from support import accessibility
 from support.chromium import Tab, chromium
+from support.declared_objects import tree_body
 from support.hostile_names import HOSTILE_NAMES, source_with
 from support.listed_clusters import Body, gang, node, queue
 from support.pages import opened, source_of
@@ -177,21 +178,6 @@ TREE = """
   [row.ariaLevel, row.ariaExpanded ?? '', row.querySelector('.name').innerText.trim()].join(' '))
 """
 AT = "document.activeElement.dataset.key"
-RACKS: Body = {
-    "apiVersion": "scheduling.koordinator.sh/v1alpha1",
-    "kind": "ClusterNetworkTopology",
-    "metadata": {"name": "default"},
-    "spec": {
-        "networkTopologySpec": [
-            {"topologyLayer": "RackLayer", "labelKey": ["rack"]},
-            {
-                "topologyLayer": "NodeTopologyLayer",
-                "parentTopologyLayer": "RackLayer",
-                "labelKey": ["kubernetes.io/hostname"],
-            },
-        ]
-    },
-}
 
 
 async def test_the_map_is_a_tree_of_rows_for_the_keyboard(tmp_path: Path) -> None:
@@ -199,7 +185,7 @@ async def test_the_map_is_a_tree_of_rows_for_the_keyboard(tmp_path: Path) -> Non
         node(f"node-{number}", labels={"rack": f"r{number // 4}", HOST: f"node-{number}"})
         for number in range(8)
     ]
-    source = Changing(tmp_path, [RACKS, *nodes, *RUNS, *gang("huge", 20)])
+    source = Changing(tmp_path, [tree_body(), *nodes, *RUNS, *gang("huge", 20)])
     async with page(source) as (tab, address):
         await tab.open(f"{address}/nodes")
         await tab.until("document.getElementById('map').style.width")
@@ -216,7 +202,7 @@ async def test_the_map_is_a_tree_of_rows_for_the_keyboard(tmp_path: Path) -> Non
         assert ["1 true \u25ber0", "2  node-0", "2  node-1"] == (await tab.value(TREE))[:3]
         assert [] == await accessibility.violations_of(tab)
         # A change leaves the focus where it is.
-        source.change([RACKS, *nodes, *RUNS, *gang("small", 1, nodes=["node-1"])])
+        source.change([tree_body(), *nodes, *RUNS, *gang("small", 1, nodes=["node-1"])])
         await tab.until("document.activeElement.innerText.includes('team/small')")
         assert "node 1" == await tab.value(AT)
 

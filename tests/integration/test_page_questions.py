@@ -8,26 +8,12 @@ import pytest
 from gang_scheduler.page.view import Heartbeat, Reading
 from gang_scheduler.simulation.snapshot_files import Told
 from support.chromium import Tab, chromium
+from support.declared_objects import tree_body
 from support.listed_clusters import Body, gang, node, queue
 from support.pages import opened
 from support.remembered_clusters import NOON, Remembered
 
 HOST = "kubernetes.io/hostname"
-RACKS: Body = {
-    "apiVersion": "scheduling.koordinator.sh/v1alpha1",
-    "kind": "ClusterNetworkTopology",
-    "metadata": {"name": "default"},
-    "spec": {
-        "networkTopologySpec": [
-            {"topologyLayer": "RackLayer", "labelKey": ["rack"]},
-            {
-                "topologyLayer": "NodeTopologyLayer",
-                "parentTopologyLayer": "RackLayer",
-                "labelKey": [HOST],
-            },
-        ]
-    },
-}
 NAMES = [f"node-{number}" for number in range(24)]
 NODES = [
     node(name, labels={"rack": f"rack-{number // 8}", HOST: name})
@@ -51,7 +37,7 @@ def bodies() -> list[Body]:
         body["spec"]["activeDeadlineSeconds"] = 7200
     train = gang("train", 3, queue="blue", nodes=NAMES[8:11], namespace="research")
     return [
-        RACKS,
+        tree_body(),
         *NODES,
         green,
         queue("blue", 64),
