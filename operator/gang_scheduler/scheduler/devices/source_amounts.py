@@ -44,6 +44,9 @@ class SourceAmounts:
         self._by_id: dict[DeviceId, Device] | None = None
         self._selectable: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
         self._of_slices: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
+        # Many pods ask alike, and asking goes through all slices: the answers are kept.
+        self._numbers: dict[SubRequest, int] = {}
+        self._largest: dict[SubRequest, int] = {}
 
     def of(self, devices: Devices, asked: SubRequest, result: DeviceResult | None) -> int | None:
         """Return the amount for an allocated device; without a result, the most for one device.
@@ -55,7 +58,9 @@ class SourceAmounts:
             return None
         self._look(devices)
         if result is None:
-            return self._most(asked, sources)
+            if asked not in self._largest:
+                self._largest[asked] = self._most(asked, sources)
+            return self._largest[asked]
         if self._by_id is None:
             self._by_id = {
                 DeviceId(each.driver, each.pool, device.name): device
@@ -71,6 +76,11 @@ class SourceAmounts:
     def number_of_all(self, devices: Devices, asked: SubRequest) -> int:
         """Return how many devices a request can select on the node that has the most of them."""
         self._look(devices)
+        if asked not in self._numbers:
+            self._numbers[asked] = self._number_of_all(asked)
+        return self._numbers[asked]
+
+    def _number_of_all(self, asked: SubRequest) -> int:
         numbers = self._in_slices(self._selectable, asked, self._number)
         by_node, for_several = Counter[str](), 0
         for each in self._current:
@@ -91,6 +101,9 @@ class SourceAmounts:
             self._selectable.clear()
         if devices.slices is not before.slices:
             self._current, self._by_id = current(devices.slices), None
+        if devices.slices is not before.slices or devices.classes is not before.classes:
+            self._numbers.clear()
+            self._largest.clear()
 
     def _most(self, asked: SubRequest, sources: tuple[DeviceClassSource, ...]) -> int:
         in_slice = functools.partial(self._in_slice, sources=sources)
@@ -106,6 +119,8 @@ class SourceAmounts:
         """Return the number of each slice by its name; those of the same slices are kept."""
         if len(kept) >= MOST_REMEMBERED:
             kept.clear()
+            self._numbers.clear()
+            self._largest.clear()
         before = kept.get(asked, {})
         now: dict[str, tuple[Slice, int]] = {}
         for each in self._current:

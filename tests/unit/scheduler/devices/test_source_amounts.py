@@ -131,3 +131,21 @@ def test_a_changed_slice_costs_its_own_devices() -> None:
 
     assert 2 == calls["source_amounts.SourceAmounts._amount"]
     assert 40 == found.of(changed, asked(), None)
+
+
+def test_equal_requests_go_through_slices_once() -> None:
+    there = Devices(
+        classes=CLASSES,
+        slices=tuple(
+            slice_of(PARTS, name=f"s{number}", pool=f"n{number}", node_name=f"n{number}")
+            for number in range(50)
+        ),
+    )
+    found = SourceAmounts([])
+    number = found.number_of_all(there, asked())
+    amount = counting(counter=memory())
+    amount.of(there, asked(), None)
+
+    assert number == found.number_of_all(there, asked())
+    assert calls_of(lambda: found.number_of_all(there, asked())).total() < 10
+    assert calls_of(lambda: amount.of(there, asked(), None)).total() < 10
