@@ -20,7 +20,7 @@ from gang_scheduler import wire
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.reader import Reader
 from gang_scheduler.state import kinds
-from gang_scheduler.wire.core import Wire
+from gang_scheduler.wire.base import Wire
 from property import corpus
 
 Manifest = dict[str, Any]

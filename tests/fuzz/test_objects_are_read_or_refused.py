@@ -28,7 +28,7 @@ from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.wire.core import Wire
+from gang_scheduler.wire.base import Wire
 from property.mutants import written
 from support import cache_feeding
 from support.thoroughness import cases

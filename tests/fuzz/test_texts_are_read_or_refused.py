@@ -26,7 +26,7 @@ from gang_scheduler.decode.pods import membership
 from gang_scheduler.model import resources
 from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.simulation import syntax
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.wire.pods import ContainerStatus
 from support.thoroughness import cases
 

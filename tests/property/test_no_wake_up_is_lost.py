@@ -15,7 +15,7 @@ from hypothesis import given
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.words.messages import describe
-from gang_scheduler.state.gangs import due_gangs
+from gang_scheduler.state.gangs import gangs_to_try
 from gang_scheduler.state.gangs.decisions import WITH_BACKOFF
 from property.random_cases import SEEDS, dice_of
 from support import api_objects, declared_objects
@@ -33,7 +33,7 @@ EVENTS = 25
 def test_a_try_that_nothing_called_for_has_the_same_outcome(seed: int) -> None:
     dice = dice_of(seed)
     # As if very many gangs had changed: then groups are made ahead of the cycle.
-    with patch.object(due_gangs, "MANY", dice.choice((1, 1000))):
+    with patch.object(gangs_to_try, "MANY", dice.choice((1, 1000))):
         live(dice)
 
 

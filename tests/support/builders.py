@@ -30,7 +30,7 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Metadata, OwnerReference
+from gang_scheduler.wire.base import Metadata, OwnerReference
 from gang_scheduler.workloads import table
 
 SCHEDULER = "py-gang-scheduler"

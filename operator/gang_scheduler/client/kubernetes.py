@@ -12,7 +12,7 @@ from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import IdentityList
+from gang_scheduler.wire.base import IdentityList
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from gang_scheduler.model.checkpoints import (
     Save,
 )
 from gang_scheduler.model.wording import field
-from gang_scheduler.wire.core import Condition
+from gang_scheduler.wire.base import Condition
 from gang_scheduler.wire.pods import ContainerStatus
 
 # The policy by which a gang saves its work, from PodGroups, Jobs and pod templates. It is read

@@ -15,8 +15,7 @@ from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.selectors import LABEL_OPERATORS, Requirement, hold
 from gang_scheduler.wire import cluster as node_wire
-from gang_scheduler.wire.cluster import PodDisruptionBudget, PodDisruptionBudgetSpec
-from gang_scheduler.wire.core import (
+from gang_scheduler.wire.base import (
     Condition,
     Int32,
     LabelSelector,
@@ -25,6 +24,7 @@ from gang_scheduler.wire.core import (
     NodeSelectorRequirement,
     Wire,
 )
+from gang_scheduler.wire.cluster import PodDisruptionBudget, PodDisruptionBudgetSpec
 
 # Requirements on labels in a canonical form, so that equal selectors compare equal.
 

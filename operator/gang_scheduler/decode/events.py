@@ -20,7 +20,7 @@ from gang_scheduler.at_work import Work, note
 from gang_scheduler.decode import fields, reader
 from gang_scheduler.decode.reader import HasMetadata, Identity, Object, Reader, Unreadable
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.wire.core import Identified
+from gang_scheduler.wire.base import Identified
 
 # Unreadable objects that were left out, as values in one queue. The event handlers put them there
 # without knowing the reader of the queue.

@@ -20,7 +20,7 @@ from gang_scheduler.api.parsing import IS, Faults, InvalidField, shortened, with
 from gang_scheduler.model import resources, wording
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.topology_request import LayerRef
-from gang_scheduler.wire.core import Quantities
+from gang_scheduler.wire.base import Quantities
 
 T = TypeVar("T")
 

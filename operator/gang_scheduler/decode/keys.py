@@ -13,7 +13,7 @@ from gang_scheduler.api.parsing import IS, InvalidField
 from gang_scheduler.decode import foreign_marks
 from gang_scheduler.model import records, refs, similar_names
 from gang_scheduler.model.wording import field, label_field
-from gang_scheduler.wire import core
+from gang_scheduler.wire import base
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
 """Prefixes of this scheduler and of Koordinator. Any other key with them is an error."""
@@ -194,7 +194,7 @@ def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[
     """Yield the labels and annotations that would have an effect, but are too long."""
     for where, values in ((label_field, labels), (field, present)):
         for key, text in values.items():
-            if text.endswith(core.MARK) and key in _READ and (most := core.most_of(text)):
+            if text.endswith(base.MARK) and key in _READ and (most := base.most_of(text)):
                 yield InvalidField(where(key), text, f"must have at most {most} characters", IS)
 
 

@@ -10,7 +10,7 @@ from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.model.queues import ProvisioningRules, Retry
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire import provisioning
-from gang_scheduler.wire.core import Condition
+from gang_scheduler.wire.base import Condition
 
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = "py-gang-scheduler"

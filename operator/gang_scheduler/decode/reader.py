@@ -18,13 +18,13 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import LONGEST_TEXT, Metadata, cut_text
+from gang_scheduler.wire.base import LONGEST_TEXT, Metadata, cut_text
 
 # Cuts long texts of an object before anything parses them. Users can write a megabyte into a field,
 # and a parser may need time for each character or even for each pair of characters. No field that
 # is read needs so long a text. A cut text ends with a mark, so it cannot be mistaken for a shorter
 # one; its reader refuses it and names its field, while everything else in the object counts.
-# Annotations and labels have bounds of their own: see `wire.core`.
+# Annotations and labels have bounds of their own: see `wire.base`.
 
 Object = Mapping[str, Any]
 

@@ -24,7 +24,7 @@ from gang_scheduler.model.topology_request import (
     TopologyRequest,
 )
 from gang_scheduler.model.wording import field as fields_field
-from gang_scheduler.wire.core import Wire
+from gang_scheduler.wire.base import Wire
 
 # The topology request of a whole gang, in the network-topology-spec annotation of a PodGroup or a
 # pod.

@@ -12,7 +12,7 @@ from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 from gang_scheduler.wire import volumes as volume_wire
-from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorRequirement, Quantity
+from gang_scheduler.wire.base import Metadata, NodeSelector, NodeSelectorRequirement, Quantity
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 

@@ -21,7 +21,7 @@ from gang_scheduler.decode.pods import pod
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import IdentityList, Wire
+from gang_scheduler.wire.base import IdentityList, Wire
 from gang_scheduler.workloads import table
 
 

@@ -28,7 +28,7 @@ from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.reflector import Reflector
-from gang_scheduler.wire.core import Metadata, MetadataOnly
+from gang_scheduler.wire.base import Metadata, MetadataOnly
 
 AGAIN_SECONDS: Final = 10
 """Decisions are made again after this time, even if nothing changes: some depend on the time."""

@@ -26,7 +26,7 @@ from gang_scheduler.wire import cluster as wire_cluster
 from gang_scheduler.wire import devices as device_wire
 from gang_scheduler.wire import pods, provisioning, queues
 from gang_scheduler.wire import volumes as volume_wire
-from gang_scheduler.wire.core import Condition, Keys, Metadata, MetadataOnly, Words
+from gang_scheduler.wire.base import Condition, Keys, Metadata, MetadataOnly, Words
 from gang_scheduler.workloads import table
 
 # The fields that are read of each kind, derived from the types into which its reader decodes. So a

@@ -38,7 +38,7 @@ from gang_scheduler.state.nodes import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.wire.core import Identified
+from gang_scheduler.wire.base import Identified
 from gang_scheduler.workloads import misplaced_requests, table
 
 # Events on gangs whose nodes have failed: the missing members, the stuck pods, and the recovery.

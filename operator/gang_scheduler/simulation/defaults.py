@@ -34,7 +34,7 @@ from gang_scheduler.report import topology_status
 from gang_scheduler.state.kinds import KINDS, QUEUES_NAMED
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire import volumes as volume_wire
-from gang_scheduler.wire.core import Int64, Metadata, Wire
+from gang_scheduler.wire.base import Int64, Metadata, Wire
 from gang_scheduler.workloads import controllers, table
 from gang_scheduler.workloads.kind import Kind as JobKind
 

@@ -44,7 +44,7 @@ from gang_scheduler.simulation.validation import objects as validation
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.state.queues.names import product_of
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Quantities, Wire
+from gang_scheduler.wire.base import Quantities, Wire
 from gang_scheduler.wire.pods import NativePodGroup
 from gang_scheduler.workloads import table
 from gang_scheduler.workloads.controllers import Present, Source, controller, part

@@ -12,7 +12,7 @@ from gang_scheduler.decode.pods.membership import named_gang_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.wording import label_field
 from gang_scheduler.simulation.documents import Document
-from gang_scheduler.wire.core import MetadataOnly
+from gang_scheduler.wire.base import MetadataOnly
 from gang_scheduler.wire.jobs import Job
 from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import misplaced_requests, table

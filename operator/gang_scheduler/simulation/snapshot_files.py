@@ -26,7 +26,7 @@ from gang_scheduler.recording.form import Recorded
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import syntax
 from gang_scheduler.state import kinds
-from gang_scheduler.wire.core import Identified, Identity
+from gang_scheduler.wire.base import Identified, Identity
 
 KIND: Final = "SnapshotHeader"
 API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"

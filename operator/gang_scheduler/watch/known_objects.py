@@ -15,8 +15,8 @@ from gang_scheduler.client.errors import UNREADABLE, ApiError
 from gang_scheduler.decode.events import Versions
 from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.wire import core
-from gang_scheduler.wire.core import Identified, Identity, ListMetadata, Metadata, Wire
+from gang_scheduler.wire import base
+from gang_scheduler.wire.base import Identified, Identity, ListMetadata, Metadata, Wire
 
 # The envelope of lists and watches. The objects in it are not decoded yet (`Raw`).
 
@@ -228,7 +228,7 @@ class KnownObjects:
     def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
         decoder = self._handler.decoder
         # Long texts of such an object are cut where it is taken in as a dict.
-        if decoder is not None and len(memoryview(raw)) <= core.LONGEST_TEXT:
+        if decoder is not None and len(memoryview(raw)) <= base.LONGEST_TEXT:
             try:
                 found: HasMetadata = decoder.decode(raw)
                 self._handler.handle_decoded(change, found)

@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from gang_scheduler.wire.core import (
+from gang_scheduler.wire.base import (
     Condition,
     Int32,
     Int64,

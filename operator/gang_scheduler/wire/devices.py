@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import field
 
-from gang_scheduler.wire.core import (
+from gang_scheduler.wire.base import (
     Condition,
     Metadata,
     NodeSelector,

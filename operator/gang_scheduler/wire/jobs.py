@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import field
 
-from gang_scheduler.wire.core import Condition, Count, Int32, Metadata, Wire
+from gang_scheduler.wire.base import Condition, Count, Int32, Metadata, Wire
 from gang_scheduler.wire.pods import PodTemplate
 
 COMPLETE: Final = ("Complete", "True")

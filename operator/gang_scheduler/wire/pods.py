@@ -6,7 +6,7 @@ from msgspec import field
 
 from gang_scheduler.api import annotations
 from gang_scheduler.model.pods import PodPhase
-from gang_scheduler.wire.core import (
+from gang_scheduler.wire.base import (
     Condition,
     Identity,
     Int32,

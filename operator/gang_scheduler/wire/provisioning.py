@@ -5,7 +5,7 @@ The structs suit all served versions.
 
 from msgspec import field
 
-from gang_scheduler.wire.core import Condition, Count, Metadata, Wire
+from gang_scheduler.wire.base import Condition, Count, Metadata, Wire
 
 
 class RetryStrategy(Wire, frozen=True):

@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec import field
 
-from gang_scheduler.wire.cluster import Taint
-from gang_scheduler.wire.core import (
+from gang_scheduler.wire.base import (
     Int32,
     LabelSelector,
     Metadata,
@@ -13,6 +12,7 @@ from gang_scheduler.wire.core import (
     Quantity,
     Wire,
 )
+from gang_scheduler.wire.cluster import Taint
 from gang_scheduler.wire.pods import Toleration
 
 # ResourceFlavors, Kueue's and ours.

@@ -19,7 +19,7 @@ from gang_scheduler.decode.reader import Unreadable
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import Count, Metadata, MetadataOnly, Wire, Words
+from gang_scheduler.wire.base import Count, Metadata, MetadataOnly, Wire, Words
 from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import (
     controllers,

@@ -18,7 +18,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import cluster, fields
 from gang_scheduler.decode.fields import LONGEST_LABEL, group_of
 from gang_scheduler.decode.pods.pod_class import ADDED
-from gang_scheduler.wire.core import Condition, Metadata, Wire
+from gang_scheduler.wire.base import Condition, Metadata, Wire
 from gang_scheduler.wire.pods import PodTemplate
 
 # Bodies of objects that controllers create: from a template, with their owner and a name.

@@ -17,7 +17,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import field, label_field
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 
 KEYS: Final = (annotations.EXCLUSIVE_TOPOLOGY, annotations.NODE_SELECTOR_STRATEGY)
 INDEX: Final = "batch.kubernetes.io/job-completion-index"

@@ -39,7 +39,7 @@ from gang_scheduler.decode.reader import Unreadable
 from gang_scheduler.model import pods, refs
 from gang_scheduler.model.gangs import OwnDomains
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import Condition, Count, Metadata, MetadataOnly, Wire, Words
+from gang_scheduler.wire.base import Condition, Count, Metadata, MetadataOnly, Wire, Words
 from gang_scheduler.wire.jobs import JobTemplate
 from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import controllers, exclusive_topology, misplaced_requests

@@ -25,7 +25,7 @@ from gang_scheduler.model import refs
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
-from gang_scheduler.wire.core import Count, Metadata, OwnerReference, Wire
+from gang_scheduler.wire.base import Count, Metadata, OwnerReference, Wire
 from gang_scheduler.wire.jobs import (
     Job,
     JobSpec,

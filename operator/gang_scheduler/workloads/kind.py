@@ -19,7 +19,7 @@ from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.wording import field, label_field
-from gang_scheduler.wire.core import Metadata, Wire
+from gang_scheduler.wire.base import Metadata, Wire
 from gang_scheduler.workloads.controllers import NO_PHASE, Phase, Source
 
 Body = Mapping[str, Any]

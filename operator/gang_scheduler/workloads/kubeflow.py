@@ -22,7 +22,7 @@ from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role as GangsRole
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.refs import GangKey, GangSource, QueueName, QueueNameKind, QueueRequest
-from gang_scheduler.wire.core import Condition, Count, Metadata, Quantities, Wire, Words
+from gang_scheduler.wire.base import Condition, Count, Metadata, Quantities, Wire, Words
 from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import controllers
 from gang_scheduler.workloads import kind as workload_kind

@@ -27,7 +27,7 @@ from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.resources import Amounts
 from gang_scheduler.model.wording import label_field
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Count, Metadata, Wire, Words
+from gang_scheduler.wire.base import Count, Metadata, Wire, Words
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.workloads import controllers, kind
 from gang_scheduler.workloads.controllers import Source, is_deleting, is_ready, part

@@ -15,7 +15,7 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import WorkloadRef
 from gang_scheduler.model.wording import field, label_field
-from gang_scheduler.wire.core import Condition, Metadata
+from gang_scheduler.wire.base import Condition, Metadata
 from gang_scheduler.wire.pods import Pod, PodTemplate
 
 OF_JOB: Final = "spec.template"

@@ -12,7 +12,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.wire.core import Metadata, MetadataOnly
+from gang_scheduler.wire.base import Metadata, MetadataOnly
 
 Body = Mapping[str, Any]
 

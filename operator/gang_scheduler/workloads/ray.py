@@ -18,7 +18,7 @@ from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import Count, Metadata, Wire, Words
+from gang_scheduler.wire.base import Count, Metadata, Wire, Words
 from gang_scheduler.wire.pods import Container, Pod, PodTemplate
 from gang_scheduler.workloads import controllers, kind
 from gang_scheduler.workloads.controllers import (

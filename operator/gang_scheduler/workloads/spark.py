@@ -26,7 +26,7 @@ from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Count, Keys, Labelled, Metadata, Wire
+from gang_scheduler.wire.base import Count, Keys, Labelled, Metadata, Wire
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.workloads import controllers
 from gang_scheduler.workloads.controllers import Phase, Source, has_ended, label, part

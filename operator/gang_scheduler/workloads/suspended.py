@@ -32,7 +32,7 @@ from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
 from gang_scheduler.model.suspended import ManagedWorkload, TemplateEdit, TemplatePath
 from gang_scheduler.model.wording import field
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.workloads import table, virtual_pods
 from gang_scheduler.workloads.controllers import Workload, part
 from gang_scheduler.workloads.kind import Kind

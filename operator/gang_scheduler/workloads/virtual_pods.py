@@ -16,7 +16,7 @@ from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod, Slot, VirtualPods
 from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate, TemplatePath
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.workloads import exclusive_topology, job_sets, table
 from gang_scheduler.workloads.controllers import part
 from gang_scheduler.workloads.kind import IsLate

@@ -18,7 +18,7 @@ from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.wire.core import Count, Int32, Metadata, OwnerReference, Quantities, Wire
+from gang_scheduler.wire.base import Count, Int32, Metadata, OwnerReference, Quantities, Wire
 from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import controllers, kind, ray
 from gang_scheduler.workloads.controllers import Phase, Source, part, required

@@ -9,7 +9,7 @@ from msgspec import field
 from gang_scheduler.api.annotations import APP_WRAPPER_LABEL
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.reader import Unreadable
-from gang_scheduler.wire.core import MetadataOnly, Wire
+from gang_scheduler.wire.base import MetadataOnly, Wire
 from gang_scheduler.workloads import controllers, queue_namers
 from gang_scheduler.workloads.controllers import Phase, Source, part, required
 from gang_scheduler.workloads.kind import Body, Kind, served

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.workloads import exclusive_topology, job_sets
 from gang_scheduler.workloads.job_sets import jobs_of
 from support.expansion import TEMPLATE, Body, annotations_of, pods_made, stored

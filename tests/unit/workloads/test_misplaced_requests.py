@@ -14,7 +14,7 @@ from gang_scheduler.api.annotations import (
     QUEUE,
 )
 from gang_scheduler.decode import fields
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.workloads import misplaced_requests
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.workloads import queue_namers, table
 
 HASHED = {"pod-template-hash": "7f"}

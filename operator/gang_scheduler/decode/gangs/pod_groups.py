@@ -39,7 +39,7 @@ from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.wire.core import Metadata, MetadataOnly
+from gang_scheduler.wire.base import Metadata, MetadataOnly
 from gang_scheduler.wire.pods import (
     DisruptionMode,
     NativePodGroup,

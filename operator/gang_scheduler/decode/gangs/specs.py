@@ -33,7 +33,7 @@ from gang_scheduler.model.refs import (
 )
 from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate
 from gang_scheduler.model.topology_request import TopologyRequest
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 
 DEFAULTS = GangOptions()
 NO_ROLES: tuple[Role, ...] = ()

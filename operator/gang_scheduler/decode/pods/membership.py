@@ -18,7 +18,7 @@ from gang_scheduler.model import records, refs
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.wording import field
-from gang_scheduler.wire.core import NO_OWNER, Metadata, OwnerReference
+from gang_scheduler.wire.base import NO_OWNER, Metadata, OwnerReference
 from gang_scheduler.wire.pods import Pod
 
 # The rank of a member. Members with neighbouring ranks get neighbouring nodes.

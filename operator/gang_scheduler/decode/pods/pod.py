@@ -27,7 +27,7 @@ from gang_scheduler.model.topology_request import PodSet
 from gang_scheduler.model.volumes import Disk, PodVolume
 from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Condition, Metadata, ResourceRequirements
+from gang_scheduler.wire.base import Condition, Metadata, ResourceRequirements
 from gang_scheduler.wire.pods import Volume
 
 # Faults in the gang labels and annotations of a pod. The gang waits until they are corrected: pods

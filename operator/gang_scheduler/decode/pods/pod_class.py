@@ -27,7 +27,7 @@ from gang_scheduler.model.selectors import (
     Spread,
 )
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorTerm
+from gang_scheduler.wire.base import Metadata, NodeSelector, NodeSelectorTerm
 from gang_scheduler.wire.pods import (
     PREFERRED,
     REQUIRED,

@@ -22,7 +22,7 @@ from gang_scheduler.model.queues import (
     RecentUsage,
 )
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.wire.core import Quantity
+from gang_scheduler.wire.base import Quantity
 
 # Single values of queues. Each function raises InvalidField with the field and the value.
 

@@ -31,7 +31,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.selectors import Requirement
 from gang_scheduler.wire import queues as wire
-from gang_scheduler.wire.core import Quantity
+from gang_scheduler.wire.base import Quantity
 from gang_scheduler.wire.queues import ResourceFlavor
 
 # ResourceFlavors: sets of nodes. Kueue's and ours have the same shape.

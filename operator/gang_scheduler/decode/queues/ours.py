@@ -48,7 +48,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.selectors import Requirement
-from gang_scheduler.wire.core import LabelSelector, Metadata, Quantities, Wire
+from gang_scheduler.wire.base import LabelSelector, Metadata, Quantities, Wire
 
 
 class _Selecting(Wire, frozen=True):

@@ -14,9 +14,9 @@ from gang_scheduler.model.rules import NO_PROMISES, PromiseRules
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs import due_gangs
-from gang_scheduler.state.gangs.due_gangs import DueGangs
+from gang_scheduler.state.gangs import gangs_to_try
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.gangs_to_try import GangsToTry
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping, PreemptionEligibility
 from gang_scheduler.state.gangs.retries import (
@@ -92,7 +92,7 @@ class GangQueue:
         self.queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
         self.waiting = self.queueing_hints.waiting
         """How many gangs wait, by reason."""
-        self._due = DueGangs(
+        self._due = GangsToTry(
             self.infos,
             self.schedulers,
             self.grouping,
@@ -363,7 +363,7 @@ class GangQueue:
     def regroup_in_steps(self) -> Iterator[None]:
         """Do most of `take_in` in small steps for very many gangs, which may change in between."""
         self._take_in_queues()
-        if len(self._to_regroup) >= due_gangs.MANY:
+        if len(self._to_regroup) >= gangs_to_try.MANY:
             for key in [*self._to_regroup]:
                 if key in self._to_regroup:
                     self._regroup(key)
@@ -394,7 +394,7 @@ class GangQueue:
         With `every`, this covers all gangs, not only the gangs to try.
         """
         keys = self.infos.keys() if every else self.to_try & self.infos.keys()
-        if not self.queues.names.in_use or len(keys) < due_gangs.MANY:
+        if not self.queues.names.in_use or len(keys) < gangs_to_try.MANY:
             return []
         waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
         return sorted(self.grouping.not_kept(waiting))

@@ -20,7 +20,7 @@ from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from gang_scheduler.workloads import job_sets, kueue_pod_groups, queue_namers, table
 
 # Gangs whose Jobs have all failed, so that no member of them is created again.

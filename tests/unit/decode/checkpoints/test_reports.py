@@ -21,7 +21,7 @@ from gang_scheduler.model.checkpoints import (
     Requested,
     Save,
 )
-from gang_scheduler.wire.core import Condition
+from gang_scheduler.wire.base import Condition
 from gang_scheduler.wire.pods import ContainerState, ContainerStatus, Terminated
 from support import api_objects
 from support import decoded as pod_decode

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import cluster, fields
-from gang_scheduler.wire.core import Wire
+from gang_scheduler.wire.base import Wire
 from gang_scheduler.wire.pods import PodTemplate
 from support import decoded as pod
 from support.api_objects import container, node_body, pod_body

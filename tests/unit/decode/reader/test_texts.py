@@ -21,8 +21,8 @@ from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.wire import core as wire_texts
-from gang_scheduler.wire.core import LONGEST_OF, LONGEST_TEXT, LONGEST_VALUE, Labelled, Metadata
+from gang_scheduler.wire import base as wire_texts
+from gang_scheduler.wire.base import LONGEST_OF, LONGEST_TEXT, LONGEST_VALUE, Labelled, Metadata
 from support import builders, cache_feeding, decoded
 from support.api_objects import pod_body, pod_group_body
 

@@ -7,7 +7,7 @@ from msgspec import field
 from gang_scheduler.api.pod_group import PodGroupSpec
 from gang_scheduler.recording import wire_shapes
 from gang_scheduler.recording.wire_shapes import pruned
-from gang_scheduler.wire.core import Count, Wire
+from gang_scheduler.wire.base import Count, Wire
 
 
 class _Inner(Wire, frozen=True):

@@ -5,7 +5,7 @@ import pytest
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.gangs import due_gangs
+from gang_scheduler.state.gangs import gangs_to_try
 from gang_scheduler.state.queues import usage
 from support import declared_objects
 from support.in_memory_cluster import InMemoryCluster, group_body
@@ -16,7 +16,7 @@ GANGS = 6
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> InMemoryCluster:
     """Return a cluster with so many gangs in a queue that they are very many."""
-    monkeypatch.setattr(due_gangs, "MANY", GANGS)
+    monkeypatch.setattr(gangs_to_try, "MANY", GANGS)
     monkeypatch.setattr(usage, "PODS_A_PART", 1)
     return crowded()
 

@@ -1,4 +1,4 @@
-"""Moments at which gangs are due; when they are set is seen in test_due_gangs.py."""
+"""Moments at which gangs are due; when they are set is seen in test_gangs_to_try.py."""
 
 import pytest
 

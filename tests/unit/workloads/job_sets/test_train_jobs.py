@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.annotations import JOB_GANG_LABEL
 from gang_scheduler.report.words.text import text_of
-from gang_scheduler.wire.core import Metadata, OwnerReference
+from gang_scheduler.wire.base import Metadata, OwnerReference
 from gang_scheduler.workloads import job_sets
 
 TRAIN_JOB = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "t"}

@@ -9,7 +9,7 @@ from gang_scheduler.decode.pods import pod
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import LayerRef, PodSet, Slices, TopologyRequest
-from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.base import Metadata
 from support import decoded as pod_decode
 from support.api_objects import pod_body
 from support.builders import gang_key

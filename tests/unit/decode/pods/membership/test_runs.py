@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.wire.core import Metadata, OwnerReference
+from gang_scheduler.wire.base import Metadata, OwnerReference
 from gang_scheduler.workloads.table import MEMBERSHIP
 
 JOB_SET = {"jobset.sigs.k8s.io/jobset-name": "s", "jobset.sigs.k8s.io/restart-attempt": "0"}

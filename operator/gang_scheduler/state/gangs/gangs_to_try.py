@@ -1,4 +1,4 @@
-"""The gangs that are due: which gangs the next cycle tries, and which others with them."""
+"""The gangs to try in the next cycle, and which others must be tried with them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -18,7 +18,7 @@ MANY = 1000
 """If a cycle has this many gangs, they are sorted by the order of the last such cycle."""
 
 
-class DueGangs:
+class GangsToTry:
     """The gangs to try: changed gangs, gangs whose pause has ended, and gangs that a cycle left."""
 
     def __init__(
