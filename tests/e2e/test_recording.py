@@ -11,8 +11,8 @@ import pytest
 from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import until
-from gang_scheduler.recording import files, form
-from gang_scheduler.recording.form import Recorded
+from gang_scheduler.recording import file_format, files
+from gang_scheduler.recording.file_format import Recorded
 from tools import controlplane
 
 pytestmark = pytest.mark.e2e
@@ -27,7 +27,7 @@ def plane(crds: object) -> Iterator[controlplane.ControlPlane]:
 
 
 def read(directory: Path) -> Recorded:
-    return form.read(files.content_of(directory))
+    return file_format.read(files.content_of(directory))
 
 
 def ends(directory: Path) -> dict[str, bool]:

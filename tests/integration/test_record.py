@@ -15,8 +15,8 @@ import pytest
 from gang_scheduler.api.kinds import JOBS, NAMESPACES, NODES, POD_GROUPS, PODS
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
-from gang_scheduler.recording import form
-from gang_scheduler.recording.form import GONE, Recorded
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import GONE, Recorded
 from gang_scheduler.replay import reading
 from gang_scheduler.replay.run import Rules
 from gang_scheduler.replay.scenarios import Clusters, Given
@@ -109,7 +109,7 @@ def running(served: Embedded, name: str) -> int:
 
 def read(out: Path) -> Recorded:
     """Return what is recorded so far."""
-    return form.read(snapshot_files.unpacked(out.read_bytes()))
+    return file_format.read(snapshot_files.unpacked(out.read_bytes()))
 
 
 def nodes_in(out: Path) -> list[str]:

@@ -220,7 +220,7 @@ def told(observed: Observed) -> list[object]:
     assert observed.all_live == all(pod.living for pod in observed.members.values())
     return [
         *(observed.living, observed.summary, observed.all_live, observed.spec, observed.elastic),
-        *(observed.priority, observed.ranks_apart, observed.differs, observed.telling),
+        *(observed.priority, observed.ranks_apart, observed.differs, observed.describing_members),
     ]
 
 

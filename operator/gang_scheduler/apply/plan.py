@@ -147,7 +147,7 @@ def take_in(
     plan = replace(plan, refused=(*plan.refused, *failed))
     _note_verdicts(cache, plan, now_seconds)
     cache.gang_queue.untried(plan.untried, now_seconds)
-    cache.take_in_asking(plan, now_seconds)
+    cache.note_node_requests(plan, now_seconds)
     news = cache.gang_queue.reservations.take_in(plan, now_seconds)
     cache.gang_queue.changed.update(each.key for each in news)
     for suspension in cache.suspended.overdue(now_seconds):

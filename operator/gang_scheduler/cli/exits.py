@@ -37,7 +37,7 @@ MEANINGS: Final[Mapping[Exit, str]] = {
 }
 
 
-def meant(name: str, known: Sequence[str]) -> str:
+def similar_names_hint(name: str, known: Sequence[str]) -> str:
     """Return a hint with similar names for an unknown name, or with known names if none is similar.
 
     Upper and lower case count as equal.

@@ -17,8 +17,8 @@ from gang_scheduler.inspection import live
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.snapshots import pseudonyms
 from gang_scheduler.inspection.snapshots.pseudonyms import GrowingPseudonyms, Rename
-from gang_scheduler.recording import form, recorder
-from gang_scheduler.recording.form import Gang, Header, Line
+from gang_scheduler.recording import file_format, recorder
+from gang_scheduler.recording.file_format import Gang, Header, Line
 from gang_scheduler.recording.gangs import Gangs
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.state.cache import Cache
@@ -81,7 +81,7 @@ class Recording:
             cache.gang_queue.changed.clear()
             await self._record([header, *first])
             self.has_begun = True
-            nodes = sum(1 for each in first if (each.object or {}).get("kind") == form.NODE)
+            nodes = sum(1 for each in first if (each.object or {}).get("kind") == file_format.NODE)
             self._tell(f"recording {nodes} nodes; {self.gangs} gangs are there")
             try:
                 with anyio.move_on_after(seconds):
@@ -125,7 +125,7 @@ class Recording:
         if lines:
             # The changes were taken out of the cache already, and would be lost.
             with anyio.CancelScope(shield=True):
-                await self._write([form.text_of(each) for each in lines])
+                await self._write([file_format.text_of(each) for each in lines])
 
 
 async def _must_be_allowed(server: Server) -> None:

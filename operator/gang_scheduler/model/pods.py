@@ -156,8 +156,8 @@ class Pod:
 
     `assumed`: the node is from a binding of ours that the API server has not shown yet. `gang` is
     the gang that the pod names, or a gang of one; `problem` is a fault in its fields about the
-    gang. `created_at` is made up for a manifest that is not `dated`. `labels` are all labels of the
-    pod, `annotations` only those with prefixes that the scheduler knows. `owner` has
+    gang. `created_at` is made up for a manifest, which has no creation time. `labels` are all
+    labels of the pod, `annotations` only those with prefixes that the scheduler knows. `owner` has
     `namespace/name` of each owner, sorted, with commas between. `job` and `job_uid` name the Job
     that controls the pod, `stateful_set` the StatefulSet.
 
@@ -199,7 +199,7 @@ class Pod:
     priority: int = 0
     priority_class: str = field(default="", compare=False)
     created_at: float = 0
-    dated: bool = field(default=True, compare=False)
+    has_creation_time: bool = field(default=True, compare=False)
     phase: PodPhase = PodPhase.PENDING
     deleting: bool = False
     gated: bool = False

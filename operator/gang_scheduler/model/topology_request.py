@@ -43,7 +43,7 @@ class TopologyRequest:
     where: str = field(default="", compare=False)
 
     @property
-    def asks(self) -> bool:
+    def is_set(self) -> bool:
         """Whether the request is not empty."""
         return bool(self.must or self.prefer or self.slices)
 

@@ -1,4 +1,4 @@
 """Recordings of a cluster: which of its objects and gangs are written, and how they are read.
 
-Open `form` first.
+Open `file_format` first.
 """

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
-from gang_scheduler.recording import form
-from gang_scheduler.recording.form import PACKED
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import PACKED
 
 LEVEL: Final = 6
 _GZIP: Final = 31
@@ -115,7 +115,7 @@ def content_of(directory: Path) -> bytes:
         with contextlib.suppress(FileNotFoundError):
             raw = path.read_bytes()
             try:
-                content = form.inflated(raw)
+                content = file_format.inflated(raw)
             except ValueError as error:
                 raise ValueError(f"{path.name} {error}") from error
             parts.append(content[: content.rfind(b"\n") + 1])

@@ -12,7 +12,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.pods import Pod, VirtualPods, numbers_by, one_of_each
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
-from gang_scheduler.recording.form import End, Gang, Line
+from gang_scheduler.recording.file_format import End, Gang, Line
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -223,7 +223,7 @@ def _uid_of(info: GangInfo) -> str:
 
 def _topology(info: GangInfo) -> str:
     """Return the layer that a gang must gather in, with ? if it only prefers it; "" for none."""
-    request = info.observed.asks
+    request = info.observed.wanted_topology
     if request is None:
         return ""
     for layers, mark in ((request.must, ""), (request.prefer, "?")):

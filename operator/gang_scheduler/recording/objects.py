@@ -14,7 +14,7 @@ import msgspec
 from gang_scheduler.decode.events import LeftOut, Sink
 from gang_scheduler.decode.reader import Direct, Object, Reader
 from gang_scheduler.recording import wire_shapes
-from gang_scheduler.recording.form import KEPT, NODE, Line, Name, as_up, state_of
+from gang_scheduler.recording.file_format import KEPT, NODE, Line, Name, as_up, state_of
 from gang_scheduler.state import kinds
 
 Body = dict[str, Any]

@@ -19,9 +19,9 @@ from gang_scheduler import __version__, policy
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.recording import form
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import Header, Line
 from gang_scheduler.recording.files import RotatedFiles
-from gang_scheduler.recording.form import Header, Line
 from gang_scheduler.recording.gangs import Gangs
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.settings.policy import Policy
@@ -52,8 +52,8 @@ def header_of(
 ) -> Header:
     """Return the first line of a recording that begins now."""
     return Header(
-        kind=form.KIND,
-        api_version=form.API_VERSION,
+        kind=file_format.KIND,
+        api_version=file_format.API_VERSION,
         version=__version__,
         begun_at=rfc3339(now),
         anonymized=anonymized,
@@ -188,7 +188,7 @@ class Recorder:
         self._gangs.start_over()
         self._changed.clear()
         self._again.clear()
-        lines = [form.text_of(self._begins(now)), *await self._in_parts(self._all(now))]
+        lines = [file_format.text_of(self._begins(now)), *await self._in_parts(self._all(now))]
         self._has_begun = True
 
         def begin() -> int:
@@ -222,7 +222,7 @@ class Recorder:
         """Return lines as bytes; other tasks get turns in between."""
         found, paused = list[bytes](), time.perf_counter()
         for each in lines:
-            found.append(form.text_of(each))
+            found.append(file_format.text_of(each))
             if time.perf_counter() - paused > PART_SECONDS:
                 await asyncio.sleep(0)
                 paused = time.perf_counter()

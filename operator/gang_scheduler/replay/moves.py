@@ -10,19 +10,19 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from gang_scheduler.recording import form
+from gang_scheduler.recording import file_format
 from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.measures import Measures
 
 KIND: Final = "ReplayMoves"
-API_VERSION: Final = form.API_VERSION
+API_VERSION: Final = file_format.API_VERSION
 NO_DOMAIN: Final = ""
 
 Place = Annotated[int, Meta(ge=0)]
 Amount = Annotated[int, Meta(ge=0, le=2**53)]
 
 
-class OnMap(form.RecordingLine, frozen=True, kw_only=True):
+class OnMap(file_format.RecordingLine, frozen=True, kw_only=True):
     """A node: its name, its GPUs, or its CPUs in thousandths, and the domain that it is in."""
 
     name: str
@@ -30,7 +30,7 @@ class OnMap(form.RecordingLine, frozen=True, kw_only=True):
     domain: str = NO_DOMAIN
 
 
-class Moved(form.RecordingLine, frozen=True, kw_only=True):
+class Moved(file_format.RecordingLine, frozen=True, kw_only=True):
     """A job, and what each of its pods takes."""
 
     name: str
@@ -59,7 +59,7 @@ class Turned(msgspec.Struct, frozen=True, array_like=True):
     up: bool
 
 
-class Moves(form.RecordingLine, frozen=True, kw_only=True):
+class Moves(file_format.RecordingLine, frozen=True, kw_only=True):
     """All moves of one policy. `begin` is in seconds since the epoch, if the times are `dated`."""
 
     kind: str = KIND
@@ -175,14 +175,15 @@ class MovedMeasures(Measures):
 def write(path: Path, moves: Moves) -> None:
     """Write moves to a file, compressed if its name ends in .gz. Raises OSError."""
     text = msgspec.json.encode(moves) + b"\n"
-    path.write_bytes(gzip.compress(text, mtime=0) if path.name.endswith(form.PACKED) else text)
+    is_packed = path.name.endswith(file_format.PACKED)
+    path.write_bytes(gzip.compress(text, mtime=0) if is_packed else text)
 
 
 def read(path: Path) -> Moves:
     """Return the moves of a file. Raises OSError, and UnreadableMoves for any other file."""
     raw = path.read_bytes()
     try:
-        content = form.inflated(raw) if raw.startswith(b"\x1f\x8b") else raw
+        content = file_format.inflated(raw) if raw.startswith(b"\x1f\x8b") else raw
         found = msgspec.json.decode(content, type=Moves)
     except (ValueError, RecursionError) as error:
         raise UnreadableMoves(f"is no file that replay --moves wrote: {error}") from error

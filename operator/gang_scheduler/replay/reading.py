@@ -15,8 +15,8 @@ from typing import Final
 
 from gang_scheduler.decode import fields
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of
-from gang_scheduler.recording import files, form
-from gang_scheduler.recording.form import Recorded
+from gang_scheduler.recording import file_format, files
+from gang_scheduler.recording.file_format import Recorded
 from gang_scheduler.replay import recordings, slurm, swf
 from gang_scheduler.replay.jobs import Faults, Job, Trace, UnreadableJobs, placed_in_time
 from gang_scheduler.simulation import snapshot_files
@@ -42,11 +42,11 @@ def load(name: str) -> Given:
     shown = "<stdin>" if name == STDIN else name
     try:
         if name != STDIN and Path(name).is_dir():
-            return Given(shown, recorded=form.read(files.content_of(Path(name))))
+            return Given(shown, recorded=file_format.read(files.content_of(Path(name))))
         raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
         content = snapshot_files.unpacked(raw)
-        if form.is_recording(content):
-            return Given(shown, recorded=form.read(content))
+        if file_format.is_recording(content):
+            return Given(shown, recorded=file_format.read(content))
         return Given(shown, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UnreadableJobs(

@@ -1,7 +1,7 @@
 """The jobs of a recording, which is the cluster to replay them on as well.
 
-`recording.form` reads the file. A gang that ran more than once runs for as long as the last time,
-as a requeued job of Slurm.
+`recording.file_format` reads the file. A gang that ran more than once runs for as long as the last
+time, as a requeued job of Slurm.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of
 from gang_scheduler.model.wording import counted
-from gang_scheduler.recording.form import Gang, Recorded, RecordedGang
+from gang_scheduler.recording.file_format import Gang, Recorded, RecordedGang
 from gang_scheduler.replay.jobs import Job, Trace, UnreadableJobs, sorted_jobs
 
 FORM: Final = "recording"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import Final, NamedTuple, Protocol
 
-from gang_scheduler.recording.form import GONE, UP, NodeChange
+from gang_scheduler.recording.file_format import GONE, UP, NodeChange
 from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.measures import Life, Measures
 

@@ -13,7 +13,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of, quantity
 from gang_scheduler.model.wording import counted
 from gang_scheduler.policy import membership
-from gang_scheduler.recording.form import KEPT, NODE, NodeChange, Recorded
+from gang_scheduler.recording.file_format import KEPT, NODE, NodeChange, Recorded
 from gang_scheduler.replay.jobs import NodesWanted, Trace, UnreadableJobs
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, snapshot_files

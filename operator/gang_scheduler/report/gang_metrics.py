@@ -113,10 +113,10 @@ ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 class GangSeries:
     """The labels and values of one gang, as it was last examined. Times are Unix seconds.
 
-    `reason` is why the gang waits, None if it does not wait. `asks` are resources that it needs.
-    `complete_since` is when the gang had minMember members, until all of these are bound.
-    `whole_at` is when they were bound, while the gang runs. `elastic` has the least, the current
-    and the largest number of workers.
+    `reason` is why the gang waits, None if it does not wait. `requested` are the resources that it
+    requests, if it waits for room. `complete_since` is when the gang had minMember members, until
+    all of these are bound. `whole_at` is when they were bound, while the gang runs. `elastic` has
+    the least, the current and the largest number of workers.
     """
 
     phase: Phase
@@ -125,7 +125,7 @@ class GangSeries:
     priority_class: str
     created_at: float
     reason: Reason | None = None
-    asks: frozenset[str] = frozenset()
+    requested: frozenset[str] = frozenset()
     complete_since: int | None = None
     whole_at: float | None = None
     is_partial: bool = False
@@ -157,7 +157,7 @@ def series_of(info: GangInfo, cache: Cache, before: GangSeries | None, now: floa
         priority_class=class_of(info),
         created_at=created_at(info),
         reason=refusal.reason if refusal is not None and waits else None,
-        asks=_asked(refusal) if refusal is not None and waits and complete else frozenset(),
+        requested=_requested(refusal) if refusal and waits and complete else frozenset(),
         complete_since=attempt.quorum_since if complete else None,
         whole_at=(whole_at or became_whole_at(info, before, now)) if runs else None,
         is_partial=any(info.observed.with_node()) and attempt.is_partially_bound(),
@@ -165,7 +165,7 @@ def series_of(info: GangInfo, cache: Cache, before: GangSeries | None, now: floa
     )
 
 
-def _asked(refusal: Refused) -> frozenset[str]:
+def _requested(refusal: Refused) -> frozenset[str]:
     if refusal.reason in NOT_IN_LINE:
         return frozenset()
     classes = {pod.pod_class for pod in refusal.pods}
@@ -431,7 +431,7 @@ class GangGauges:
 
     def asked(self) -> frozenset[str]:
         """Return the resources that complete gangs wait for."""
-        return frozenset().union(*{each.asks for each in self._waiting.values()})
+        return frozenset().union(*{each.requested for each in self._waiting.values()})
 
     def _examine(self, info: GangInfo) -> None:
         before, now = self._seen.get(info.key), self._clock()

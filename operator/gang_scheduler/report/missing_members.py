@@ -75,7 +75,7 @@ class NearNames:
             for job in _jobs_of(info):
                 self._of_jobs[place].setdefault(job, info)
 
-    def meant(self, key: GangKey) -> Sequence[Pod]:
+    def members_meant_for(self, key: GangKey) -> Sequence[Pod]:
         """Return the pods that name a missing PodGroup, but probably mean this one.
 
         Their name for it is similar, or their Job has its name.
@@ -275,7 +275,7 @@ class MissingMembers:
         """Return the guess that pods misspell the name, as of the last comparison."""
         known = self._meant.get(info.key)
         if known is None or not 0 <= now - known.at < REMEMBERED_SECONDS:
-            pods = self._near_names(now).meant(info.key)
+            pods = self._near_names(now).members_meant_for(info.key)
             since = max((spec.created_at, *(pod.created_at for pod in pods)))
             guess = _Guess(text_of(pods), since) if pods else None
             known = self._meant[info.key] = _Meant(guess, now)

@@ -236,7 +236,7 @@ class StatusWriter:
             written=told.status or gang_spec.status,
             now=now,
             deadline=self._cache.gang_queue.deadlines.of(info),
-            domain=self._cache.domain_of(nodes_of(info), info.observed.asks),
+            domain=self._cache.domain_of(nodes_of(info), info.observed.wanted_topology),
             room_lost=self._lost_nominations.cause(info.key),
             queue=self._cache.queue_of(info.key),
             place=self._places.of(info.key),

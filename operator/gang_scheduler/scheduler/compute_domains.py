@@ -47,7 +47,7 @@ def gathered(topology_request: TopologyRequest | None, devices: Devices) -> Topo
     match devices.gather_compute_domains:
         case GatherComputeDomains.MUST if not (own.must or own.slices):
             return TopologyRequest(must=_LAYERS, where=own.where)
-        case GatherComputeDomains.PREFER if not own.asks:
+        case GatherComputeDomains.PREFER if not own.is_set:
             return TopologyRequest(prefer=_LAYERS, where=own.where)
         case _:
             return topology_request

@@ -109,7 +109,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
     """Decide the groups of one priority: all of them, or as many as the cycle has looks for."""
     decided, effort = placing.decided, progress.effort
     is_first = not decided.groups
-    for_admission, for_places = effort.by(FOR_ADMISSION), effort.by(FOR_PLACES)
+    for_admission, for_places = effort.limit_at(FOR_ADMISSION), effort.limit_at(FOR_PLACES)
     # 2. Set groups aside that cannot be tried, each with its reason.
     timely = progress.in_time(level, for_admission, one=is_first)
     ready = [each for group in timely if (each := placing.admitted(group))]

@@ -110,7 +110,7 @@ class Effort:
         """Return whether this part of a cycle's work was done since the count was `since`."""
         return self.done - since >= part * MOST_OF_CYCLE
 
-    def by(self, part: float) -> float:
+    def limit_at(self, part: float) -> float:
         """Return the part of the whole work at which this part of the remaining work is done."""
         done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
         return done + part * max(1 - done, 0)

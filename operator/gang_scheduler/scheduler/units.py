@@ -350,7 +350,7 @@ def _podsets(
         if waiting:
             podset = waiting[0].podset
             asked = podset.topology_request if podset is not None else TopologyRequest()
-            topology_request = asked.shared if asked.asks else None
+            topology_request = asked.shared if asked.is_set else None
             if not asked.slices:
                 topology_request = _gathered(topology_request, waiting, devices)
             yield PlacementUnit(

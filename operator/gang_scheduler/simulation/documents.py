@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.recording import form
-from gang_scheduler.recording.form import Recorded
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import Recorded
 from gang_scheduler.simulation import snapshot_files, syntax
 from gang_scheduler.simulation.snapshot_files import Header, Stored, UnreadableLine
 
@@ -128,8 +128,8 @@ def of_content(shown: str, content: bytes) -> Iterator[Item]:
 
     Raises UnreadableLine, UnreadableRecording and UnicodeDecodeError.
     """
-    if form.is_recording(content):
-        yield from of_recording(shown, form.read(content))
+    if file_format.is_recording(content):
+        yield from of_recording(shown, file_format.read(content))
         return
     header = snapshot_files.header_of(shown, content)
     if header is None and not shown.endswith(LINES):

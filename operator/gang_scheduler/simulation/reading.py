@@ -160,7 +160,7 @@ def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:
 
 
 def _aged(pod: Pod, created_at: float) -> Pod:
-    return replace(pod, created_at=created_at, dated=False)
+    return replace(pod, created_at=created_at, has_creation_time=False)
 
 
 # Readers of the input: as on a cluster, with the defaults and refusals of its API server.

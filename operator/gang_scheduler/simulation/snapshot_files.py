@@ -21,8 +21,8 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode import reader as decode_reader
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.reader import Object, Reader, Unreadable
-from gang_scheduler.recording import form
-from gang_scheduler.recording.form import Recorded
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import Recorded
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import syntax
 from gang_scheduler.state import kinds
@@ -123,7 +123,7 @@ def unpacked(raw: bytes) -> bytes:
                     raise ValueError(f"has more than {MOST_BYTES} bytes")
                 parts.append(part)
     except EOFError:
-        return form.unpacked_so_far(raw)
+        return file_format.unpacked_so_far(raw)
     except (OSError, zlib.error) as error:
         raise ValueError(f"is no whole gzip file: {error}") from error
     return b"".join(parts)
@@ -154,7 +154,7 @@ def header_of_recording(recorded: Recorded) -> Header:
     """Return a snapshot header with the settings and the time of a recording."""
     header = recorded.header
     return Header(
-        kind=form.KIND,
+        kind=file_format.KIND,
         api_version=header.api_version,
         version=header.version,
         taken_at=header.begun_at,
@@ -211,7 +211,7 @@ def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, 
             where, first["input"], f"is wrong ({shortened(first['msg'])})", IS
         ) from error
     of = f" of {header.profile_of}" if header.profile_of else ""
-    where = "recording, begun" if header.kind == form.KIND else "snapshot, taken"
+    where = "recording, begun" if header.kind == file_format.KIND else "snapshot, taken"
     notes = [f"settings{of} as in the {where} at {header.taken_at}"]
     if flags:
         notes[0] += f", but for {', '.join(sorted(flags))}"

@@ -241,7 +241,7 @@ class Cache:
         """Store a request for nodes as the API server answered it."""
         self._note_request(changed=self.provisioning.upsert(request))
 
-    def take_in_asking(self, plan: Plan, now: int) -> None:
+    def note_node_requests(self, plan: Plan, now: int) -> None:
         """Note a cycle's decisions on gangs that request nodes. `now` is in seconds."""
         # The quota for requested nodes is charged member by member.
         self.suspended.nominate(each.gang for each in plan.node_requests if each.members)

@@ -245,7 +245,8 @@ class DegradedGangs:
 
     def _domain_of(self, info: GangInfo, members: list[Pod]) -> Domain | None:
         nodes = [pod.node for pod in members]
-        return self._topologies.home_of(nodes, self._node_usage.table(), info.observed.asks)
+        wanted = info.observed.wanted_topology
+        return self._topologies.home_of(nodes, self._node_usage.table(), wanted)
 
 
 def _is_of_ones(info: GangInfo) -> bool:

@@ -141,8 +141,8 @@ def _misplaced(
     If its template already makes its pods a gang, the keys that would do so are no fault here.
     `options` says where options of gangs belong; by default it is the template.
     """
-    labels = {key for key, text in asked.labels.items() if _says_something(key, text)}
-    present = {key for key, text in asked.annotations.items() if _says_something(key, text)}
+    labels = {key for key, text in asked.labels.items() if _asks_for_gang(key, text)}
+    present = {key for key, text in asked.annotations.items() if _asks_for_gang(key, text)}
     if is_gang:
         labels, present = labels - _NAMING, present - _NAMING_IN_ANNOTATIONS
     else:
@@ -156,7 +156,7 @@ def _misplaced(
     yield from map(str, foreign_marks.refused(asked.labels, asked.annotations))
 
 
-def _says_something(key: str, text: str) -> bool:
+def _asks_for_gang(key: str, text: str) -> bool:
     return (key, text) != (annotations.JOB_GANG_LABEL, "false")
 
 

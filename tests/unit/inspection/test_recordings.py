@@ -5,14 +5,14 @@ from itertools import pairwise
 from gang_scheduler.inspection import recordings
 from gang_scheduler.inspection.snapshots import vocabulary
 from gang_scheduler.inspection.snapshots.pseudonyms import GrowingPseudonyms
-from gang_scheduler.recording import form
-from gang_scheduler.recording.form import End, Gang, Header, Line, Name
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import End, Gang, Header, Line, Name
 from support.listed_clusters import node, queue
 
 GPU_TYPE = "nvidia.com/gpu.product"
 HEADER = Header(
-    kind=form.KIND,
-    api_version=form.API_VERSION,
+    kind=file_format.KIND,
+    api_version=file_format.API_VERSION,
     version="0.2.0",
     begun_at="2026-01-01T00:00:00Z",
     profile={"scheduler_names": ["acme-scheduler"], "max_victims": 3},
@@ -43,11 +43,11 @@ def test_nothing_that_is_written_has_a_name() -> None:
     ]
     names = GrowingPseudonyms()
     found = recordings.anonymized(lines, names)
-    text = b"".join(map(form.text_of, found)).decode()
+    text = b"".join(map(file_format.text_of, found)).decode()
 
     for name in ("acme", "llama", "research", "H100", "red", "high", "Acme", "jo"):
         assert name not in text.replace("ignored", "")
-    read = form.read(text.encode())
+    read = file_format.read(text.encode())
     (machine, of_queue), (lived,) = read.objects, read.gangs
     assert names.text("acme-node-1") == machine["metadata"]["name"] == read.changes[0].name
     assert machine["metadata"]["labels"][GPU_TYPE] == lived.gang.gpu_type

@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from gang_scheduler.recording import files, form
+from gang_scheduler.recording import file_format, files
+from gang_scheduler.recording.file_format import End, Gang, Line
 from gang_scheduler.recording.files import RecordingFile, RotatedFiles
-from gang_scheduler.recording.form import End, Gang, Line
 
 Write = Callable[[int, memoryview], int]
 LINES = [b"one\n", b"two\n"]
@@ -111,8 +111,8 @@ def test_a_gang_takes_less_than_a_hundred_bytes(tmp_path: Path) -> None:
             )
             started = at - dice.randrange(90_000)
             end = End(id=dice.randrange(1, each + 1), state="Finished", started=started)
-            file.write([form.text_of(Line(at=at, gang=gang))])
-            file.write([form.text_of(Line(at=at + dice.randrange(30), ended=end))])
+            file.write([file_format.text_of(Line(at=at, gang=gang))])
+            file.write([file_format.text_of(Line(at=at + dice.randrange(30), ended=end))])
 
         assert file.size < 100 * number
 

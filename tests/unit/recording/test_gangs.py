@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.recording.form import End, Gang
+from gang_scheduler.recording.file_format import End, Gang
 from gang_scheduler.recording.gangs import Gangs
 from support.in_memory_cluster import START, InMemoryCluster, group_body
 

@@ -6,7 +6,7 @@ import msgspec
 
 from gang_scheduler.api.kinds import GVR, NODES, PODS, PRIORITY_CLASSES
 from gang_scheduler.decode.events import LeftOutObjects
-from gang_scheduler.recording.form import Line
+from gang_scheduler.recording.file_format import Line
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

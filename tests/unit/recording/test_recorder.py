@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gang_scheduler.recording import files, form, recorder
+from gang_scheduler.recording import file_format, files, recorder
+from gang_scheduler.recording.file_format import Recorded
 from gang_scheduler.recording.files import RotatedFiles
-from gang_scheduler.recording.form import Recorded
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.recording.recorder import Recorder
 from gang_scheduler.settings.policy import Policy
@@ -56,7 +56,7 @@ class Recording:
 
     def read(self) -> Recorded:
         """Return all that is recorded."""
-        return form.read(files.content_of(self.directory))
+        return file_format.read(files.content_of(self.directory))
 
     def names(self) -> list[str]:
         """Return the files, the oldest first."""
@@ -130,7 +130,7 @@ async def test_a_full_file_is_followed_by_one_with_all_that_is_there(tmp_path: P
     names = recording.names()
     assert 3 == len(names)
     assert first not in names
-    last = form.read(form.inflated((tmp_path / names[-1]).read_bytes()))
+    last = file_format.read(file_format.inflated((tmp_path / names[-1]).read_bytes()))
     assert "stays" in {each.gang.name for each in last.gangs}
     # All that ended has its end, whichever file it is in.
     found = recording.read()

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gang_scheduler.cli import main
-from gang_scheduler.recording import form
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import End, Gang, Header, Line, Name
 from gang_scheduler.recording.files import RotatedFiles
-from gang_scheduler.recording.form import End, Gang, Header, Line, Name
 from gang_scheduler.replay import reading
 from gang_scheduler.replay.jobs import Trace, UnreadableJobs
 from gang_scheduler.replay.run import Rules
@@ -20,8 +20,8 @@ from support.replays import Played
 
 BEGIN = 1_767_225_600
 HEADER = Header(
-    kind=form.KIND,
-    api_version=form.API_VERSION,
+    kind=file_format.KIND,
+    api_version=file_format.API_VERSION,
     version="0.2.0",
     begun_at="2026-01-01T00:00:00Z",
     profile={"preemption": False},
@@ -48,7 +48,7 @@ def ran(number: int, start: int, end: int, **more: Any) -> Line:
 
 
 def written(*lines: Header | Line) -> bytes:
-    return b"".join(map(form.text_of, lines))
+    return b"".join(map(file_format.text_of, lines))
 
 
 def trace(path: Path, *lines: Line) -> Trace:

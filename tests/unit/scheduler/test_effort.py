@@ -196,7 +196,7 @@ def test_no_work_is_begun_beyond_a_part_and_parts_are_of_what_is_left() -> None:
     effort = Effort()
     effort.count(MOST_OF_CYCLE / 2)
 
-    half = effort.by(0.5)
+    half = effort.limit_at(0.5)
 
     assert 0.75 == half
     assert (True, False) == (effort.takes(MOST_OF_CYCLE / 4, half), effort.takes(1, half))

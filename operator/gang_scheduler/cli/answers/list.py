@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gang_scheduler.cli import printing
-from gang_scheduler.cli.exits import meant, refuse
+from gang_scheduler.cli.exits import refuse, similar_names_hint
 from gang_scheduler.cli.printing import Printed
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.cluster_sources import Reading
@@ -62,7 +62,7 @@ def chosen(
 def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterator[str]:
     """Yield messages about words of an option that no gang can have: the list would be empty."""
     for word in sorted(gangs.words(given) - {each.lower() for each in known}):
-        yield f"{option}: {word} is none{meant(word, known)}"
+        yield f"{option}: {word} is none{similar_names_hint(word, known)}"
 
 
 def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:

@@ -14,7 +14,7 @@ import click
 
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli.exits import Exit, meant, refuse
+from gang_scheduler.cli.exits import Exit, refuse, similar_names_hint
 from gang_scheduler.cli.reading import settings_of_operator
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.decode import fields
@@ -172,9 +172,8 @@ def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
 
 def refuse_name(kind: str, name: str, known: Iterable[str] = ()) -> NoReturn:
     """End the process because no object has this name; `known` are names that may be meant."""
-    not_found = (
-        f'Error from server (NotFound): {kind} "{name}" not found{meant(name, sorted(known))}'
-    )
+    hint = similar_names_hint(name, sorted(known))
+    not_found = f'Error from server (NotFound): {kind} "{name}" not found{hint}'
     refuse([not_found], Exit.NOT_FOUND)
 
 

@@ -67,7 +67,7 @@ def running_of(
     if not members:
         return None
     cache = cluster.cache
-    domain = cache.domain_of(phases.nodes_of(info), info.observed.asks)
+    domain = cache.domain_of(phases.nodes_of(info), info.observed.wanted_topology)
     complete = max((int(pod.created_at) for pod in info.observed.living), default=0)
     since = max((pod.scheduled_at or pod.started_at for pod in members), default=0)
     degraded = cache.degraded.of(info.key, cluster.read_at)

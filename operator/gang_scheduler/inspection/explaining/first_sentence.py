@@ -167,7 +167,7 @@ def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
     if again := _created_again(info):
         return f"It has no member now: {needed} {are} needed. {again}"
     near = NearNames(cache.gang_queue.infos.values())
-    pods = missing_members.text_of(near.meant(info.key))
+    pods = missing_members.text_of(near.members_meant_for(info.key))
     if not pods and (other := near.elsewhere(info.key)) is not None:
         pods = missing_members.text_of_pods_elsewhere(other, hides_names=names.hides)
     return f"{said} {pods[:1].upper()}{pods[1:]}".rstrip()

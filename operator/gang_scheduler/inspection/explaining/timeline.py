@@ -58,7 +58,7 @@ _ONLY_WAITING: Final = frozenset({WAITING})
 
 def is_dated(info: GangInfo) -> bool:
     """Return whether the times of a gang are known; times in manifests may be made up."""
-    return all(pod.dated for pod in info.observed.members.values())
+    return all(pod.has_creation_time for pod in info.observed.members.values())
 
 
 def spans_of(info: GangInfo, happened: Sequence[Happened], seen: Sequence[Current]) -> list[Span]:

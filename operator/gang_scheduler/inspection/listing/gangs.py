@@ -158,7 +158,7 @@ class _Rows:
             wait = listing_waits.of(info, counts, self._decisions, self._cluster)
         ref = self._cluster.cache.queue_of(info.key)
         nodes = tuple(sorted(phases.nodes_of(info)))
-        domain = self._cluster.cache.domain_of(nodes, observed.asks) if nodes else None
+        domain = self._cluster.cache.domain_of(nodes, observed.wanted_topology) if nodes else None
         return Row(
             key=info.key,
             kind=table.BY_NAME[info.key.source].object_kind or _kind(info),
@@ -210,7 +210,8 @@ class _Rows:
 
     def has_its_domain(self, row: Row, info: GangInfo) -> bool:
         """Return whether the domain of a row is still that of its nodes."""
-        found = self._cluster.cache.domain_of(row.nodes, info.observed.asks) if row.nodes else None
+        wanted = info.observed.wanted_topology
+        found = self._cluster.cache.domain_of(row.nodes, wanted) if row.nodes else None
         return found == row.domain
 
     def _queue_name(self, info: GangInfo, ref: QueueRef | None) -> str:

@@ -219,7 +219,7 @@ def _waiting(document: Json, outcome: Outcome) -> Iterator[tuple[str, str]]:
         roles = [RoleCount(it["role"], 0, it["minMember"]) for it in each.get("roles", ())]
         missing = tuple(it for it in roles if it.needed)
         message = text_of(MembersMissing(0, each["minMember"], missing))
-        meant = missing_members.text_of(near.meant(info.key))
+        meant = missing_members.text_of(near.members_meant_for(info.key))
         if not meant and (other := near.elsewhere(info.key)) is not None:
             meant = missing_members.text_of_pods_elsewhere(other)
         said = f"{message}; {meant}" if meant else message

@@ -150,7 +150,7 @@ class Reservations:
         assignments = [
             assignment
             for assignment in request.assignments
-            if not limits.checks(request.queue, assignment.option.names)
+            if not limits.admission_checks(request.queue, assignment.option.names)
         ]
         releases = self._releases()
         ended = before.ended if before is not None else Sum(self._trial.nodes)

@@ -99,7 +99,7 @@ class TurnTaking:
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.node_requests.standing()))
-        for_trees = self._effort.by(FOR_TREES)
+        for_trees = self._effort.limit_at(FOR_TREES)
         self._trees = OpenTrees(
             quota.forest.root, self._may_fit, lambda: not progress.is_over(for_trees), reserved
         )
@@ -363,7 +363,7 @@ class TurnTaking:
         queue = line.queue
         if queue.strategy is Strategy.STRICT_FIFO or self._quota.may_be_promised(group, queue):
             return False
-        if limits.full(queue, self._ledger.running[queue.ref]) is not None:
+        if limits.job_limit_problem(queue, self._ledger.running[queue.ref]) is not None:
             return False
         # Most groups were looked at before, to find out that their tree has no quota left.
         known = self._shortages.get(group.waiting[0].key)

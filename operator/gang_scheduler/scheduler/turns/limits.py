@@ -16,14 +16,14 @@ from gang_scheduler.model.queues import GPU, Queue, QueueSet
 from gang_scheduler.model.reasons import Problem, Reason
 
 
-def stopped(queue: Queue) -> Problem | None:
+def stop_problem(queue: Queue) -> Problem | None:
     """Return a problem if the queue admits no new gangs."""
     if queue.stop is StopPolicy.NONE:
         return None
     return Problem(Reason.QUEUE_STOPPED, QueueOnHold(queue.ref.name, queue.stop))
 
 
-def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None:
+def admission_problem(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None:
     """Return why a queue does not admit a gang that holds no quota yet, if it does not."""
     limits, name = queue.limits, queue.ref.name
     missed = None
@@ -39,7 +39,7 @@ def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None
     return Problem(Reason.ADMISSION_DENIED, missed) if missed else None
 
 
-def full(queue: Queue, running: int) -> Problem | None:
+def job_limit_problem(queue: Queue, running: int) -> Problem | None:
     """Return a problem if the queue's limit on running groups is reached."""
     most = queue.limits.jobs
     if most is None or running < most:
@@ -47,12 +47,12 @@ def full(queue: Queue, running: int) -> Problem | None:
     return Problem(Reason.JOB_LIMIT_REACHED, JobLimit(queue.ref.name, most))
 
 
-def awaits(queue: Queue) -> Problem:
+def turn_problem(queue: Queue) -> Problem:
     """Return the problem of a group that waits for evicted groups to leave a full queue."""
     return Problem(Reason.WAITING_FOR_TURN, AwaitsEvicted(queue.ref.name, queue.limits.jobs or 0))
 
 
-def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
+def admission_checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
     """Return the admission checks that a gang on these flavors must pass."""
     of_flavors = (check for name in names for check in queue.flavor_checks.get(name, ()))
     return tuple(dict.fromkeys((*queue.checks, *of_flavors)))

@@ -128,8 +128,10 @@ class Quota:
         """Return why a queue does not admit a group; `holds` if the group has quota already."""
         if queue.ref.product not in self.declared.enforced:
             return None
-        problem = limits.stopped(queue)
-        return problem if problem or holds else limits.denied(queue, group, self.declared)
+        problem = limits.stop_problem(queue)
+        if problem or holds:
+            return problem
+        return limits.admission_problem(queue, group, self.declared)
 
     def may_be_promised(self, group: GangGroup, queue: Queue) -> bool:
         """Return whether a group has waited long enough to be promised a start."""
@@ -171,16 +173,17 @@ class Quota:
             return None
         if not request.holds:
             running = self.ledger.running[ref]
-            full = limits.full(queue, running)
+            full = limits.job_limit_problem(queue, running)
             if full is not None:
                 # If only victims of this cycle make the queue full, the group waits for their end.
-                return limits.full(queue, running - self.ledger.gone[ref]) or limits.awaits(queue)
+                left = running - self.ledger.gone[ref]
+                return limits.job_limit_problem(queue, left) or limits.turn_problem(queue)
         if not assignments:
             return self.shortages.problem_of(request)
         if not request.holds and all(
-            limits.checks(queue, assignment.option.names) for assignment in assignments
+            limits.admission_checks(queue, assignment.option.names) for assignment in assignments
         ):
-            names = limits.checks(queue, assignments[0].option.names)
+            names = limits.admission_checks(queue, assignments[0].option.names)
             return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
         return None
 
@@ -193,7 +196,7 @@ class Quota:
         return [
             assignment
             for assignment in assignments
-            if not limits.checks(request.queue, assignment.option.names)
+            if not limits.admission_checks(request.queue, assignment.option.names)
         ]
 
     # Charges of groups.

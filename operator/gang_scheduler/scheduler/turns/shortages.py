@@ -130,7 +130,7 @@ def charge_of(
 
     Or return why the queue does not admit it now. The nodes that the pods could use are ignored.
     """
-    wrong = forest.problem(ref) or limits.stopped(forest.queue(ref))
+    wrong = forest.problem(ref) or limits.stop_problem(forest.queue(ref))
     if wrong is not None:
         return wrong
     queue, asked = forest.queue(ref), declared.charged(needed)

@@ -340,4 +340,4 @@ def _is_described(info: GangInfo) -> bool:
 
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:
-    return outcome.cache.domain_of(phases.nodes_of(info), info.observed.asks)
+    return outcome.cache.domain_of(phases.nodes_of(info), info.observed.wanted_topology)

@@ -83,7 +83,7 @@ def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
 
 
 def _asks(podset: PodSet) -> bool:
-    return podset.topology_request.asks or bool(podset.group)
+    return podset.topology_request.is_set or bool(podset.group)
 
 
 def _contradiction(

@@ -55,8 +55,8 @@ def summary_of(members: Sequence[Pod]) -> Summary:
         at, priority = pod.created_at, pod.priority
         if at < oldest.created_at or (at == oldest.created_at and pod.uid < oldest.uid):
             oldest = pod
-        if not pod.dated or at < earliest:
-            earliest = at if pod.dated else 0
+        if not pod.has_creation_time or at < earliest:
+            earliest = at if pod.has_creation_time else 0
         if not lowest <= priority <= highest:
             lowest, highest = min(lowest, priority), max(highest, priority)
     requests = [pod.queue_request for pod in members if pod.queue_request is not None]
@@ -249,12 +249,12 @@ class Observed:
         return hold(members, roles) if roles else len(members) >= self.min_member
 
     @property
-    def asks(self) -> TopologyRequest | None:
+    def wanted_topology(self) -> TopologyRequest | None:
         """The topology request of the gang, or else of the first member that has one."""
         if self.living and not self.summary.with_podset:
             return self.topology_request
-        podsets = (pod.podset for pod in one_of_each(self.telling) if pod.podset)
-        own = (each.topology_request for each in podsets if each.topology_request.asks)
+        podsets = (pod.podset for pod in one_of_each(self.describing_members) if pod.podset)
+        own = (each.topology_request for each in podsets if each.topology_request.is_set)
         return self.topology_request or next(own, None)
 
     @property
@@ -331,7 +331,7 @@ class Observed:
         return self._summary
 
     @property
-    def telling(self) -> Sequence[Pod]:
+    def describing_members(self) -> Sequence[Pod]:
         """The members that describe the gang: the living ones, or else the gated ones.
 
         A pod that has ended or is being deleted may belong to an earlier run of the same name. It
@@ -386,7 +386,7 @@ class Observed:
     def _elastic_of_members(self) -> Elastic | None:
         if self.living and not self.summary.of_gang:
             return None
-        members = ((pod, pod.gang_annotations) for pod in one_of_each(self.telling))
+        members = ((pod, pod.gang_annotations) for pod in one_of_each(self.describing_members))
         telling = [(pod, said) for pod, said in members if said is not None and said.has_elastic]
         if not telling:
             return None
@@ -402,7 +402,7 @@ class Observed:
         by_members = table.BY_MEMBERS.get(self.key.source)
         if by_members is None:
             return described
-        return by_members(self.key, self.telling, described)
+        return by_members(self.key, self.describing_members, described)
 
     def _virtual_in_rank_order(self, pods: VirtualPods) -> VirtualPods:
         roles = (self.spec or NO_SPEC).roles

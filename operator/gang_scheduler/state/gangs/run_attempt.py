@@ -336,4 +336,4 @@ class QuorumAge:
 
 def _created(pod: Pod) -> float:
     # A member without a creation time does not make the quorum younger.
-    return pod.created_at if pod.dated else 0
+    return pod.created_at if pod.has_creation_time else 0

@@ -16,7 +16,7 @@ from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.workloads import NONE, GangsByWorkload, requesting
-from gang_scheduler.state.queues.names import Meant, QueueNames, different
+from gang_scheduler.state.queues.names import NamedLeaf, QueueNames, different
 
 # The queue that Jobs and JobSets name for their pods, if the pods name none themselves.
 
@@ -220,7 +220,7 @@ class GangQueues:
         self.provisions = False
         self._infos = infos
         self._kept: dict[GangKey, _Kept] = {}
-        self._meant: dict[tuple[QueueName | None, str, str], Meant] = {}
+        self._meant: dict[tuple[QueueName | None, str, str], NamedLeaf] = {}
 
     def of(self, key: GangKey) -> Resolved | None:
         """Return the queue of a gang; None while there are no queues.
@@ -322,7 +322,7 @@ class GangQueues:
         wanted = next((each.priority_class for each in (own, *others) if each.priority_class), "")
         return self._in_force(self._with_priority(meant, wanted, by_default=not names))
 
-    def _meant_by(self, key: GangKey, name: QueueName | None) -> Meant:
+    def _meant_by(self, key: GangKey, name: QueueName | None) -> NamedLeaf:
         """Return the leaf that a gang means by a name; without a name, its default leaf.
 
         Found once for a name and a namespace until the queues change.
@@ -334,7 +334,7 @@ class GangQueues:
         if name is None:
             meant = self.names.default(key.namespace, key.source)
         else:
-            meant = self.names.meant(name, key.namespace)
+            meant = self.names.leaf_of(name, key.namespace)
         if self.names.in_use:
             if len(self._meant) >= MOST_MEANT:
                 self._meant.clear()  # Deleted gangs may have named any queue.
@@ -348,13 +348,13 @@ class GangQueues:
         if info.observed.living and not self.workloads:
             return own, info.observed.summary.queue_requests
         others: dict[QueueRequest, None] = {}
-        for pod in one_of_each(info.observed.telling):
+        for pod in one_of_each(info.observed.describing_members):
             if pod.queue_request is not None:
                 others[pod.queue_request] = None
             others.update(dict.fromkeys(self.workloads.requests_of(pod)))
         return own, tuple(others)
 
-    def _with_priority(self, meant: Meant, wanted: str, *, by_default: bool) -> Resolved:
+    def _with_priority(self, meant: NamedLeaf, wanted: str, *, by_default: bool) -> Resolved:
         """Return the queue of a gang, with the priority of the class that the gang names.
 
         Any user may name any class, so it counts only in Kueue's queues, as Kueue defines it.

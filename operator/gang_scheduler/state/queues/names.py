@@ -46,7 +46,7 @@ _WRITTEN: Final = (QueueKind.CLUSTER_QUEUE, QueueKind.VOLCANO_QUEUE)
 """Leaves that are written with their kind. A name without a kind is that of our Queue."""
 
 
-class Meant(NamedTuple):
+class NamedLeaf(NamedTuple):
     """The queue that a name means; None if it does not exist.
 
     `problem` says why it cannot be used. `local` is the LocalQueue that was named, if the order in
@@ -148,14 +148,14 @@ class QueueNames:
         """
         return self.in_use or product_of(name) in self.known.judged()
 
-    def meant(self, name: QueueName, namespace: str) -> Meant:
+    def leaf_of(self, name: QueueName, namespace: str) -> NamedLeaf:
         """Return the leaf that a gang of a namespace means by a name."""
         if name.kind is QueueNameKind.LOCAL_QUEUE:
             return self._by_local_queue(name.name, namespace)
         ref = QueueRef(_KINDS[name.kind], name.name)
         return self.unnamed(namespace) if ref == NONE else self._leaf(ref, namespace)
 
-    def default(self, namespace: str, source: str = "") -> Meant:
+    def default(self, namespace: str, source: str = "") -> NamedLeaf:
         """Return the default leaf for gangs of a namespace.
 
         `source` says where the default is set.
@@ -170,11 +170,11 @@ class QueueNames:
             return self._by_default(name, namespace, QueueDefault.OF_SETTINGS)
         return self.unnamed(namespace)
 
-    def unnamed(self, namespace: str) -> Meant:
+    def unnamed(self, namespace: str) -> NamedLeaf:
         """Return the leaf of gangs without a queue, and whether such gangs are allowed."""
         if {namespace, EVERYWHERE}.isdisjoint(self.rules.require_queue):
-            return Meant(NONE)
-        return Meant(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))
+            return NamedLeaf(NONE)
+        return NamedLeaf(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))
 
     def written(self, text: str) -> QueueRef | None:
         """Return the queue that the annotation of a binding names, leaf or not; None if it is gone.
@@ -191,20 +191,20 @@ class QueueNames:
         queue = self._index().queues.get(ref)
         return queue is not None and self._admits(queue, namespace)
 
-    def _by_default(self, name: str, namespace: str, default: QueueDefault) -> Meant:
+    def _by_default(self, name: str, namespace: str, default: QueueDefault) -> NamedLeaf:
         """Return the leaf of the default name; a problem says where the default is set."""
-        meant = self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
+        meant = self.leaf_of(QueueName(QueueNameKind.QUEUE, name), namespace)
         problem = meant.problem
         if problem is None or not isinstance(problem.cause, QueueUnusable):
             return meant
         cause = structs.replace(problem.cause, default=default)
         return meant._replace(problem=replace(problem, cause=cause))
 
-    def _by_local_queue(self, name: str, namespace: str) -> Meant:
+    def _by_local_queue(self, name: str, namespace: str) -> NamedLeaf:
         found = self.known.local_queue(LocalQueueKey(namespace, name))
         if found is None:
             problem = _unusable("LocalQueue", name, QueueFault.NOT_FOUND, namespace)
-            return self._no_leaf(Product.KUEUE, Meant(None, problem))
+            return self._no_leaf(Product.KUEUE, NamedLeaf(None, problem))
         meant = self._leaf(found.cluster_queue, namespace)
         queue = self._index().queues.get(found.cluster_queue)
         if queue is not None and queue.by_local_usage:
@@ -215,27 +215,27 @@ class QueueNames:
             return meant._replace(problem=problem)
         return meant
 
-    def _leaf(self, ref: QueueRef, namespace: str) -> Meant:
+    def _leaf(self, ref: QueueRef, namespace: str) -> NamedLeaf:
         index = self._index()
         queue = index.queues.get(ref)
         if ref in index.parents:
             problem = _unusable(ref.kind, ref.name, QueueFault.NO_LEAF, namespace)
-            return self._no_leaf(ref.product, Meant(ref, problem))
+            return self._no_leaf(ref.product, NamedLeaf(ref, problem))
         if queue is None:
             problem = _unusable(ref.kind, ref.name, QueueFault.NOT_FOUND, namespace)
-            return self._no_leaf(ref.product, Meant(None, problem))
+            return self._no_leaf(ref.product, NamedLeaf(None, problem))
         if not self._admits(queue, namespace):
             fault = QueueFault.NOT_FOR_NAMESPACE
-            return Meant(ref, _unusable(ref.kind, ref.name, fault, namespace))
-        return Meant(ref)
+            return NamedLeaf(ref, _unusable(ref.kind, ref.name, fault, namespace))
+        return NamedLeaf(ref)
 
     def _admits(self, queue: Queue, namespace: str) -> bool:
         labels = self._namespaces.labels_of(namespace)
         return queue.namespaces is not None and hold(queue.namespaces, labels)
 
-    def _no_leaf(self, product: Product, meant: Meant) -> Meant:
+    def _no_leaf(self, product: Product, meant: NamedLeaf) -> NamedLeaf:
         """Return `meant`, or the leaf NONE if another controller enforces the product's queues."""
-        return meant if product in self._index().queue_set.enforced else Meant(NONE)
+        return meant if product in self._index().queue_set.enforced else NamedLeaf(NONE)
 
     def _has(self, ref: QueueRef) -> bool:
         return ref in self._index().queues

@@ -414,7 +414,7 @@ class QueueUsageStore:
     def _named(self, pod: Pod) -> QueueRef | None:
         """Return the queue that a pod names itself."""
         names = pod.queue_request.names if pod.queue_request is not None else ()
-        return self._names.meant(names[0], pod.namespace).ref if names else None
+        return self._names.leaf_of(names[0], pod.namespace).ref if names else None
 
     def _amounts(self, flavors: Flavors, pod: Pod) -> Amounts:
         requests = pod.pod_class.charged

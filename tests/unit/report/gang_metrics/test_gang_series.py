@@ -23,8 +23,8 @@ def test_a_gang_asks_for_resources_while_it_has_all_members_and_could_start() ->
     asking = look(found)
     found.refuse("a", Reason.INVALID_SPEC)
 
-    assert {"cpu", builders.GPU, "pods"} == asking.asks
-    assert frozenset() == look(found).asks
+    assert {"cpu", builders.GPU, "pods"} == asking.requested
+    assert frozenset() == look(found).requested
 
 
 def test_a_gang_of_one_pod_is_a_job_of_that_kind() -> None:

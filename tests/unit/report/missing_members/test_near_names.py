@@ -28,7 +28,7 @@ def found(pods: Iterable[Pod], *groups: str) -> NearNames:
 
 def said(*gangs: str) -> str:
     pods = [builders.pod(f"p-{i}", gang=gang) for i, gang in enumerate(gangs)]
-    return missing_members.text_of(found(pods, "train").meant(KEY))
+    return missing_members.text_of(found(pods, "train").members_meant_for(KEY))
 
 
 @pytest.mark.parametrize("name", ["trian", "Train", "train-", "tr-ain", "trains", "t-r-a-i-n"])
@@ -47,7 +47,7 @@ def test_of_many_pods_some_are_named() -> None:
 
 
 def test_a_name_that_exists_is_no_misspelling() -> None:
-    assert () == found([builders.pod("p", gang="trian")], "train", "trian").meant(KEY)
+    assert () == found([builders.pod("p", gang="trian")], "train", "trian").members_meant_for(KEY)
 
 
 def test_the_pod_group_without_members_is_found_by_the_name_of_the_pods() -> None:
@@ -64,20 +64,20 @@ def test_the_pod_group_without_members_is_found_by_the_name_of_the_pods() -> Non
 def test_names_of_another_source_are_none_of_it() -> None:
     near = found([builders.pod("p", gang="trian")], "train")
 
-    assert () == near.meant(GangKey(refs.NATIVE.name, *KEY.called))
+    assert () == near.members_meant_for(GangKey(refs.NATIVE.name, *KEY.called))
 
 
 def test_of_very_many_names_none_is_compared() -> None:
     pods = [builders.pod(f"p-{i}", gang=f"trian-{i}") for i in range(MOST_COMPARED + 1)]
 
-    assert () == found(pods, "train").meant(KEY)
+    assert () == found(pods, "train").members_meant_for(KEY)
 
 
 @pytest.mark.parametrize("name", ["train-pg", "train-7", "my-train", "Train-7"])
 def test_a_name_with_a_part_more_is_one_that_may_be_meant(name: str) -> None:
     near = found([builders.pod("p", gang=name)], "train")
 
-    assert ["p"] == [pod.name for pod in near.meant(KEY)]
+    assert ["p"] == [pod.name for pod in near.members_meant_for(KEY)]
     info = near.without_members(KEY._replace(name=name))
     assert info is not None
     assert KEY == info.key
@@ -89,14 +89,14 @@ def test_of_several_names_with_a_part_more_the_shortest_is_meant() -> None:
         for name in ("train-and-serve-2", "train-again-2", "train-again-1")
     ]
 
-    assert ["train-again-1"] == [pod.name for pod in found(pods, "train").meant(KEY)]
+    assert ["train-again-1"] == [pod.name for pod in found(pods, "train").members_meant_for(KEY)]
 
 
 def test_pods_of_a_job_that_is_called_as_the_pod_group_are_found_by_it() -> None:
     pods = [builders.pod(f"p-{i}", gang="all-of-it", job="train") for i in range(2)]
     near = found(pods, "train")
 
-    said = missing_members.text_of(near.meant(KEY))
+    said = missing_members.text_of(near.members_meant_for(KEY))
 
     which = 'PodGroup "all-of-it", which does not exist: is this one meant?'
     assert f"pods p-0, p-1 of Job train name {which}" == said

@@ -22,7 +22,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.model.rules import QueueRules
-from gang_scheduler.state.queues.names import Meant, QueueNames, annotation_of
+from gang_scheduler.state.queues.names import NamedLeaf, QueueNames, annotation_of
 from support.builders import requirement
 from support.declared_queues import Declared, declared
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, volcano_queue
@@ -64,7 +64,7 @@ def unusable(kind: str, name: str, fault: QueueFault) -> Problem:
     ],
 )
 def test_a_name_means_a_leaf(kind: QueueNameKind, name: str, expected: QueueRef) -> None:
-    assert Meant(expected) == some().names().meant(QueueName(kind, name), HERE)
+    assert NamedLeaf(expected) == some().names().leaf_of(QueueName(kind, name), HERE)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_name_means_a_leaf(kind: QueueNameKind, name: str, expected: QueueRef)
 def test_what_is_wrong_with_a_name_is_told(
     kind: QueueNameKind, name: str, shown: tuple[str, str], fault: QueueFault
 ) -> None:
-    found = some().names().meant(QueueName(kind, name), HERE)
+    found = some().names().leaf_of(QueueName(kind, name), HERE)
 
     assert unusable(*shown, fault) == found.problem
 
@@ -100,14 +100,14 @@ def test_a_name_that_another_controller_judges_is_never_wrong(
     assert queues.set is not None
     queues.set = replace(queues.set, enforced=frozenset({Product.OURS}))
 
-    assert Meant(NONE) == queues.names().meant(QueueName(kind, name), HERE)
+    assert NamedLeaf(NONE) == queues.names().leaf_of(QueueName(kind, name), HERE)
 
 
 def test_a_queue_for_some_namespaces_is_for_those() -> None:
     queues = some()
     queues.namespace("x", team="x")
 
-    assert Meant(queue_ref("theirs")) == queues.names().meant(QueueName(OURS, "theirs"), "x")
+    assert NamedLeaf(queue_ref("theirs")) == queues.names().leaf_of(QueueName(OURS, "theirs"), "x")
 
 
 def test_a_local_queue_leads_to_no_cluster_queue_that_is_not_for_its_namespace() -> None:
@@ -117,18 +117,18 @@ def test_a_local_queue_leads_to_no_cluster_queue_that_is_not_for_its_namespace()
     queues.local("l", "theirs")
     name, problem = QueueName(LOCAL, "l"), unusable("ClusterQueue", "theirs", NOT_FOR_NAMESPACE)
 
-    assert Meant(cq_ref("theirs"), problem) == queues.names().meant(name, HERE)
+    assert NamedLeaf(cq_ref("theirs"), problem) == queues.names().leaf_of(name, HERE)
     assert not queues.names().is_for(cq_ref("theirs"), HERE)
     queues.namespace(HERE, team="x")
-    assert Meant(cq_ref("theirs")) == queues.names().meant(name, HERE)
+    assert NamedLeaf(cq_ref("theirs")) == queues.names().leaf_of(name, HERE)
     assert queues.names().is_for(cq_ref("theirs"), HERE)
 
 
 def test_a_local_queue_that_is_stopped_takes_no_gangs_and_is_charged() -> None:
     cause: Cause = LocalQueueStopped("held")
 
-    expected = Meant(cq_ref("c"), Problem(Reason.QUEUE_STOPPED, cause))
-    assert expected == some().names().meant(QueueName(LOCAL, "held"), HERE)
+    expected = NamedLeaf(cq_ref("c"), Problem(Reason.QUEUE_STOPPED, cause))
+    assert expected == some().names().leaf_of(QueueName(LOCAL, "held"), HERE)
 
 
 def test_a_local_queue_is_kept_where_they_decide_about_the_order() -> None:
@@ -140,10 +140,10 @@ def test_a_local_queue_is_kept_where_they_decide_about_the_order() -> None:
     queues.local("m", "c")
     queues.local("held", "fair", stopped=True)
 
-    found = [queues.names().meant(QueueName(LOCAL, name), HERE).local for name in ("l", "m")]
+    found = [queues.names().leaf_of(QueueName(LOCAL, name), HERE).local for name in ("l", "m")]
 
     assert [LocalQueueWeight(LocalQueueKey(HERE, "l")), None] == found
-    assert queues.names().meant(QueueName(LOCAL, "held"), HERE).local is not None
+    assert queues.names().leaf_of(QueueName(LOCAL, "held"), HERE).local is not None
 
 
 def test_the_first_default_that_there_is_wins() -> None:
@@ -172,7 +172,7 @@ def test_a_default_by_the_settings_that_is_not_for_the_namespace_is_told_as_such
 
     fault, default = QueueFault.NOT_FOR_NAMESPACE, QueueDefault.OF_SETTINGS
     cause = QueueUnusable("theirs", fault, "Queue", HERE, default)
-    assert Meant(queue_ref("theirs"), Problem(Reason.QUEUE_NOT_FOUND, cause)) == found
+    assert NamedLeaf(queue_ref("theirs"), Problem(Reason.QUEUE_NOT_FOUND, cause)) == found
 
 
 def test_a_default_of_a_product_that_another_controller_judges_is_none() -> None:
@@ -180,7 +180,7 @@ def test_a_default_of_a_product_that_another_controller_judges_is_none() -> None
     queues.local("default", "c")
     queues.judged = frozenset({Product.OURS})
 
-    assert Meant(NONE) == queues.names().default(HERE)
+    assert NamedLeaf(NONE) == queues.names().default(HERE)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_a_queue_may_be_required(required: set[str], waits: bool) -> None:  # no
     names = some().names(QueueRules(require_queue=tuple(required)))
     problem = Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(HERE)) if waits else None
 
-    found = [names.default(HERE), names.meant(QueueName(OURS, "none"), HERE)]
+    found = [names.default(HERE), names.leaf_of(QueueName(OURS, "none"), HERE)]
 
-    assert [Meant(NONE, problem)] * 2 == found
+    assert [NamedLeaf(NONE, problem)] * 2 == found
 
 
 def test_what_a_binding_wrote_is_read() -> None:

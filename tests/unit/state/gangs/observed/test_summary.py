@@ -36,7 +36,7 @@ def member(draw: st.DrawFn, number: int) -> Pod:
     )
     return replace(
         found,
-        dated=not draw(SELDOM),
+        has_creation_time=not draw(SELDOM),
         preempts=not draw(SELDOM),
         job_uid="job" if draw(SELDOM) else "",
         problem=PROBLEM if draw(SELDOM) else None,
@@ -54,7 +54,7 @@ def test_a_summary_is_what_each_member_says(pods: list[Pod]) -> None:
     assert summary_of(pods) == Summary(
         bound=sum(bool(each.node) for each in pods),
         oldest=min(pods, key=lambda each: (each.created_at, each.uid)),
-        earliest=min(each.created_at if each.dated else 0 for each in pods),
+        earliest=min(each.created_at if each.has_creation_time else 0 for each in pods),
         lowest=min(each.priority for each in pods),
         highest=max(each.priority for each in pods),
         of_gang=any(each.gang_annotations for each in pods),

@@ -91,7 +91,7 @@ def test_the_members_of_a_workload_stand_where_it_stands() -> None:
 
 
 def test_no_manifest_without_a_time_makes_a_gang_younger() -> None:
-    pods = [replace(each, dated=False) for each in members(70, 80)]
+    pods = [replace(each, has_creation_time=False) for each in members(70, 80)]
 
     assert MADE == since(waiting(gang_spec("a", 2), pods))
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gang_scheduler.recording import form
-from gang_scheduler.recording.form import (
+from gang_scheduler.recording import file_format
+from gang_scheduler.recording.file_format import (
     CLOSED,
     GONE,
     UP,
@@ -24,7 +24,9 @@ from gang_scheduler.recording.form import (
 
 BEGIN = 1_767_225_600
 TEXT = "2026-01-01T00:00:00Z"
-HEADER = Header(kind=form.KIND, api_version=form.API_VERSION, version="0.2.0", begun_at=TEXT)
+HEADER = Header(
+    kind=file_format.KIND, api_version=file_format.API_VERSION, version="0.2.0", begun_at=TEXT
+)
 
 
 def node(
@@ -44,7 +46,7 @@ def gang(number: int, name: str = "train", submit: int = BEGIN) -> Gang:
 
 
 def written(*lines: Header | Line) -> bytes:
-    return b"".join(map(form.text_of, lines))
+    return b"".join(map(file_format.text_of, lines))
 
 
 def seen(at: int, body: dict[str, Any]) -> Line:
@@ -53,7 +55,7 @@ def seen(at: int, body: dict[str, Any]) -> Line:
 
 def changes(*lines: Line) -> list[tuple[int, str, str]]:
     """Return the changes of nodes, in seconds since the begin; 0 is before all."""
-    found = form.read(written(HEADER, *lines)).changes
+    found = file_format.read(written(HEADER, *lines)).changes
     return [(max(0, each.at - BEGIN), each.name, each.state) for each in found]
 
 
@@ -64,7 +66,7 @@ def test_gangs_are_read_with_their_ends() -> None:
         Line(at=BEGIN + 2, gang=gang(2, "other")),
         Line(at=BEGIN + 9, ended=End(id=1, state="Finished", started=BEGIN + 3)),
     )
-    one, other = form.read(content).gangs
+    one, other = file_format.read(content).gangs
 
     assert (gang(1), BEGIN + 9) == (one.gang, one.ended_at)
     assert one.end is not None
@@ -84,7 +86,7 @@ def test_a_gang_is_lost_that_a_later_recorder_has_not_found() -> None:
     )
 
     assert {"lost": True, "found": False, "ended": False} == {
-        each.gang.name: each.is_lost for each in form.read(content).gangs
+        each.gang.name: each.is_lost for each in file_format.read(content).gangs
     }
 
 
@@ -116,7 +118,7 @@ def test_a_node_that_is_not_ready_at_first_is_so_from_the_begin() -> None:
 def test_the_objects_are_the_last_states_with_nodes_that_take_pods() -> None:
     queue = {"apiVersion": "v1", "kind": "Queue", "metadata": {"name": "q"}, "spec": {"a": 1}}
     ours, theirs = "example.com/ours", "node.kubernetes.io/not-ready"
-    found = form.read(
+    found = file_format.read(
         written(
             HEADER,
             seen(0, queue),
@@ -136,7 +138,7 @@ def test_half_a_line_at_the_end_is_left_out(lost: int) -> None:
     before = written(HEADER, Line(at=BEGIN, gang=gang(1)))
     last = written(Line(at=BEGIN + 9, gang=gang(2, "a-name-that-is-quite-long")))
 
-    found = form.read(before + last[:-lost])
+    found = file_format.read(before + last[:-lost])
 
     # Without the end of the line alone, the line is whole.
     assert (lost != 1, 1 + (lost == 1)) == (found.is_cut, len(found.gangs))
@@ -160,22 +162,22 @@ def test_a_damaged_line_is_refused_by_its_number(line: bytes, problem: str) -> N
     before, after = written(HEADER, Line(at=BEGIN, gang=gang(1))), written(Line(at=2, gang=gang(2)))
 
     with pytest.raises(UnreadableRecording, match=problem):
-        form.read(before + line + after)
+        file_format.read(before + line + after)
     with pytest.raises(UnreadableRecording, match=problem):
-        form.read(before + line)
+        file_format.read(before + line)
 
 
 def test_a_header_of_another_form_is_refused() -> None:
     other = msgspec.structs.replace(HEADER, api_version="py-gang-scheduler.io/v9")
 
     with pytest.raises(UnreadableRecording, match="line 1: apiVersion must be"):
-        form.read(written(other))
+        file_format.read(written(other))
 
 
 def test_two_recordings_in_a_row_are_one() -> None:
     later = msgspec.structs.replace(HEADER, begun_at="2026-01-01T01:00:00Z")
     ended = End(id=1, state="Finished", started=BEGIN + 1)
-    found = form.read(
+    found = file_format.read(
         written(
             HEADER,
             seen(0, node("a")),
@@ -198,7 +200,7 @@ def test_two_recordings_in_a_row_are_one() -> None:
 
 def test_a_gang_that_fails_and_comes_again_at_once_is_another() -> None:
     failed = End(id=1, state="Failed", started=BEGIN)
-    found = form.read(
+    found = file_format.read(
         written(
             HEADER,
             Line(at=BEGIN, gang=gang(1)),
@@ -218,21 +220,21 @@ def test_a_compressed_recording_without_its_end_is_unpacked_as_far_as_it_goes(lo
     more = packing.compress(written(Line(at=BEGIN, gang=gang(2))))
     whole = begun + more + packing.flush()
 
-    found = form.unpacked_so_far(whole[:-lost])
+    found = file_format.unpacked_so_far(whole[:-lost])
 
     assert found.startswith(content)
-    assert form.read(found).gangs
+    assert file_format.read(found).gangs
 
 
 def test_several_compressed_recordings_in_a_row_are_unpacked() -> None:
     content = written(HEADER, Line(at=BEGIN, gang=gang(1)))
 
-    assert 2 * content == form.unpacked_so_far(2 * gzip.compress(content))
+    assert 2 * content == file_format.unpacked_so_far(2 * gzip.compress(content))
 
 
 def test_another_compressed_file_without_its_end_is_refused() -> None:
     with pytest.raises(ValueError, match="is no whole gzip file"):
-        form.unpacked_so_far(gzip.compress(b"name,submit\n" * 9)[:-8])
+        file_format.unpacked_so_far(gzip.compress(b"name,submit\n" * 9)[:-8])
 
 
 def test_a_broken_compressed_recording_is_refused() -> None:
@@ -242,4 +244,4 @@ def test_a_broken_compressed_recording_is_refused() -> None:
     whole[len(whole) // 2] ^= 0xFF
 
     with pytest.raises(ValueError, match="is no whole gzip file"):
-        form.unpacked_so_far(bytes(whole))
+        file_format.unpacked_so_far(bytes(whole))
