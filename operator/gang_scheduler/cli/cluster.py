@@ -38,7 +38,11 @@ from gang_scheduler.cli.reading.options import Asked, common_options
 def cluster_command(
     *, asked: Asked, node: str | None, depth: int | None, given: Sequence[str], users: bool
 ) -> None:
-    """Show the nodes of each domain, and the largest gang that would start; or a NODE's pods."""
+    """Show the nodes of each domain, and the largest gang that would start; or a NODE's pods.
+
+    WHOLE is the number of nodes on which nothing scarce is used. LARGEST is the largest gang of
+    such members.
+    """
     from gang_scheduler.cli.answers import cluster  # noqa: PLC0415 - not for help.
 
     if users:

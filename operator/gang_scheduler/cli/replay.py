@@ -9,7 +9,7 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
 @click.command(
     "replay",
     cls=HelpfulCommand,
-    example="replay jobs.csv --nodes 300x8 --policy as-is --policy strict-fifo",
+    example="replay jobs.csv --nodes 300x8 --policy strict-fifo",
     statuses={
         Exit.DONE: MEANINGS[Exit.DONE],
         Exit.BAD_INPUT: MEANINGS[Exit.BAD_INPUT],

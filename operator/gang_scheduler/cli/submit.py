@@ -48,7 +48,7 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
 @click.command(
     "submit",
     cls=SubmitCommand,
-    example="submit --name llama --nodes 4 --gpus 8 --image I -- torchrun train.py",
+    example="submit --name llama --nodes 4 --gpus 8 --image I -- ./train",
     statuses=statuses(
         {
             Exit.NOT_TRUE: "with --follow: the job failed",

@@ -109,7 +109,7 @@ def _line(alike: _Alike) -> str:
     name = f"{alike.first.place}{others}: {body['kind']} ({body['apiVersion']})"
     if alike.has_pods:
         return f"{name} makes pods, and they are not made here; skipped"
-    return f"{name} is not a kind that matters here; skipped"
+    return f"{name} is not needed; skipped"
 
 
 # Requests in fields of workloads without effect. On a cluster nothing would report them.

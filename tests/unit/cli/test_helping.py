@@ -80,6 +80,11 @@ def test_the_example_is_a_line_that_the_command_understands(name: str) -> None:
     assert found.make_context(name, line[1:], resilient_parsing=False)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_line_of_help_is_wider_than_a_terminal(name: str) -> None:
+    assert [] == [line for line in help_of(name) if len(line) > 80]
+
+
 @pytest.mark.parametrize("name", READING)
 def test_options_are_in_groups(name: str) -> None:
     lines = help_of(name)

@@ -100,7 +100,7 @@ def test_what_is_skipped_is_said_on_stderr_only() -> None:
     result = simulated("-o", "json", text="{kind: Secret, apiVersion: v1}")
 
     lines = [
-        "<stdin>: document 1: Secret (v1) is not a kind that matters here; skipped",
+        "<stdin>: document 1: Secret (v1) is not needed; skipped",
         "the input has no nodes",
         "the input has no pods",
     ]

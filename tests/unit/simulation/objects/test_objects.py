@@ -98,7 +98,7 @@ def test_what_is_left_out_is_noted() -> None:
         "{kind: DaemonSet, apiVersion: apps/v1}\n"
     )
 
-    expected = ("f: document 2: DaemonSet (apps/v1) is not a kind that matters here; skipped",)
+    expected = ("f: document 2: DaemonSet (apps/v1) is not needed; skipped",)
     assert expected == found.notes
 
 

@@ -50,6 +50,6 @@ def test_a_line_says_whether_pods_are_missing() -> None:
 
     expected = (
         ("f: document 1: DaemonSet (apps/v1) makes pods, and they are not made here; skipped"),
-        "f: document 2 and 2 more: Secret (v1) is not a kind that matters here; skipped",
+        "f: document 2 and 2 more: Secret (v1) is not needed; skipped",
     )
     assert expected == lines
