@@ -5,6 +5,7 @@ So pods are read as they are at an event. Of other kinds, all versions from arou
 read.
 """
 
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -152,6 +153,7 @@ class World:
         self._members: dict[GangName, dict[str, Pod]] = defaultdict(dict)
         self._objects: dict[Kind, Versions[Object]] = defaultdict(lambda: Versions(KEPT_SECONDS))
         self._uids: dict[str, str] = {}
+        self._left: deque[tuple[float, Pod]] = deque()
 
     def take(self, event: Event, since: float) -> list[Change]:
         """Take in an event; return the changes of pods.
@@ -181,6 +183,14 @@ class World:
         """Return a list with the pod of this `namespace/name` or uid; [] if it is gone."""
         found = self.pods.get(self._uids.get(name, name))
         return [] if found is None else [found]
+
+    def left_since(self, begin: float) -> Iterator[Pod]:
+        """Yield the pods that have ended or left their node since a time, newest first.
+
+        Those of the last KEPT_SECONDS are known.
+        """
+        late = itertools.takewhile(lambda each: each[0] >= begin, reversed(self._left))
+        return (pod for _, pod in late)
 
     def objects(self, kind: Kind) -> Versions[Object]:
         """Return the objects of a kind."""
@@ -218,6 +228,10 @@ class World:
 
     def _put(self, before: Pod | None, after: Pod | None, at: float, since: float) -> Change:
         change = Change(before, after, at, since, listed=since < at)
+        if change.left is not None:
+            self._left.append((at, change.left))
+            while self._left[0][0] < at - KEPT_SECONDS:
+                self._left.popleft()
         if change.bound is not None and (bound_at := change.bound.scheduled_at) is not None:
             change = change._replace(since=min(since, bound_at))
         if before is not None:

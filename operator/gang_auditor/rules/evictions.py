@@ -25,11 +25,12 @@ from gang_scheduler.api import annotations as keys
 # another queue, reclaim or whileBorrowing, `allowPreemption` and `allowPreemptFrom` decide, and
 # that queue must be over its nominal quota. Not flagged: victims of a queue that would be over its
 # nominal quota if pods counted that may soon be charged (waiting pods, pods of Jobs that have just
-# started, and pods of suspended workloads that wait for victims); marks by the uid of a gang that
-# no longer exists; victims if, within the skew, a Queue was created or deleted, or the PodGroup of
-# one of the gangs was deleted or not yet known, since these objects say which gang is in which
-# queue; gangs of Kueue's and Volcano's queues; gangs that overran a declared end; run times that
-# are too short.
+# started, and pods of suspended workloads that wait for victims), or if pods counted that have left
+# within the skew, or by a nominal quota that was replaced within the skew; marks by the uid of a
+# gang that no longer exists; victims if, within the skew, a Queue was created or deleted, or the
+# PodGroup of one of the gangs was deleted or not yet known, since these objects say which gang is
+# in which queue; gangs of Kueue's and Volcano's queues; gangs that overran a declared end; run
+# times that are too short.
 
 NAMESPACE: Final = Kind("", "Namespace")
 FOREIGN: Final = (keys.KUEUE_QUEUE, keys.VOLCANO_QUEUE, keys.VOLCANO_QUEUE_SHORT)
@@ -112,7 +113,7 @@ def _of_preemptor(
     if not by_queues or any(_was_missing(each, world, known_by) for each in (preemptor, gang)):
         return ""
     names = (_queue_of(preemptor, world), _queue_of(gang, world))
-    return "" if UNKNOWN in names else _by_queues(names, victim, mine, other, world)
+    return "" if UNKNOWN in names else _by_queues(names, victim, (mine, other), world, known_by)
 
 
 def _was_missing(gang: GangName, world: World, since: float) -> bool:
@@ -124,16 +125,19 @@ def _was_missing(gang: GangName, world: World, since: float) -> bool:
     return not any(versions) or None in known
 
 
-def _by_queues(names: tuple[str, str], victim: Pod, mine: int, other: int, world: World) -> str:
+def _by_queues(
+    names: tuple[str, str], victim: Pod, priorities: tuple[int, int], world: World, known_by: float
+) -> str:
     """Judge an eviction by the queues of preemptor and victim, and by their priorities."""
     specs = queues.specs_of(world)
+    mine, other = priorities
     own, theirs = names
     policy = mapping(specs.get(own, {}), "preemption")
     if not specs or own == theirs == NO_QUEUE:
         return "" if other < mine else f"whose priority {mine} is not above {other}"
     if own == theirs:
         return _in_queue(policy, mine, other)
-    fault = _from_another(specs, names, victim, world)
+    fault = _from_another(specs, names, victim, world, known_by)
     return fault or _reclaimed(policy, mine, other)
 
 
@@ -160,7 +164,11 @@ def _reclaimed(policy: Mapping[str, Any], mine: int, other: int) -> str:
 
 
 def _from_another(
-    specs: Mapping[str, Object], names: tuple[str, str], victim: Pod, world: World
+    specs: Mapping[str, Object],
+    names: tuple[str, str],
+    victim: Pod,
+    world: World,
+    known_by: float,
 ) -> str:
     """Return why pods of another queue must not be evicted, "" if they may be."""
     own, theirs = names
@@ -174,15 +182,29 @@ def _from_another(
         allowed = policy.get("allowPreemptFrom")
         if allowed is not None and not set(allowed) & set(above):
             return f"from {each}, of which {own} may not take"
-    return "" if _is_over(specs, theirs, victim, world) else f"from {theirs}, which is within quota"
+    if theirs not in specs:
+        return ""
+    charged = [*_perhaps_charged(theirs, world), *_charged_before(theirs, world, known_by)]
+    versions = world.objects(queues.QUEUE).between(theirs, known_by, inf)
+    for spec in (mapping(each, "spec") for each in versions if each is not None):
+        if _is_over({**specs, theirs: spec}, theirs, victim, charged, world):
+            return ""
+    return f"from {theirs}, which is within quota"
 
 
-def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World) -> bool:
-    """Return whether a queue exceeds its nominal quota of any resource that a victim uses."""
-    if queue not in specs:
-        return True
+def _is_over(
+    specs: Mapping[str, Object],
+    queue: str,
+    victim: Pod,
+    charged: Iterable[tuple[Charge, int]],
+    world: World,
+) -> bool:
+    """Return whether a queue exceeds its nominal quota of any resource that a victim uses.
+
+    `charged` counts in addition to what bound pods are charged.
+    """
     used = dict(world.charges.used)
-    for charge, count in _perhaps_charged(queue, world):
+    for charge, count in charged:
         used[charge] = used.get(charge, 0) + count
     asked = {resource for resource, count in victim.requests.items() if count}
     for key in queues.governed(specs):
@@ -216,6 +238,13 @@ def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
             missing = max(0, int(spec.get("parallelism") or 1) - made)
             for charge, count in amounts_of(Pod(mapping(spec, "template")), queue):
                 yield charge, missing * count
+
+
+def _charged_before(queue: str, world: World, known_by: float) -> Iterator[tuple[Charge, int]]:
+    """Yield charges of a queue that have ended since the oldest state that counts."""
+    for pod in world.left_since(known_by):
+        if pod.plan and (pod.annotations.get(keys.QUEUE) or NO_QUEUE) == queue:
+            yield from amounts_of(pod, queue)
 
 
 def _path(specs: Mapping[str, Object], queue: str) -> list[str]:

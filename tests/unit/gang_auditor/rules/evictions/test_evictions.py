@@ -170,6 +170,39 @@ def test_another_queue_gives_what_it_borrows(
     assert all(each.startswith(f"evicted for lab/big, {words}") for each in found)
 
 
+@pytest.mark.parametrize(("waited", "words"), [(0, []), (SETTLED, ["which is within quota"])])
+def test_a_quota_that_has_just_been_raised_may_be_unknown(
+    stream: Stream, waited: int, words: list[str]
+) -> None:
+    stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
+    victim = queued("small", "b", cpu=4, priority=5)
+    preemptor = nominated(pod("big-0", priority=HIGH, labels=OF_A), "n1")
+    stream.wait(SETTLED)
+    stream.see(victim, preemptor, queue("b", quota=quota(4)))
+    stream.wait(waited)
+
+    found = evict_now(stream, victim, preemptor)
+
+    assert words == [each.partition(", from b, ")[2] for each in found]
+
+
+@pytest.mark.parametrize(("waited", "words"), [(0, []), (SETTLED, ["which is within quota"])])
+def test_a_pod_that_has_just_left_may_have_been_charged(
+    stream: Stream, waited: int, words: list[str]
+) -> None:
+    stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
+    victim, other = (queued(name, "b", cpu=2, priority=5) for name in ("small", "other"))
+    preemptor = nominated(pod("big-0", priority=HIGH, labels=OF_A), "n1")
+    stream.wait(SETTLED)
+    stream.see(victim, other, preemptor)
+    stream.gone(other)
+    stream.wait(waited)
+
+    found = evict_now(stream, victim, preemptor)
+
+    assert words == [each.partition(", from b, ")[2] for each in found]
+
+
 def test_a_job_that_waited_suspended_names_its_queue_itself(stream: Stream) -> None:
     stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
     job = {
@@ -214,6 +247,7 @@ def test_what_waits_and_jobs_that_wait_or_have_just_started_may_be_charged(strea
         stream.gone(*filter(None, [gone]))
         stream.see(victim, preemptor, marked(victim, "big", "big-0"))
         stream.gone(victim, preemptor)
+        stream.wait(SETTLED)
 
     stream.end()
     assert ["evicted for lab/big, from b, which is within quota"] == [
