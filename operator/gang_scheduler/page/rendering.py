@@ -52,6 +52,7 @@ def environment() -> jinja2.Environment:
     made.filters.update(
         age=table_layout.age,
         clock=clock,
+        clock_of_seconds=clock_of_seconds,
         counted=counted,
         date=date,
         iso=rfc3339,
@@ -134,6 +135,11 @@ def queue_path(name: str) -> str:
 def clock(seconds: int, now: int) -> str:
     """Return a time of day, with the date if it is not today."""
     return table_layout.moment(seconds, now)
+
+
+def clock_of_seconds(seconds: int) -> str:
+    """Return a time of day to the second."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%H:%M:%S}"
 
 
 def date(seconds: int) -> str:

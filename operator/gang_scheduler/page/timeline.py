@@ -69,12 +69,16 @@ class Tick(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """All that is drawn of a timeline, and it in a sentence."""
+    """All that is drawn of a timeline, and it in a sentence.
+
+    `with_seconds`: ticks are less than a minute apart.
+    """
 
     parts: tuple[Part, ...]
     moments: tuple[Tick, ...]
     ticks: tuple[Tick, ...]
     title: str
+    with_seconds: bool
 
 
 def of_gang(
@@ -115,11 +119,13 @@ def picture(found: Timeline) -> Picture:
         end = place(found.now if span.ends is None else span.ends)
         return Part(span, x, round(max(end - x, LEAST_WIDTH), 2))
 
+    marks = [*ticks(begins, begins + whole)]
     return Picture(
         tuple(map(part, found.spans)),
         tuple(Tick(each.at, place(each.at), each.what) for each in found.moments),
-        tuple(Tick(at, place(at)) for at in ticks(begins, begins + whole)),
+        tuple(Tick(at, place(at)) for at in marks),
         _title(found),
+        with_seconds=any(at % MINUTE for at in marks),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.timeline import Span
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.page import timeline
+from gang_scheduler.page import rendering, timeline
 from gang_scheduler.page.timeline import DAY, HOUR, MINUTE, MOST_TICKS, Timeline
 from support.listed_clusters import gang, hold, node
 from support.pages import opened, source_of
@@ -60,6 +60,21 @@ def test_the_axis_has_few_round_times(seconds: int) -> None:
     steps = {after - before for before, after in itertools.pairwise(found)}
     assert len(steps) <= 1
     assert all(each % step == 0 for step in steps for each in found)
+
+
+@pytest.mark.parametrize("seconds", [3, 50, 3 * MINUTE, 20 * MINUTE, 3 * HOUR])
+def test_no_two_times_on_the_axis_look_the_same(seconds: int) -> None:
+    begins = 1767268837
+    found = timeline.picture(made(Span("Waiting", begins), now=begins + seconds))
+
+    words = [
+        rendering.clock_of_seconds(each.at)
+        if found.with_seconds
+        else rendering.clock(each.at, begins)
+        for each in found.ticks
+    ]
+    assert len(set(words)) == len(words)
+    assert found.with_seconds == (seconds < 3 * MINUTE)
 
 
 async def test_the_screen_of_a_gang_has_its_timeline_in_words(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ export function localize(root) {
   }  // A picture has no time elements.
   for (const each of root.querySelectorAll("text[data-at]")) {
     const at = new Date(each.dataset.at);
-    each.textContent = (isToday(at) ? CLOCK : DAY).format(at);
+    if ("seconds" in each.dataset) each.textContent = SECONDS.format(at);
+    else each.textContent = (isToday(at) ? CLOCK : DAY).format(at);
   }
 }
