@@ -1,7 +1,8 @@
 """Events of gangs and pods. The API server keeps them for about an hour."""
 
+import re
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.client.errors import ApiError
@@ -47,6 +48,16 @@ async def of_scheduler(server: Server) -> list[Told] | None:
         return None
     told = [_told(each) for each in found if each.get("reportingController") == CONTROLLER]
     return sorted(told, key=lambda each: (each.first, each.last, each.namespace, each.name))
+
+
+_OF_MEMBER: Final = re.compile(r"(?:as a member|other members?) of gang ([^/\s]+)/([^/\s]+)\S*$")
+"""The end of the note of a member that was placed."""
+
+
+def gang_of_member(told: Told) -> str:
+    """Return the name of the gang in whose start a member was placed; "" for other Events."""
+    found = _OF_MEMBER.search(told.note)
+    return found[2] if found is not None and found[1] == told.namespace else ""
 
 
 def _told(body: dict[str, Any]) -> Told:

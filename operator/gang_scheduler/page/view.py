@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection import past_events
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.explaining import history, name_lookup
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
@@ -334,14 +335,29 @@ def _merged(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
         for info in cluster.cache.gang_queue.infos.values()
         for pod in info.observed.members.values()
     }
-    own = {(each.namespace, each.name, each.reason) for each in told}
-    merged: dict[tuple[str, str, str, str], list[Told]] = {}
-    for each in told:
+    # A pod that is gone is a member of the gang that its Event names.
+    of_members = [past_events.gang_of_member(each) for each in told]
+    for each, named in zip(told, of_members, strict=True):
+        if named:
+            gang_of.setdefault((each.namespace, each.name), named)
+    own, whole = set[tuple[str, str, str]](), set[tuple[str, str, str]]()
+    found: list[tuple[str, str, Told]] = []
+    for each, named in zip(told, of_members, strict=True):
         gang = gang_of.get((each.namespace, each.name), each.name)
+        found.append((gang, named, each))
+        subject = each.namespace, gang, each.reason
+        if gang == each.name:
+            own.add(subject)
+        elif not named:
+            whole.add(subject)
+    merged: dict[tuple[str, str, str, str], list[Told]] = {}
+    for gang, named, each in found:
+        subject = each.namespace, gang, each.reason
         if gang == each.name:
             yield each
-        elif (each.namespace, gang, each.reason) not in own:
-            merged.setdefault((each.namespace, gang, each.reason, each.note), []).append(each)
+        elif subject not in own and not (named and subject in whole):
+            # Members that are placed have notes of their own: each names its node.
+            merged.setdefault((*subject, "" if named else each.note), []).append(each)
     for (_, gang, *_rest), some in merged.items():
         first, last = min(each.first for each in some), max(map(_last, some))
         yield msgspec.structs.replace(some[0], name=gang, first=first, last=last)

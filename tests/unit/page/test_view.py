@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gang_scheduler.inspection import files
 from gang_scheduler.page import view
 from gang_scheduler.page.view import Heartbeat, Reading, View, Wanted
@@ -72,6 +74,28 @@ def test_events_of_members_are_told_once_of_their_gang(tmp_path: Path) -> None:
         ("waits", "Unschedulable"),
         ("runs", "Scheduled"),
     ] == [(each.name, each.reason) for each in found]
+
+
+@pytest.mark.parametrize("of_gang", ["gone", "gone-0"])
+def test_events_of_members_that_are_gone_are_told_once_of_their_gang(
+    tmp_path: Path, of_gang: str
+) -> None:
+    words = "Successfully assigned team/gone-{0} to node-{0} with 2 other members of gang team/gone"
+    events = [
+        *(told(f"gone-{number}", "Scheduled", 10, words.format(number)) for number in range(3)),
+        told(of_gang, "Scheduled", 10, "Successfully assigned 3 members to 3 nodes: node-0"),
+        told("alone", "Scheduled", 9, "Successfully assigned team/alone to node-0"),
+        # A pod is in no gang of another namespace.
+        told("other", "Scheduled", 8, "... as a member of gang foreign/runs"),
+    ]
+
+    found = seen(tmp_path, [*NODES, *RUNS], events).told
+    assert ["gone", "alone", "other"] == [each.name for each in found]
+
+    assert events[3].note == found[0].note
+
+    without_its_own = seen(tmp_path, [*NODES, *RUNS], [*events[:3], *events[4:]]).told
+    assert ["gone", "alone", "other"] == [each.name for each in without_its_own]
 
 
 def test_events_are_selected_and_become_a_document(tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.writing import Writes
+from gang_scheduler.inspection import past_events
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report import pod_events
 from gang_scheduler.report.events import LONGEST_SECONDS, Backpressure
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
@@ -298,6 +300,12 @@ async def test_a_bound_pod_is_told_of_its_node_and_its_gang() -> None:
             (pod, words.format(pod, node), 1) for pod, node in (("a-0", "n0"), ("a-1", "n1"))
         ]
         assert expected == here.told("Scheduled")
+        # The page tells of the members of a gang at once, also when they are gone.
+        notes = [words for _, words, _ in here.told("Scheduled")]
+        placed = [
+            Told(namespace="default", name="", reason="", note=note, first=0) for note in notes
+        ]
+        assert ["a", "a"] == [*map(past_events.gang_of_member, placed)]
         assert {"Normal"} == {each["type"] for each in here.api.cluster.all(EVENTS)}
 
 
