@@ -1,5 +1,6 @@
 """The parts that depend on settings, built by the same code for `run` and for `simulate`."""
 
+import functools
 from dataclasses import replace
 from typing import Any, Final
 
@@ -27,8 +28,12 @@ def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHEC
     )
 
 
+@functools.lru_cache(maxsize=8)
 def profile(policy: Policy) -> Profile:
-    """Return the filters, preferences and order, with the settings."""
+    """Return the filters, preferences and order, with the settings.
+
+    Equal settings have the same profile: what a cycle keeps for the next one may depend on it.
+    """
     rules = policy.rules
     return replace(PROFILES[rules.gangs.strategy], rules=rules)
 

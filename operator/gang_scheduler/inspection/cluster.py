@@ -109,7 +109,7 @@ def origin_line(cluster: Cluster) -> str:
             "not known with your rights: other namespaces and nodes"
         )
     nodes = counted(len(cluster.cache.node_usage.table()), "node")
-    pods = counted(sum(1 for _ in cluster.cache.pods()), "pod")
+    pods = counted(len(cluster.cache.pod_store), "pod")
     return f"computed from {nodes} and {pods}, {_of(cluster, when)}"
 
 

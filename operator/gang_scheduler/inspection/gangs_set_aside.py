@@ -21,6 +21,8 @@ SAID: Final = re.compile(
 def take_over(cache: Cache, now: int) -> None:
     """Set those gangs aside in the cache whose statuses say so. `now` is in seconds."""
     for key, info in cache.gang_queue.infos.items():
+        if not info.has_pending(cache.schedulers):
+            continue  # The scheduler does not try it.
         found = waits.written(info)
         if found.reason == Reason.SET_ASIDE.value:
             cache.gang_queue.set_aside.hold(key, *_said(found.message, now), now)

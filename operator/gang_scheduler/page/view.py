@@ -5,9 +5,10 @@ here.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
@@ -85,7 +86,8 @@ class View:
     source of the answers. Two views with the same `fingerprint` show the same, except for ages.
     `known` is what the page remembers of earlier readings. `devices` are those of each DeviceClass.
     `by_gang` are the Events of the reading, without those that are only remembered, and `kept` the
-    rows for the next view. `inhabited` are the namespaces of its gangs and those that are known.
+    rows for the next view. `row_hashes` has a hash of what is shown of each row. `inhabited` are
+    the namespaces of its gangs and those that are known.
     """
 
     reading: Reading
@@ -101,6 +103,7 @@ class View:
     devices: tuple[ClassCount, ...] = ()
     by_gang: tuple[Told, ...] = ()
     kept: KeptRows = field(default_factory=KeptRows)
+    row_hashes: Mapping[Row, int] = field(default_factory=dict)
     inhabited: frozenset[str] = frozenset()
     _explained: dict[tuple[str, str], Answer] = field(default_factory=dict)
     _maps: dict[str, NodeMap | None] = field(default_factory=dict)
@@ -238,7 +241,7 @@ def of_reading(reading: Reading, last: View | None = None) -> View:
     is_same_told = last.reading.told is reading.told
     by_gang = last.by_gang if is_same_told else _by_gang(reading)
     if last.cluster.decision != cluster.decision:
-        return _with_fingerprint(_decided(reading, by_gang, last.kept))
+        return _with_fingerprint(_decided(reading, by_gang, last.kept, last.row_hashes))
     origin = inspection_cluster.origin_line(cluster)
     found = replace(last, reading=reading, told=by_gang, by_gang=by_gang, origin=origin)
     if last.cluster.revision != cluster.revision:
@@ -255,10 +258,18 @@ def of_reading(reading: Reading, last: View | None = None) -> View:
 
 
 def _with_fingerprint(seen: View) -> View:
+    # A row that is still the same has the same hash.
+    hashes = {row: seen.row_hashes.get(row) or hash(_OF_ROW(row)) for row in seen.rows}
+    seen = replace(seen, row_hashes=hashes)
     return replace(seen, fingerprint=_fingerprint(seen))
 
 
-def _decided(reading: Reading, by_gang: tuple[Told, ...], kept: KeptRows) -> View:
+def _decided(
+    reading: Reading,
+    by_gang: tuple[Told, ...],
+    kept: KeptRows,
+    row_hashes: Mapping[Row, int] = MappingProxyType({}),
+) -> View:
     """Return the view of new decisions, without a fingerprint."""
     cluster = reading.cluster
     all_known = cluster.source is not Source.WRITTEN
@@ -276,6 +287,7 @@ def _decided(reading: Reading, by_gang: tuple[Told, ...], kept: KeptRows) -> Vie
         devices=listing_devices.of_cluster(cluster) if all_known else (),
         by_gang=by_gang,
         kept=kept,
+        row_hashes=row_hashes,
         inhabited=_inhabited(cluster),
     )
 
@@ -312,7 +324,7 @@ def _fingerprint(seen: View) -> int:
     states = (table.ready, table.unschedulable, usage.free())
     return hash(
         (
-            tuple(map(_OF_ROW, seen.rows)),
+            tuple(seen.row_hashes.values()),
             tuple(map(_OF_TOLD, seen.told)),
             tuple(map(repr, seen.queues)),
             tuple((each.name, each.lines, each.outside) for each in seen.trees),

@@ -243,6 +243,7 @@ def partial(seen: View, viewer: Viewer, names: Names) -> PartialView:
         ),
         "trees": tuple(_tree(tree, shown) for tree in seen.trees),
         "origin": f"{seen.origin}; {_scope(viewer)}",
+        "row_hashes": {},
         "_explained": {},
         "_maps": {},
     }

@@ -22,6 +22,7 @@ from gang_scheduler.model.plan import (
 )
 from gang_scheduler.model.provisioning import NodeRequest
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.devices import planned_claims
@@ -114,7 +115,7 @@ class Refusals(dict[GangKey, Refused]):
 
     def note_if_empty(self, group: GangGroup, blamed: GangKey, if_empty: IfEmpty | None) -> None:
         """Note whether a refused group would fit the empty cluster."""
-        self[blamed] = replace(self[blamed], if_empty=if_empty)
+        self[blamed] = revised(self[blamed], if_empty=if_empty)
         for gang in group.waiting if len(group.waiting) > 1 else ():
             rejection = self[gang.key].with_group
             if rejection is not None:

@@ -167,6 +167,9 @@ class PodStore:
             return self._virtual_pods.counted(uid)
         return Counted(entry.pod, entry.gang, entry.node)
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def all(self) -> Iterable[Pod]:
         """Return all pods."""
         return (entry.pod for entry in self._entries.values())

@@ -139,6 +139,16 @@ def test_a_change_is_decided_once_and_costs_the_rows_that_it_changes() -> None:
     assert 3 == calls["gangs._Rows.row"]
 
 
+def test_a_change_costs_no_search_of_the_empty_cluster_that_was_made_before() -> None:
+    followed = Followed(FULL)
+    followed.view()
+    followed.put(pod("alone", gpus=1, node="node-7"))
+    calls = cost(followed)
+
+    assert 2 == calls["empty_cluster.EmptyCluster._would_fit"]
+    assert 0 == calls["empty_cluster.EmptyCluster._finding"]
+
+
 def test_decisions_are_made_anew_as_time_passes() -> None:
     followed = Followed(FULL)
     followed.view()

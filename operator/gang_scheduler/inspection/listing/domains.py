@@ -59,8 +59,8 @@ def commonest(cluster: Cluster) -> Shape | None:
     """Return the shape that most waiting pods have; None if no pod waits."""
     infos = cluster.cache.gang_queue.infos.values()
     ours = cluster.cache.schedulers
-    waiting = (pod for info in infos for pod in info.observed.living if not pod.node)
-    classes = Counter(pod.pod_class for pod in waiting if pod.scheduler in ours)
+    waiting = [pod for info in infos for pod in info.observed.living if not pod.node]
+    classes = Counter([pod.pod_class for pod in waiting if pod.scheduler in ours])
     counts = Counter[PodClass]()
     for pod_class, number in classes.items():
         counts[_alone(pod_class)] += number

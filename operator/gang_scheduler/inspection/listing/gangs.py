@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, Final
 
 import click
@@ -110,11 +111,20 @@ def rows_of(
     places = {key: place for place, key in enumerate(decisions.order)}
     making = _Rows(cluster, decisions)
     found = [*map(making.row, infos)] if kept is None else kept.rows(infos, making)
-    last = len(places)
-    return sorted(
-        found,
-        key=lambda row: (STATES.index(row.state), places.get(row.key, last), _by_age(row)),
-    )
+    by_state: dict[str, tuple[list[tuple[int, Row]], list[Row]]]
+    by_state = {state: ([], []) for state in STATES}
+    for row in found:
+        in_turn, others = by_state[row.state]
+        place = places.get(row.key)
+        if place is None:
+            others.append(row)
+        else:
+            in_turn.append((place, row))
+    ordered: list[Row] = []
+    for in_turn, others in by_state.values():
+        ordered += (row for _, row in sorted(in_turn, key=itemgetter(0)))
+        ordered += sorted(others, key=_by_age)
+    return ordered
 
 
 def listed(cluster: Cluster, namespace: str = "") -> Iterator[GangInfo]:
@@ -147,6 +157,8 @@ class _Rows:
         self._gpus_of: dict[object, int] = {}
         self._shares = {each.queue.ref: each.share for each in decisions.figures}
         self._queues = {each.queue.ref: each.queue for each in decisions.figures}
+        devices = cluster.cache.devices
+        self._any_claims = bool(devices.claims.uids or devices.templates.uids)
         self.network = cluster.cache.node_usage.table(), cluster.cache.topologies.tree_specs()
 
     def row(self, info: GangInfo) -> Row:
@@ -195,17 +207,18 @@ class _Rows:
         Much cheaper than the row. The domain of its nodes is not in it.
         """
         key, cache, decisions = info.key, self._cluster.cache, self._decisions
-        refused, observed = decisions.refused.get(key), info.observed
+        refusal, observed = info.verdict.refusal, info.observed
         # Without figures there are no queues.
         ref = cache.queue_of(key) if decisions.figures else None
-        waits_in_line = in_line(info)
+        # This runs for every gang after each change of the cluster. The version counts changes of
+        # members, and of the size of an elastic gang.
         return (
             *(info, info.version.number, observed.spec, info.jobs_failed, info.awaits_pods),
-            *(bool(info.preempted.by), waits_in_line, ref, self._share(ref)),
-            *(refused, decisions.ahead.get(key), key in decisions.starting),
-            *(decisions.starts.get(key), self._aging(info, ref) if waits_in_line else 0),
-            *(cache.evictions.of(key).count, messages.status_of(info)),
-            listing_devices.number_of(observed.living, cache),
+            *(bool(info.preempted.by), refusal.reason if refusal is not None else None),
+            *(ref, self._share(ref), self._aging(info, ref) if ref and in_line(info) else 0),
+            *(decisions.refused.get(key), decisions.ahead.get(key), key in decisions.starting),
+            *(decisions.starts.get(key), cache.evictions.of(key).count),
+            listing_devices.number_of(observed.living, cache) if self._any_claims else 0,
         )
 
     def has_its_domain(self, row: Row, info: GangInfo) -> bool:

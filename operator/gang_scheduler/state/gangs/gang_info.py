@@ -438,6 +438,8 @@ class GangInfo:
         living = self.observed.living
         if type(living) is VirtualPods:
             return bool(living)
+        if self.observed.summary.bound == len(living):
+            return False
         return any(map(_waits_for(schedulers), living))
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
