@@ -1,7 +1,8 @@
-"""Higher priority first, then groups that are half done, then the older group.
+"""The order without queues: higher priority, then half-done groups, then the older group.
 
-A gang is half done if it was bound in part, or runs and has lost members. Every order must begin
-with the priority: a cycle decides one priority after the other.
+With queues, `turns.lines` has the order. A gang is half done if it was bound in part, or runs and
+has lost members. Every order must begin with the priority: a cycle decides one priority after the
+other.
 """
 
 from gang_scheduler.model.gangs import GangGroup
