@@ -1,7 +1,7 @@
 """The current work of the main thread, for observation from another thread.
 
-Recording it costs next to nothing: it is only read when the main thread is held up. The core
-records decisions itself, for its errors; they are only read here.
+Recording the work costs next to nothing, and the record is read only when the main thread is held
+up. The group that is being decided is not recorded here, but by the cycle itself (`Deciding`).
 """
 
 import enum

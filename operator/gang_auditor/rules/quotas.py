@@ -125,8 +125,8 @@ class Guarantee(_Quota):
         resource = case.key[1]
         over = objects.shown(resource, account.used - account.nominal)
         return (
-            f"{case.pod.key} was bound, with which {over} {resource} are borrowed that no queue "
-            "lends: they are promised or guaranteed to others"
+            f"{case.pod.key} was bound, and now queues below {account.name} borrow {over} "
+            f"{resource} that no queue lends: they are promised or guaranteed to others"
         )
 
 

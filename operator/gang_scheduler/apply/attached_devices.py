@@ -47,9 +47,9 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """All claims of members of which some have devices that are being attached.
+    """The claims of members while some of their devices are being attached.
 
-    `until` is the last time of the event loop at which that may end.
+    `until`, in the event loop's time, is when the attachment must be done.
     """
 
     claims: tuple[Held, ...]

@@ -272,7 +272,7 @@ class DeviceClaims:
         return any(each is not None and each.reason is Reason.UNSCHEDULABLE for each in refusals)
 
     async def _withdraw_left(self, left: Sequence[Unfinished]) -> None:
-        """Withdraw a claim, for those of its users of which no pod is bound."""
+        """Withdraw a claim from those of its users that have no bound pod."""
         claim = left[0].claim
         try:
             is_special = claim.key == special_key(left[0].pods[0])

@@ -14,7 +14,7 @@ AFTER_DASHES = "words after --"
 
 
 class OfJob(Grouped):
-    """An option on what the job runs, and with which resources."""
+    """An option on the command of the job, and on its resources."""
 
     heading = "The job"
 

@@ -193,7 +193,7 @@ class FollowedCluster:
         """Return the cluster with all that has come. `now` is in seconds."""
         changed, last, unknown = self.take_in(), self._last, {*not_served, *forbidden}
         for _ in self._left_out.take_all():
-            pass  # The operator tells of them.
+            pass  # The operator reports them.
         self.cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
         self.cache.serve_devices(served=api_kinds.RESOURCE_CLAIMS.name not in unknown)
         is_old = not self._decided_at <= now < self._decided_at + AGAIN_SECONDS

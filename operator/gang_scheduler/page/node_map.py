@@ -61,7 +61,10 @@ class Place(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A part of a node that a gang uses, as a place in the list of gangs; OTHERS for other pods."""
+    """The amount of a node that the pods of one gang use, or all other pods together.
+
+    `gang` is the index of the gang in the `gangs` of the map; OTHERS for the other pods.
+    """
 
     gang: int
     amount: int

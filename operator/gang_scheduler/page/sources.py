@@ -68,7 +68,7 @@ class ClusterSource(Protocol):
     """Provides readings of one cluster, all of them in one thread."""
 
     still: bool
-    """Whether every reading is the same."""
+    """Whether the cluster never changes, as that of a file: then every reading is the same."""
 
     def read(self) -> Reading:
         """Return the cluster as it is now. Raises ApiError."""
@@ -207,7 +207,7 @@ class OfServer:
     # By watches.
 
     async def _about_watched(self, server: Server) -> tuple[list[Told] | None, Heartbeat]:
-        """Begin to watch, if nothing does, and return what no watch tells."""
+        """Begin to watch unless watches run; return the facts that no watch brings."""
         now = self._asked_at = time.monotonic()
         if self._watched is None or self._must_ask(now):
             operator = live.overridden(self._policy, await live.read_profiles(server))
@@ -358,7 +358,7 @@ class Views:
 
     @property
     def still(self) -> bool:
-        """Whether all views are the same."""
+        """Whether the cluster never changes, as that of a file: then all views are the same."""
         return self._source.still
 
     @property

@@ -321,5 +321,5 @@ def _with_annotations_that_are_read(source: Any) -> Any:  # noqa: ANN401 - as ab
 
 
 def _has_more(spec: pods.PodSpec) -> bool:
-    """Return whether a pod has fields of which only their existence is read."""
+    """Return whether a pod has scheduling gates or ephemeral volumes: only that is read of them."""
     return bool(spec.scheduling_gates or any(each.ephemeral is not None for each in spec.volumes))

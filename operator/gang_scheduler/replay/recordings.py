@@ -19,7 +19,7 @@ _SAID: Final = {
     "withdrawn": "deleted before the start: replayed as waiting until then at most",
     "evicted": "evicted: replayed as running for as long as the last run",
     "lost": "that ended while nothing was recorded: left out",
-    "uneven": "with pods of several sizes: those of which most is asked are replayed",
+    "uneven": "with pods of several sizes: only the size that requests most in total is replayed",
 }
 
 

@@ -32,7 +32,7 @@ _ARRAY: Final = re.compile(r"(\d+)_\[(.*?)(?:%\d+)?\]")
 _NOT_YET: Final = frozenset({"PENDING", "SUSPENDED", "RESIZING"})
 _LEFT: Final = {
     "step": "of a step of a job: add -X to leave these out",
-    "pending": "of a job that has not run, of which nobody knows how long it would",
+    "pending": "of a job that has not run yet: its run time is unknown",
     "never": "of a job that ended without having run",
 }
 

@@ -55,7 +55,7 @@ class EvictablePods:
         self._gangs: dict[GangKey, GangProtection] = {}
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
-        """Add or replace a pod on its node; without a gang the pod is another scheduler's."""
+        """Add or replace a pod on its node. `gang` is None for pods of other schedulers."""
         if self.rules.preemption:
             self._leave(pod.uid)
             self._pods[pod.uid] = (pod, gang)

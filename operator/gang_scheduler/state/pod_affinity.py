@@ -218,7 +218,7 @@ class SelectorMatches:
         self._waiting: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
 
     def __len__(self) -> int:
-        """How many selectors are carried."""
+        """How many selectors the pods carry."""
         return len(self._index)
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:

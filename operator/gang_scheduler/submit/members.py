@@ -97,7 +97,7 @@ def template(
     if rendezvous.hosts and len(rendezvous.hosts) > 1:
         spec["subdomain"] = job.name
     if job.checkpoint is not None and job.checkpoint.mode == "Signal" and job.checkpoint.timeout:
-        # A member that is told by SIGTERM has this time to save.
+        # A member has this time from SIGTERM on to save its work.
         spec["terminationGracePeriodSeconds"] = seconds_of(job.checkpoint.timeout)
     if job.time is not None:
         spec["activeDeadlineSeconds"] = seconds_of(job.time)

@@ -289,7 +289,7 @@ class PlaceSpec(Wire, frozen=True):
 
 
 class PodPlace(Wire, frozen=True):
-    """A pod of which only the node is read: faults in other fields do not matter."""
+    """The node of a pod: faults in its other fields do not matter."""
 
     metadata: Identity
     spec: PlaceSpec = PlaceSpec()

@@ -153,7 +153,7 @@ def test_of_a_job_whose_pods_start_by_themselves_it_is_said_which_waits() -> Non
 
     said = " ".join(explain("job/a", manifests=[job]).stdout.split())
 
-    assert "3 of 3 pods wait for a node, of which explain pod/a-" in said
+    assert "3 of 3 pods wait for a node: explain pod/a-" in said
     assert "Not a gang: each pod of this Job starts by itself." in said
 
 

@@ -51,7 +51,7 @@ def test_a_job_that_has_not_run_is_left_out_and_counted() -> None:
     found = read(line("17"), line("18_[1-9]", "00:00:00", "PENDING", ""))
 
     assert 1 == len(found.jobs)
-    why = "of a job that has not run, of which nobody knows how long it would"
+    why = "of a job that has not run yet: its run time is unknown"
     assert f"sacct.txt: left out: 1 line {why}" in found.notes
 
 

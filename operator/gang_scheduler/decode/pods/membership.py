@@ -75,8 +75,8 @@ def _no_rank(_: Metadata) -> Rank:
 class PodsOfKind(NamedTuple):
     """How the pods of one kind of workloads are recognized.
 
-    `keys` are labels and annotations, at least one of which each of its pods has; without keys, all
-    pods are checked. `name_of` returns the name of a pod's gang, "" for a pod of another kind.
+    Each of its pods has at least one of the labels and annotations `keys`; without keys, all pods
+    are checked. `name_of` returns the name of a pod's gang, "" for a pod of another kind.
     `role_of` returns the role of a pod in its gang, "" for none; `role_keys` are the annotations
     that it reads. `rank_of` returns its rank, read on pods with one of `rank_keys`. Role and rank
     also hold in a gang that the pod names itself. `by_default`: its pods are a gang unless they opt

@@ -332,7 +332,7 @@ def _resize_infeasible(pod: pod_wire.Pod) -> bool:
 TOLERATION_OPERATORS: Final = frozenset({"Exists", "Equal", "Lt", "Gt", ""})
 PREFERRED_NODES: Final = f"spec.affinity.nodeAffinity.{PREFERRED}"
 RESOURCE_CLAIMS: Final = "spec.resourceClaims"
-"""Unsupported in a cluster of which the devices are not known."""
+"""Unsupported in a cluster whose devices are not known."""
 MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

@@ -65,7 +65,7 @@ def _of_workload(key: GangKey, cache: Cache) -> str:
     if waiting:
         said = (
             f"{len(waiting)} of {len(pods)} pods {'waits' if len(waiting) == 1 else 'wait'} for a "
-            f"node, of which explain pod/{waiting[0]} says more. "
+            f"node: explain pod/{waiting[0]} says why. "
         )
     return (
         f"{said}Not a gang: each pod of this {key.source} starts by itself. Label its template "

@@ -243,9 +243,8 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         "See [pods that a kubelet refuses](failed-nodes.md#pods-that-a-kubelet-refuses).",
     ),
     "DevicesOfTwoSchedulers": Entry(
-        "Another scheduler has allocated devices of a pool of which this scheduler has allocated "
-        "some. Both may give the same device to two claims. The Event is on the first such claim "
-        "of each pool.",
+        "Another scheduler and this one have both allocated devices of the same pool. They may "
+        "give the same device to two claims. The Event is on the first such claim of each pool.",
         (Fixer.PLATFORM,),
         "Let [one scheduler](devices.md#one-scheduler-for-the-nodes-of-a-driver) allocate the "
         "devices of a node.",

@@ -440,9 +440,9 @@ class DeviceLedger:
     def _most_by_number(
         self, row: int, gangs: Gangs, needs: DeviceNeeds, *, nominated: bool
     ) -> int | None:
-        """Return how many more members there can be by number; None if that is unknown.
+        """Return how many more members fit if only devices are counted; None if that is unknown.
 
-        Members of the node use devices; those with reserved room only if they are asked for.
+        Members with reserved room on the node count only if `nominated`.
         """
         in_use = sum(
             number * sum(each.spec.least for each in other.claims if not each.shared)

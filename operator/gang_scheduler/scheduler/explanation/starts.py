@@ -68,7 +68,7 @@ def _request(turn: Turn) -> Request | None:
 
 
 def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | None:
-    """Return after the end of which running gang the group fits; None if it waits for no end."""
+    """Return the start of the group once a running gang ends; None if it waits for no end."""
     releases = releases_of(turn, running)
     nothing = QueueState(QueueSet(), QueueUsage())
     forest = turn.forest or Forest(nothing, turn.snapshot.nodes)

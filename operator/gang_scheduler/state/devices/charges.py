@@ -107,7 +107,7 @@ class Amounts:
         return any(differ)
 
     def number_of_all(self, asked: SubRequest) -> int:
-        """Return how many devices a request for all of them may get, at least one."""
+        """Return how many devices a request with `allocationMode: All` may get, at least one."""
         if self._of_devices is None:
             return 1
         number = self._of_devices.number_of_all(self._snapshot(), asked)

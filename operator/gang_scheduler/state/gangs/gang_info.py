@@ -286,9 +286,9 @@ class Preempting:
 class Preemptor:
     """The preemptions for a gang: the one `under_way`, and when the last `rounds` of them began.
 
-    One is under way until the gang is bound or the preemption is given up. `saves_awaited`: before
-    that, gangs save their work that are to be evicted. `held_until`: when nominated room is given
-    up if the gang, or its group, is still incomplete by then. Times are in seconds since the epoch.
+    One is under way until the gang is bound or the preemption is given up. `saves_awaited`: the
+    victims save their work first. `held_until`: when nominated room is given up if the gang, or its
+    group, is still incomplete by then. Times are in seconds since the epoch.
     """
 
     __slots__ = ("_refusal", "_version", "held_until", "rounds", "saves_awaited", "under_way")

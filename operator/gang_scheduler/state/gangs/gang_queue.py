@@ -302,7 +302,7 @@ class GangQueue:
         self.queueing_hints.provisioning_changed()
 
     def matching_pods_placed(self, keys: Collection[GangKey]) -> None:
-        """Try gangs again whose members have affinity to a pod that has just found a node."""
+        """Try again the gangs whose members have affinity to a pod that has just found a node."""
         self.to_try.update(keys & self.infos.keys())
 
     def undecided(self, keys: Iterable[GangKey]) -> None:
@@ -408,8 +408,8 @@ class GangQueue:
     def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs.
 
-        If very many gangs have changed and it is not `whole`, some of lower priority are left to
-        the next cycle.
+        If very many gangs have changed, some of lower priority are left to the next cycle, unless
+        all are wanted (`whole`).
         """
         self.take_in()
         # The order of a queue depends on all its gangs.

@@ -18,7 +18,7 @@ class Summary(NamedTuple):
     """Facts about the members that every snapshot needs.
 
     `bound` members have a node; `oldest` is the first by creation and uid, None without members.
-    `earliest` is the first creation in seconds since the epoch, 0 for a member that tells none.
+    `earliest` is the first creation in seconds since the epoch, 0 if a member has no such time.
     `lowest` and `highest` are their priorities. The flags say whether any member has a property:
     only then the members are walked again. `never_preempts`: it may not evict. `queue_requests` are
     their distinct requests.

@@ -95,9 +95,9 @@ class SetAside:
     def judge(self, plan: Plan, took: Mapping[Gangs, float], now: int) -> Plan:
         """Return the plan, which now also refuses groups whose decisions took too long again.
 
-        `took` is the CPU time of decisions, in seconds. The decision on a group that has found room
-        is made, and is not judged. A group whose decision was cut has failed in the plan, and is
-        set aside at once.
+        `took` is the CPU time of decisions, in seconds. A group that has found room is not judged,
+        however long its decision took. A group whose decision was cut has failed in the plan,
+        and is set aside at once.
         """
         cut = [each.group for each in plan.failures if isinstance(each.error, DecisionCutError)]
         problems: dict[GangKey, Problem] = {}

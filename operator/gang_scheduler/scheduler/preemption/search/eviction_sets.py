@@ -93,7 +93,7 @@ class EvictionSets:
         return True
 
     def _begin(self, needed: int, question: Hashable) -> None:
-        """Offer all nodes, unless nodes are left that were offered before."""
+        """Offer all nodes, unless some nodes offered before are left."""
         self._offer_untouched()
         if self._heap:
             return

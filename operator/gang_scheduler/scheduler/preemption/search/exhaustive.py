@@ -219,7 +219,11 @@ class _Search:
         return not any(self._is_allowed(each, highest) for each in self._fewer(chosen, spared))
 
     def _fewer(self, chosen: Places, spared: Iterable[Places]) -> Iterator[Places]:
-        """Yield the set without the spared units; for a whole gang, also with some surplus."""
+        """Yield the units that are left when each of these sets of units is spared.
+
+        If a set is one unit of a gang, the gang may also lose less in its place: fewer of its
+        steps, or for a whole gang only surplus.
+        """
         for some in spared:
             rest = tuple(each for each in chosen if each not in some)
             yield rest
