@@ -92,7 +92,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{/* The settings that decisions depend on, as JSON with the names of the environment. */}}
 {{- define "py-gang-scheduler.policy" -}}
 {{- $deciding := list
-  "schedulerNames" "strategy" "gangKinds" "scheduleTimeoutSeconds" "preemption"
+  "schedulerNames" "strategy" "gangKinds" "maxTermComparisons" "scheduleTimeoutSeconds" "preemption"
   "preemptOtherSchedulers" "minPriorityDifference" "maxVictims"
   "minRuntimeBeforePreemptionSeconds" "maxMinRuntimeSeconds" "protectionLabelNamespaces"
   "preemptUnprotectedJobs" "useEvictionApi" "hideForeignNames" "victimTimeoutSeconds"

@@ -182,6 +182,16 @@ class GangRules:
         Gt(0),
         doc("After how long the scheduler reports a complete gang that it could not bind."),
     ] = 600
+    max_term_comparisons: Annotated[
+        int,
+        Ge(1),
+        doc(
+            "How many comparisons with pods the terms of a namespace about other pods "
+            "(affinity, anti-affinity, spread) may count as, together. Terms of the newest "
+            "pods beyond that select no pod, and these pods wait. A comparison takes about "
+            "two microseconds."
+        ),
+    ] = 4_000_000
     node_failure_seconds: Annotated[
         int, Ge(0), doc("How long a node must be NotReady before it counts as failed.")
     ] = 30

@@ -109,7 +109,7 @@ class Cache:
         self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules.preemption)
         self.topologies = Topologies(changes.topologies)
-        self.selector_matches = SelectorMatches()
+        self.selector_matches = SelectorMatches(rules.gangs.max_term_comparisons)
         self.queues = DeclaredQueues(rules.queues)
         self.kueue_objects = KueueObjects(self.queues.outdated)
         self.gang_queue = GangQueue(

@@ -27,7 +27,9 @@ from gang_scheduler.model.selectors import (
 )
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.state.namespaces import Namespaces
+from gang_scheduler.state.selector_entries import Alike
 from gang_scheduler.state.selector_index import SelectorIndex
+from gang_scheduler.state.term_budgets import MOST_COMPARED, Age, TermBudgets
 
 # For each selector and node: how many pods it selects, and how many keep other pods away.
 
@@ -163,19 +165,6 @@ class _Columns:
 Selectors = frozenset[PodSelector]
 NO_SELECTORS: Final[Selectors] = frozenset()
 MOST_LEFT_BEHIND: Final = 64
-MOST_COMPARED: Final = 4_000_000
-"""The selectors of a namespace are compared with at most this many pods, all together.
-
-Each comparison takes two microseconds when the selector or the pod is new, and 70 bytes. A thousand
-jobs of which none shares a rack with another one, of four thousand pods together, need as many.
-"""
-MOST_GIVEN_BACK: Final = 50_000
-"""So much of what removed selectors counted as is given back between two cycles.
-
-Otherwise selectors that are removed and added again would cost as much in each cycle.
-"""
-AT_ONCE: Final = 1_000
-"""New selectors of a pod are compared at once with this many pods; more wait for the next cycle."""
 
 
 class _Carried(NamedTuple):
@@ -183,6 +172,7 @@ class _Carried(NamedTuple):
 
     pod_affinity: PodAffinity
     gang: GangKey | None
+    age: Age
     namespace: str
 
 
@@ -192,28 +182,21 @@ class SelectorMatches:
     A pod carries the selectors of its own affinity. A selector is known once a pod carries it. The
     class of each pod that it selects must then be enriched again: see `take_stale`. A selector that
     no pod carries any more is kept until there are more such selectors than carried ones. Without
-    any selector, a pod costs one entry. Selectors over the bound of their namespace are left out:
-    see `leaves_out`.
+    any selector, a pod costs one entry. Selectors of the newest pods that are over the bound of
+    their namespace, `most_compared`, are left out: see `leaves_out`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_compared: int = MOST_COMPARED) -> None:
         self.namespaces = Namespaces()
         self._pods: dict[str, Pod] = {}
-        self._index = SelectorIndex(self._pods)
+        self._stale_alike: dict[Alike, None] = {}
+        self._index = SelectorIndex(self._pods, self._selects, self._note_stale)
+        self._budgets = TermBudgets(self._index, most_compared)
+        self.left_out: Collection[str] = self._budgets.over
+        """The namespaces that have too many selectors."""
         self._carried: dict[str, _Carried] = {}
-        self._carriers: Counter[PodSelector] = Counter()
-        self._left_behind: set[PodSelector] = set()
-        self._matching: dict[str, Selectors] = {}
-        # Selectors to be added to these: a set of thousands is not copied for each new selector.
-        self._also: dict[str, set[PodSelector]] = {}
-        self._shared: dict[tuple[Selectors, Selectors], Selectors] = {}
+        self._shared: dict[tuple[Selectors, ...], Selectors] = {}
         self._stale: set[str] = set()
-        self._not_compared: dict[PodSelector, list[str] | None] = {}
-        """New selectors, and the uids of pods that they must be compared with: None for all."""
-        self.left_out: dict[str, dict[PodSelector, None]] = {}
-        """By namespace: the selectors of its pods that are left out, since it has too many."""
-        self._removed: Counter[str] = Counter()
-        """By namespace: what removed selectors counted as, and still do."""
         self._placed: set[PodSelector] = set()
         self._waiting: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
 
@@ -229,16 +212,17 @@ class SelectorMatches:
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         pod_affinity = pod.pod_class.pod_affinity
-        if pod_affinity is None and not self._index and not (self._matching or self._also):
+        if pod_affinity is None and not (self._carried or self._index.left_behind):
             return
         if before is None or _is_other(before, pod):
+            selected = self.selectors_matching(pod.uid)
             self._index.pod_moved(before, pod)
-            self._look_at(pod)
+            if self.selectors_matching(pod.uid) != selected:
+                self._stale.add(pod.uid)
+        age = Age(pod.created_at, pod.name, pod.uid)
+        waiting = None if pod.node else gang
         self._carry(
-            pod.uid,
-            _Carried(pod_affinity, None if pod.node else gang, pod.namespace)
-            if pod_affinity
-            else None,
+            pod.uid, _Carried(pod_affinity, waiting, age, pod.namespace) if pod_affinity else None
         )
 
     def delete(self, uid: str) -> None:
@@ -247,7 +231,6 @@ class SelectorMatches:
         if before is not None:
             self._index.pod_moved(before, None)
             self._carry(uid, None)
-            self._set_matching(uid, NO_SELECTORS)
             self._stale.discard(uid)
 
     def upsert_namespace(self, declared: DeclaredNamespace) -> bool:
@@ -260,35 +243,27 @@ class SelectorMatches:
 
     def selectors_matching(self, uid: str) -> Selectors:
         """Return the selectors that select a pod; pods may share a set."""
-        found = self._matching.get(uid, NO_SELECTORS)
-        also = self._also.pop(uid, None)
-        if also is None:
-            return found
-        parts = found, frozenset(also)
+        alike = self._index.alike.get(uid)
+        if not alike:
+            return NO_SELECTORS
+        parts = tuple(sorted((each.frozen for each in alike if each.selectors), key=id))
+        if len(parts) < 2:
+            return parts[0] if parts else NO_SELECTORS
         shared = self._shared.get(parts)
         if shared is None:
-            shared = self._shared[parts] = found | also
-        self._matching[uid] = shared
+            shared = self._shared[parts] = NO_SELECTORS.union(*parts)
         return shared
 
     def leaves_out(self, pod: Pod) -> bool:
         """Return whether selectors of this pod are left out: its namespace has too many."""
-        left_out = self.left_out.get(pod.namespace)
         pod_affinity = pod.pod_class.pod_affinity
-        if not left_out or pod_affinity is None:
+        if pod_affinity is None:
             return False
-        return not pod_affinity.selectors.isdisjoint(left_out)
+        return self._budgets.leaves_out(pod.namespace, pod_affinity.selectors)
 
     def compare_in_steps(self) -> Iterator[None]:
         """Compare new selectors with the pods that they may select, a little in each step."""
-        while self._not_compared:
-            selector, uids = next(iter(self._not_compared.items()))
-            if uids is None:
-                uids = self._not_compared[selector] = self._index.uids_for(selector)
-            part = [uids.pop() for _ in range(min(AT_ONCE, len(uids)))]
-            if not uids:
-                del self._not_compared[selector]
-            self._compare(selector, part)
+        while self._budgets.advance():
             yield
 
     def take_stale(self) -> set[str]:
@@ -296,11 +271,15 @@ class SelectorMatches:
 
         Also of those whose selectors are left out now, or are no longer.
         """
-        self._keep_bounds()
+        self._budgets.begin_cycle()
         for _ in self.compare_in_steps():
             pass
+        if changed := self._budgets.take_changed():
+            self._stale |= {uid for uid, each in self._carried.items() if each.namespace in changed}
         self._shared.clear()
         stale, self._stale = self._stale, set()
+        stale.update(*(each.uids for each in self._stale_alike))
+        self._stale_alike.clear()
         return stale
 
     def pod_placed(self, selectors: Selectors) -> bool:
@@ -320,93 +299,21 @@ class SelectorMatches:
             return
         if after is not None:
             self._carried[uid] = after
-            self._take_up(after)
+            self._count_waiting(after, 1)
         else:
             del self._carried[uid]
         if before is not None:
-            self._put_down(before)
-
-    def _take_up(self, carried: _Carried) -> None:
-        self._count_waiting(carried, 1)
-        has_room, now = True, AT_ONCE
-        for each in carried.pod_affinity.selectors:
-            self._carriers[each] += 1
-            if each in self._index:
-                continue
-            has_room = has_room and self._add(each, carried.namespace)
-            if not has_room:
-                self.left_out.setdefault(carried.namespace, {})[each] = None
-                continue
-            now -= self._index.number_for(each)
-            if now >= 0:
-                del self._not_compared[each]
-                self._compare(each, self._index.uids_for(each))
-
-    def _add(self, selector: PodSelector, namespace: str) -> bool:
-        """Add a selector, unless that is too much for its namespace; return whether it was."""
-        if self._counted_for(namespace) >= MOST_COMPARED:
-            return False
-        self._index.add(selector, namespace)
-        if self._counted_for(namespace) > MOST_COMPARED:
-            self._index.remove(selector)
-            return False
-        self._left_behind.discard(selector)
-        self._not_compared[selector] = None
-        return True
-
-    def _counted_for(self, namespace: str) -> int:
-        return self._index.compared[namespace] + self._removed[namespace]
-
-    def _remove(self, selector: PodSelector) -> None:
-        namespace, counted = self._index.remove(selector)
-        self._removed[namespace] += counted
-        self._not_compared.pop(selector, None)
-        self._left_behind.add(selector)
-
-    def _keep_bounds(self) -> None:
-        """Leave out selectors that are over the bound of a namespace, and add what has room."""
-        for namespace, counted in [*self._removed.items()]:
-            self._removed[namespace] -= min(counted, MOST_GIVEN_BACK)
-            if not self._removed[namespace]:
-                del self._removed[namespace]
-        over = {each for each, number in self._index.compared.items() if number > MOST_COMPARED}
-        for namespace in over:
-            self._leave_out_newest(namespace)
-        changed = {each for each in [*self.left_out] if each not in over and self._add_again(each)}
-        if changed := changed | over:
-            self._stale |= {uid for uid, each in self._carried.items() if each.namespace in changed}
-
-    def _leave_out_newest(self, namespace: str) -> None:
-        while self._index.compared[namespace] > MOST_COMPARED:
-            selector = self._index.newest_of(namespace)
-            self._remove(selector)
-            self.left_out.setdefault(namespace, {})[selector] = None
-
-    def _add_again(self, namespace: str) -> bool:
-        """Add selectors that were left out; return whether any is no longer."""
-        left_out = self.left_out[namespace]
-        number = len(left_out)
-        while left_out:
-            selector = next(iter(left_out))
-            if selector not in self._index and not self._add(selector, namespace):
-                break
-            del left_out[selector]
-        if not left_out:
-            del self.left_out[namespace]
-        return len(left_out) < number
-
-    def _put_down(self, carried: _Carried) -> None:
-        self._count_waiting(carried, -1)
-        for each in carried.pod_affinity.selectors:
-            self._carriers[each] -= 1
-            if not self._carriers[each]:
-                del self._carriers[each]
-                if each in self._index:
-                    self._remove(each)
-                for left_out in self.left_out.values():
-                    left_out.pop(each, None)
-        if len(self._left_behind) > max(MOST_LEFT_BEHIND, len(self._index)):
-            self._clear_away()
+            self._count_waiting(before, -1)
+        if before is not None and after is not None and before._replace(gang=after.gang) == after:
+            return
+        if before is not None:
+            self._budgets.left(before.namespace, before.age)
+        if after is not None:
+            self._budgets.came(after.namespace, after.age, after.pod_affinity)
+        left_behind = self._index.left_behind
+        if len(left_behind) > max(MOST_LEFT_BEHIND, len(self._index)):
+            for each in self._index.forget_left_behind():
+                self._note_stale(each)
 
     def _count_waiting(self, carried: _Carried, sign: int) -> None:
         if carried.gang is None:
@@ -420,57 +327,18 @@ class SelectorMatches:
                 del self._waiting[each]
                 self._placed.discard(each)
 
-    def _look_at(self, pod: Pod) -> None:
-        """Find the selectors that select a pod."""
-        found = self._index.selectors_for(pod)
-        self._set_matching(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
+    def _selects(self, selector: PodSelector, alike: Alike) -> bool:
+        where, around = alike.namespace, self.namespaces.labels_of(alike.namespace)
+        return selector.selects(where, alike.labels, around, deleting=alike.deleting)
 
-    def _compare(self, selector: PodSelector, uids: Iterable[str]) -> None:
-        """Find those of these pods that a new selector selects."""
-        keys = {required.key for clause in selector.clauses for required in clause.labels}
-        known: dict[Hashable, bool] = {}
-        for uid in uids:
-            pod = self._pods.get(uid)
-            if pod is None or selector in self._matching.get(uid, NO_SELECTORS):
-                continue
-            # Most pods are like others to a selector: comparing each would take thrice as long.
-            seen = pod.namespace, pod.deleting, *map(pod.labels.get, keys)
-            selects = known.get(seen)
-            if selects is None:
-                selects = known[seen] = self._selects(selector, pod)
-            if selects:
-                self._also.setdefault(uid, set()).add(selector)
-                self._stale.add(uid)
-
-    def _selects(self, selector: PodSelector, pod: Pod) -> bool:
-        where, around = pod.namespace, self.namespaces.labels_of(pod.namespace)
-        return selector.selects(where, pod.labels, around, deleting=pod.deleting)
-
-    def _set_matching(self, uid: str, selectors: Selectors) -> None:
-        if selectors == self.selectors_matching(uid):
-            return
-        self._stale.add(uid)
-        if selectors:
-            self._matching[uid] = selectors
-        else:
-            del self._matching[uid]
+    def _note_stale(self, alike: Alike) -> None:
+        self._stale_alike[alike] = None
 
     def _relabelled(self, namespaces: Collection[str]) -> bool:
-        if not self._index and not (self._matching or self._also):
+        if not self._index:
             return False
-        for pod in self._pods.values():
-            if pod.namespace in namespaces:
-                self._look_at(pod)
+        self._index.reselect(namespaces)
         return True
-
-    def _clear_away(self) -> None:
-        """Remove selectors that no pod carries any more from the pods that they selected."""
-        for uid in [*self._also]:
-            self.selectors_matching(uid)
-        for uid, selectors in list(self._matching.items()):
-            if not selectors.isdisjoint(self._left_behind):
-                self._set_matching(uid, selectors - self._left_behind)
-        self._left_behind.clear()
 
 
 def _is_other(before: Pod, after: Pod) -> bool:

@@ -1,89 +1,77 @@
-"""The selectors of pods' affinity by the labels that they require, and the pods by these labels."""
+"""The selectors of pods' affinity, the pods that each may select, and what comparing them costs.
+
+Pods that look alike to selectors are compared once, and share the result.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.selectors import PodSelector
-
-# A selector is filed under one label that it requires, or under NO_LABEL, in the namespaces that it
-# names, or ANYWHERE. Every pod that it selects is filed there too. Pods are filed only under labels
-# under which a selector is filed, so a cluster without selectors pays nothing.
-
-NO_LABEL: Final = ""
-ANYWHERE: Final = ""
-ANY_VALUE: Final = "*"
-"""No label has this value."""
-FEW: Final = 8
-"""A place with at most this many selectors is good enough: no better one is searched."""
-LEAST: Final = 50
-"""The comparisons that a selector counts as, whatever it selects."""
-PODS_A_COMPARISON: Final = 16
-"""So many pods are asked for a label in the time of one comparison."""
-
-Place = tuple[str, str]
-"""A namespace, or ANYWHERE, and the value of a label, or ANY_VALUE."""
+from gang_scheduler.state.selector_entries import (
+    ANY_VALUE,
+    ANYWHERE,
+    LEAST,
+    NO_LABEL,
+    PODS_A_COMPARISON,
+    Alike,
+    Bucket,
+    Entry,
+    Place,
+    Shape,
+    Values,
+    filing_of,
+    kind_of,
+    places_of,
+    shape_of,
+    weight_of,
+)
 
 
 class _Filed(NamedTuple):
-    """Where a selector is filed: the label, and the places under it.
+    """Where a selector is filed, and for which namespaces."""
 
-    `owner` is the namespace that answers for it. `fixed` are the comparisons that it counts as
-    beside those with the pods of its places.
-    """
-
-    label: str
-    places: tuple[Place, ...]
-    owner: str = ""
-    fixed: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _Entries:
-    """The selectors and pods that are filed under one label.
-
-    `owners` counts the selectors of each place by namespace.
-    """
-
-    selectors: dict[Place, dict[PodSelector, None]] = field(default_factory=dict)
-    owners: dict[Place, Counter[str]] = field(default_factory=dict)
-    pods: dict[Place, set[str]] = field(default_factory=dict)
-
-    def file(self, pod: Pod, label: str) -> None:
-        self.pods.setdefault((pod.namespace, pod.labels.get(label, "")), set()).add(pod.uid)
-
-    def take_out(self, pod: Pod, label: str) -> None:
-        place = (pod.namespace, pod.labels.get(label, ""))
-        self.pods[place].discard(pod.uid)
-        if not self.pods[place]:
-            del self.pods[place]
-
-    def sets_at(self, place: Place) -> Iterable[set[str]]:
-        namespace, value = place
-        if namespace != ANYWHERE and value != ANY_VALUE:
-            return (self.pods[place],) if place in self.pods else ()
-        return (
-            uids
-            for (where, said), uids in self.pods.items()
-            if namespace in (ANYWHERE, where) and value in (ANY_VALUE, said)
-        )
+    entries: tuple[Entry, ...]
+    values: Values | None
+    weight: int
+    owners: set[str]
 
 
 class SelectorIndex:
     """The selectors that were added, and `pods` by uid, which the caller keeps up to date.
 
-    `compared` is how many pods the selectors of each namespace are compared with, together.
+    `selects` tells whether a selector selects pods. `changed` is called when other selectors than
+    before select pods that were there before.
     """
 
-    def __init__(self, pods: Mapping[str, Pod]) -> None:
-        self.compared: Counter[str] = Counter()
+    def __init__(
+        self,
+        pods: Mapping[str, Pod],
+        selects: Callable[[PodSelector, Alike], bool],
+        changed: Callable[[Alike], object],
+    ) -> None:
         self._pods = pods
-        self._entries: dict[str, _Entries] = {}
+        self._selects = selects
+        self._changed = changed
+        self._parts: Counter[str] = Counter()
+        """By namespace: what its selectors count as, in parts of a comparison."""
+        self._labels: dict[str, Counter[str]] = {}
+        """By namespace: the labels under which its selectors are filed."""
+        self._at: dict[str, dict[Place, dict[Shape, Entry]]] = {}
+        self._pods_at: dict[str, dict[Place, dict[str, None]]] = {}
+        self.alike: dict[str, list[Alike]] = {}
+        """By uid: those with which a pod is filed. Some may have no selector."""
         self._filed: dict[PodSelector, _Filed] = {}
-        self._owned: dict[str, dict[PodSelector, None]] = {}
+        self._unfinished: dict[Entry, None] = {}
+        self._not_compared: dict[PodSelector, list[Alike]] = {}
+        self._of_namespaces: dict[PodSelector, None] = {}
+        """Those that ask for labels of namespaces."""
+        self._has_gone = False
+        self.left_behind: set[PodSelector] = set()
+        """Removed selectors that may still select pods."""
+        self.gone = 0
+        """How many pods have gone, or have other labels now."""
 
     def __len__(self) -> int:
         return len(self._filed)
@@ -91,123 +79,288 @@ class SelectorIndex:
     def __contains__(self, selector: PodSelector) -> bool:
         return selector in self._filed
 
-    def add(self, selector: PodSelector, owner: str) -> None:
-        """File a selector. Linear in pods for the first selector of a label."""
-        filing = self._filing(selector)
-        fixed = LEAST
-        if filing.label not in self._entries:
-            self._set_up(filing.label)
-            fixed += len(self._pods) // PODS_A_COMPARISON
-        entries = self._entries[filing.label]
-        for place in filing.places:
-            entries.selectors.setdefault(place, {})[selector] = None
-            entries.owners.setdefault(place, Counter())[owner] += 1
-        self._filed[selector] = filing._replace(owner=owner, fixed=fixed)
-        self._owned.setdefault(owner, {})[selector] = None
-        self.compared[owner] += fixed + self.number_for(selector)
+    def compared(self, owner: str) -> int:
+        """Return how many comparisons the selectors of a namespace count as, together."""
+        labels = len(self._labels.get(owner, ()))
+        return (self._parts[owner] + labels * len(self._pods)) // PODS_A_COMPARISON
 
-    def remove(self, selector: PodSelector) -> tuple[str, int]:
-        """Remove a selector; return the namespace that it counted for, and what it counted as."""
-        counted = self._filed[selector].fixed + self.number_for(selector)
-        label, places, owner, _ = self._filed.pop(selector)
-        _subtract(self.compared, owner, counted)
-        del self._owned[owner][selector]
-        if not self._owned[owner]:
-            del self._owned[owner]
-        for place in places:
-            entries = self._entries[label]
-            _subtract(entries.owners[place], owner, 1)
-            del entries.selectors[place][selector]
-            if not entries.selectors[place]:
-                del entries.selectors[place], entries.owners[place]
-            if not entries.selectors:
-                del self._entries[label]
-        return owner, counted
+    def add(self, selector: PodSelector, owner: str) -> int:
+        """File a selector for a namespace; return how much there is to do for it.
 
-    def newest_of(self, owner: str) -> PodSelector:
-        """Return the selector of a namespace that was added last."""
-        return next(reversed(self._owned[owner]))
+        `work` does that. Linear in pods for the first selector of a label.
+        """
+        filed = self._filed.get(selector)
+        work = 0
+        if filed is None:
+            self.left_behind.discard(selector)
+            label, places = filing_of(selector)
+            if label not in self._at:
+                self._set_up(label)
+                work += len(self._pods) // PODS_A_COMPARISON
+            shape, values = shape_of(selector)
+            entries = tuple(self._entry(label, place, shape) for place in places)
+            filed = self._filed[selector] = _Filed(entries, values, weight_of(selector), set())
+            work += LEAST * len(places) + self._file(selector, filed)
+            if any(each.of_namespaces for each in selector.clauses):
+                self._of_namespaces[selector] = None
+        if owner not in filed.owners:
+            filed.owners.add(owner)
+            self._charge(filed, owner, 1)
+        return work
+
+    def remove(self, selector: PodSelector, owner: str, *, at_once: bool = False) -> int:
+        """Remove a selector of a namespace; return how many comparisons it counted as there.
+
+        Pods that it selected are forgotten later, unless that is asked for `at_once`.
+        """
+        filed, before = self._filed[selector], self.compared(owner)
+        filed.owners.discard(owner)
+        self._charge(filed, owner, -1)
+        if not filed.owners:
+            del self._filed[selector]
+            if at_once:
+                self._forget(selector, filed)
+            else:
+                self.left_behind.add(selector)
+            self._of_namespaces.pop(selector, None)
+            self._not_compared.pop(selector, None)
+            for entry in filed.entries:
+                self._take_out(selector, filed.values, entry)
+        return before - self.compared(owner)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is something to file or to compare."""
+        return bool(self._unfinished or self._not_compared)
+
+    def work(self, most: int) -> int:
+        """File and compare some of what is still to be filed and compared; return how much."""
+        done = 0
+        while done < most and self._unfinished:
+            entry = next(iter(self._unfinished))
+            done += 1
+            pod = self._pods.get(entry.left.pop())
+            if pod is not None and entry.place in places_of(pod, entry.label):
+                alike, compared = self._file_in(entry, pod)
+                done += compared
+                if alike.selectors:
+                    self._changed(alike)
+            if not entry.left:
+                del self._unfinished[entry]
+        while done < most and self._not_compared:
+            selector, those = next(iter(self._not_compared.items()))
+            done += self._filed[selector].weight
+            each = those.pop()
+            if not those:
+                del self._not_compared[selector]
+            if each.uids and selector not in each.selectors and self._selects(selector, each):
+                each.add(selector)
+                self._changed(each)
+        return done
 
     def pod_moved(self, before: Pod | None, after: Pod | None) -> None:
         """File the new state of a pod instead of the old one."""
         if before is not None:
-            for label in self._labels_of(before):
-                self._entries[label].take_out(before, label)
-                for owners in self._owners_for(before, label):
-                    for owner, number in owners.items():
-                        _subtract(self.compared, owner, number)
+            self.gone += 1
+            self._pod_left(before)
         if after is not None:
-            for label in self._labels_of(after):
-                self._entries[label].file(after, label)
-                for owners in self._owners_for(after, label):
-                    self.compared.update(owners)
+            self._pod_came(after)
 
-    def selectors_for(self, pod: Pod) -> Iterator[PodSelector]:
-        """Yield all selectors that may select a pod."""
+    def reselect(self, namespaces: Collection[str]) -> None:
+        """Compare the pods of these namespaces anew with selectors that ask for their labels."""
+        self._purge()
+        for selector in self._of_namespaces:
+            filed = self._filed[selector]
+            for entry in filed.entries:
+                for each in entry.those(filed.values):
+                    if each.namespace in namespaces:
+                        self._compare_anew(selector, each)
+
+    def forget_left_behind(self) -> Iterator[Alike]:
+        """Let removed selectors select no pod any more; yield the pods that they selected."""
+        for each in {each: None for those in self.alike.values() for each in those}:
+            if each.drop(self.left_behind):
+                yield each
+        self.left_behind.clear()
+        self._purge()
+
+    def _purge(self) -> None:
+        """File no pod any more at places that have no selector."""
+        if self._has_gone:
+            for uid, those in self.alike.items():
+                if any(each.is_gone for each in those):
+                    self.alike[uid] = [each for each in those if not each.is_gone]
+            self._has_gone = False
+
+    def _compare_anew(self, selector: PodSelector, alike: Alike) -> None:
+        selects = self._selects(selector, alike)
+        if selects != (selector in alike.selectors):
+            if selects:
+                alike.add(selector)
+            else:
+                alike.drop((selector,))
+            self._changed(alike)
+
+    def _entry(self, label: str, place: Place, shape: Shape) -> Entry:
+        """Return the entry of a place and a shape; a new one has all pods of the place to file."""
+        shapes = self._at[label].setdefault(place, {})
+        entry = shapes.get(shape)
+        if entry is None:
+            left = [uid for uids in _sets_at(place, self._pods_at[label]) for uid in uids]
+            entry = shapes[shape] = Entry(label, place, shape, len(left), left)
+            if left:
+                self._unfinished[entry] = None
+        return entry
+
+    def _file(self, selector: PodSelector, filed: _Filed) -> int:
+        """Put a new selector into its entries; return how much there is to do for it."""
+        work, those = 0, list[Alike]()
+        for entry in filed.entries:
+            bucket = entry.buckets.setdefault(filed.values, Bucket())
+            bucket.selectors[selector] = None
+            work += len(entry.left) * entry.cost // PODS_A_COMPARISON
+            those.extend(entry.those(filed.values))
+        if those:
+            self._not_compared[selector] = those
+        return work + len(those) * filed.weight
+
+    def _forget(self, selector: PodSelector, filed: _Filed) -> None:
+        for entry in filed.entries:
+            for each in entry.those(filed.values):
+                if each.drop((selector,)):
+                    self._changed(each)
+
+    def _take_out(self, selector: PodSelector, values: Values | None, entry: Entry) -> None:
+        """Take a selector out of an entry, and the entry away if that was the last one."""
+        del entry.buckets[values].selectors[selector]
+        if not entry.buckets[values].selectors:
+            del entry.buckets[values]
+        if entry.buckets:
+            return
+        self._unfinished.pop(entry, None)
+        for each in entry.those(None):
+            each.is_gone = self._has_gone = True
+        places = self._at[entry.label]
+        del places[entry.place][entry.shape]
+        if not places[entry.place]:
+            del places[entry.place]
+        if not places:
+            del self._at[entry.label], self._pods_at[entry.label]
+
+    def _charge(self, filed: _Filed, owner: str, sign: int) -> None:
+        """Count a selector for a namespace, or stop counting it with the sign -1."""
+        parts = 0
+        for entry in filed.entries:
+            bucket = entry.buckets[filed.values]
+            _add(bucket.weights, owner, sign * filed.weight)
+            parts += LEAST * PODS_A_COMPARISON
+            for each in entry.those(filed.values):
+                parts += filed.weight * (PODS_A_COMPARISON + len(each.uids))
+            before = entry.owners[owner]
+            _add(entry.owners, owner, sign)
+            if not before or not entry.owners[owner]:
+                parts += entry.cost * entry.number
+            labels = self._labels.setdefault(owner, Counter())
+            _add(labels, entry.label, sign)
+            if not labels:
+                del self._labels[owner]
+        _add(self._parts, owner, sign * parts)
+
+    def _pod_came(self, pod: Pod) -> None:
         for label in self._labels_of(pod):
-            filed = self._entries[label].selectors
-            for place in _places_of(pod, label):
-                yield from filed.get(place, ())
+            place = pod.namespace, pod.labels.get(label, "")
+            self._pods_at[label].setdefault(place, {})[pod.uid] = None
+            for entry in self._entries_for(pod, label):
+                entry.number += 1
+                for owner in entry.owners:
+                    self._parts[owner] += entry.cost
+                self._file_in(entry, pod)
 
-    def uids_for(self, selector: PodSelector) -> list[str]:
-        """Return the uids of all pods that a selector may select."""
-        return [uid for uids in self._sets_for(selector) for uid in uids]
+    def _pod_left(self, pod: Pod) -> None:
+        for label in self._labels_of(pod):
+            place = pod.namespace, pod.labels.get(label, "")
+            there = self._pods_at[label]
+            there[place].pop(pod.uid, None)
+            if not there[place]:
+                del there[place]
+            for entry in self._entries_for(pod, label):
+                entry.number -= 1
+                for owner in entry.owners:
+                    _add(self._parts, owner, -entry.cost)
+                self._take_from(entry, pod)
+        self.alike.pop(pod.uid, None)
 
-    def number_for(self, selector: PodSelector) -> int:
-        """Return how many pods a selector may select."""
-        return sum(map(len, self._sets_for(selector)))
+    def _file_in(self, entry: Entry, pod: Pod) -> tuple[Alike, int]:
+        """File a pod in an entry; return those alike, and how many selectors that compared.
 
-    def _sets_for(self, selector: PodSelector) -> Iterator[set[str]]:
-        filed = self._filed[selector]
-        for place in filed.places:
-            yield from self._entries[filed.label].sets_at(place)
+        A pod is compared only if it is like no other one there.
+        """
+        values, kind = entry.values_of(pod), kind_of(pod, entry)
+        those = entry.alike.setdefault(values, {})
+        alike, compared, parts = those.get(kind), 0, 1
+        if alike is None:
+            parts, read = 1 + PODS_A_COMPARISON, zip(entry.shape.keys, values, strict=True)
+            labels = {key: value for key, value in read if value is not None}
+            alike = those[kind] = Alike(pod.namespace, labels, kind[1])
+            for bucket in entry.buckets_of(values):
+                compared += len(bucket.selectors)
+                for selector in bucket.selectors:
+                    if self._selects(selector, alike):
+                        alike.add(selector)
+        elif pod.uid in alike.uids:
+            return alike, 0
+        alike.uids.add(pod.uid)
+        self.alike.setdefault(pod.uid, []).append(alike)
+        for bucket in entry.buckets_of(values):
+            for owner, weight in bucket.weights.items():
+                self._parts[owner] += weight * parts
+        return alike, compared
 
-    def _owners_for(self, pod: Pod, label: str) -> Iterator[Mapping[str, int]]:
-        owners = self._entries[label].owners
-        return (owners[place] for place in _places_of(pod, label) if place in owners)
+    def _take_from(self, entry: Entry, pod: Pod) -> None:
+        values, kind = entry.values_of(pod), kind_of(pod, entry)
+        alike = entry.alike.get(values, {}).get(kind)
+        if alike is None or pod.uid not in alike.uids:
+            return
+        alike.uids.discard(pod.uid)
+        parts = 1 if alike.uids else 1 + PODS_A_COMPARISON
+        for bucket in entry.buckets_of(values):
+            for owner, weight in bucket.weights.items():
+                _add(self._parts, owner, -weight * parts)
+        if not alike.uids:
+            del entry.alike[values][kind]
+            if not entry.alike[values]:
+                del entry.alike[values]
 
     def _set_up(self, label: str) -> None:
-        entries = self._entries[label] = _Entries()
+        self._at[label] = {}
+        there = self._pods_at[label] = {}
         for pod in self._pods.values():
             if label == NO_LABEL or label in pod.labels:
-                entries.file(pod, label)
+                there.setdefault((pod.namespace, pod.labels.get(label, "")), {})[pod.uid] = None
 
     def _labels_of(self, pod: Pod) -> list[str]:
-        labels = list(self._entries.keys() & pod.labels.keys())
-        return [NO_LABEL, *labels] if NO_LABEL in self._entries else labels
+        labels = list(self._at.keys() & pod.labels.keys())
+        return [NO_LABEL, *labels] if NO_LABEL in self._at else labels
 
-    def _filing(self, selector: PodSelector) -> _Filed:
-        """Return where a selector is filed: under a label with few other selectors."""
-        named = [each.namespaces for each in selector.clauses if each.of_namespaces is None]
-        namespaces = min(named, key=len, default=(ANYWHERE,))
-        filings = [
-            _Filed(label, tuple((each, value) for each in namespaces for value in values))
-            for label, values in _wanted(selector)
-        ]
-        return min(filings, key=self._crowd)
-
-    def _crowd(self, filing: _Filed) -> int:
-        entries = self._entries.get(filing.label, _Entries())
-        there = sum(len(entries.selectors.get(place, ())) for place in filing.places)
-        return there if there >= FEW else 0
+    def _entries_for(self, pod: Pod, label: str) -> Iterator[Entry]:
+        places = self._at[label]
+        for place in places_of(pod, label):
+            if place in places:
+                yield from places[place].values()
 
 
-def _places_of(pod: Pod, label: str) -> tuple[Place, ...]:
-    """Return the places under a label whose selectors may select a pod."""
-    where, value = pod.namespace, pod.labels.get(label, "")
-    return (where, value), (ANYWHERE, value), (where, ANY_VALUE), (ANYWHERE, ANY_VALUE)
+def _sets_at(place: Place, pods: Mapping[Place, dict[str, None]]) -> Iterable[dict[str, None]]:
+    namespace, value = place
+    if namespace != ANYWHERE and value != ANY_VALUE:
+        return (pods[place],) if place in pods else ()
+    return (
+        uids
+        for (where, said), uids in pods.items()
+        if namespace in (ANYWHERE, where) and value in (ANY_VALUE, said)
+    )
 
 
-def _wanted(selector: PodSelector) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the labels that a selector requires, each with its possible values."""
-    asked = [each for clause in selector.clauses for each in clause.labels]
-    wanted = [(each.key, each.values) for each in asked if each.operator is Operator.IN]
-    # A JobSet with a domain for each Job has such terms: "the pods of any other Job".
-    wanted += [(each.key, (ANY_VALUE,)) for each in asked if each.operator is Operator.EXISTS]
-    return wanted or [(NO_LABEL, ("",))]
-
-
-def _subtract(counted: Counter[str], key: str, number: int) -> None:
-    counted[key] -= number
+def _add(counted: Counter[str], key: str, number: int) -> None:
+    counted[key] += number
     if not counted[key]:
         del counted[key]

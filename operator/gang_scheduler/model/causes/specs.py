@@ -65,7 +65,7 @@ class FieldsUnsupported(Cause, frozen=True):
             said.append(
                 f"{TERMS_ABOUT_PODS}: the terms of this namespace about other pods would be "
                 "compared with too many pods; use fewer different ones, or let them require labels "
-                "that few pods have"
+                "that few pods have, or ask an administrator to raise maxTermComparisons"
             )
         said += [f"{others} cannot be honoured by this scheduler yet"] if others else []
         return f"{of}{'; '.join(said)}"

@@ -95,5 +95,6 @@ class VirtualPodStore:
             *(pod.pod_class, selectors, None, devices),
             claimed=self._devices.charged_for(pod) if pod.claims else (),
             refuses_claims=refuses_claims,
+            leaves_out_terms=self._selector_matches.leaves_out(pod),
         )
         return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)

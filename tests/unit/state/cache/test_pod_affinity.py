@@ -19,11 +19,11 @@ from gang_scheduler.model.selectors import (
     PodSelector,
     column_of,
 )
+from gang_scheduler.model.rules import NO_SETTINGS, GangRules, Rules
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.state import pod_affinity
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.selector_index import LEAST
+from gang_scheduler.state.selector_entries import LEAST
 from support import cache_feeding
 from support.builders import gang_key, gang_spec, node, pod, requirement
 from support.selector_builders import apart_from, app, asking, beside, spread_over
@@ -31,8 +31,8 @@ from support.selector_builders import apart_from, app, asking, beside, spread_ov
 US, NOW = "py-gang-scheduler", 100
 
 
-def cache_of(*pods: Pod, gangs: Iterable[str] = ("g",)) -> Cache:
-    cache = Cache([US], Changes())
+def cache_of(*pods: Pod, gangs: Iterable[str] = ("g",), rules: Rules = NO_SETTINGS) -> Cache:
+    cache = Cache([US], Changes(), rules)
     for i in range(2):
         cache.upsert(cache.node_store, node(f"n{i}"))
     for name in gangs:
@@ -249,11 +249,9 @@ def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:
     assert gang_key("g") not in cache.gang_queue.infos
 
 
-def test_a_gang_with_terms_over_the_bound_waits_until_its_namespace_has_room_for_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pod_affinity, "MOST_COMPARED", LEAST + 10)
-    cache = cache_of(waiting("w", apart_from("b"), gang="g"), gangs=("g", "h"))
+def test_a_gang_with_terms_over_the_bound_waits_until_its_namespace_has_room_for_them() -> None:
+    rules = Rules(gangs=GangRules(max_term_comparisons=LEAST + 10))
+    cache = cache_of(waiting("w", apart_from("b"), gang="g"), gangs=("g", "h"), rules=rules)
     cache.upsert_pod(waiting("x", apart_from("c"), gang="h"))
     shown = members(cache.snapshot(NOW))
     refused = [shown[name].pod_class.unsupported for name in "wx"]

@@ -151,7 +151,8 @@ SAMPLES: list[tuple[Cause, str]] = [
         (
             "pod default/a-0: spec.affinity: the terms of this namespace about other pods would be "
             "compared with too many pods; use fewer different ones, or let them require labels "
-            "that few pods have; spec.a cannot be honoured by this scheduler yet"
+            "that few pods have, or ask an administrator to raise maxTermComparisons; "
+            "spec.a cannot be honoured by this scheduler yet"
         ),
     ),
     (
