@@ -7,7 +7,6 @@ To add a setting, add a field here and read it where it has its effect.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Final
 
 from annotated_types import Ge, Gt, Le, MinLen, doc
@@ -25,14 +24,6 @@ from gang_scheduler.model.api_words import (
     QueueNamespaces,
     QuotaOf,
     TransformationStrategy,
-)
-from gang_scheduler.model.resources import (
-    DEVICE_CLASS,
-    RequestRules,
-    Transformation,
-    amount_of,
-    of_sources,
-    parse_quantity,
 )
 
 Name = Annotated[str, MinLen(1)]
@@ -578,29 +569,3 @@ class Rules:
 
 
 NO_SETTINGS: Final = Rules()
-
-
-def request_rules(rules: QueueRules) -> RequestRules:
-    """Return the rules by which quotas count requests."""
-    transformations: dict[str, Transformation] = {}
-    for mapping in rules.device_class_mappings:
-        renamed = Transformation(((mapping.name, Fraction(1)),), replaces=True)
-        for name in mapping.device_class_names:
-            counted = f"{DEVICE_CLASS}{name}"
-            if mapping.sources:
-                transformations[counted] = Transformation((), replaces=True)
-                transformations[of_sources(name)] = renamed
-            else:
-                transformations[counted] = renamed
-    for each in rules.resource_transformations:
-        outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())
-        replaces = each.strategy is TransformationStrategy.REPLACE
-        transformations[each.input] = Transformation(
-            tuple(outputs), replaces=replaces, multiply_by=each.multiply_by
-        )
-    return RequestRules(transformations, rules.exclude_resource_prefixes)
-
-
-def _factor(resource: str, quantity: str | int) -> Fraction:
-    """Return a quantity in the unit of its resource, down to a thousandth of one."""
-    return Fraction(parse_quantity(quantity, 1000), 1000) * amount_of(resource, 1)

@@ -21,11 +21,12 @@ from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.anywhere import assume_again, place_on, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.releases import Release, Sum
-from gang_scheduler.scheduler.trial import Placement, Trial
+from gang_scheduler.scheduler.trial import COLUMNS_A_LOOK, Placement, Share, Trial
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
@@ -79,13 +80,19 @@ class FutureRoom:
         self.forest = forest.copy()
         self.releases = releases
         self.place = 0
-        self.looks = 0
-        """How many looks all searches have used."""
+        self._looks = 0
+        self._columns = 0
+        """How many columns of pod affinity have changed with gangs that end."""
         self._profile = profile
         self._with_devices = with_devices and trial.devices.are_claimed
         if ended is not None:
             self._end(ended)
             self.place = len(ended)
+
+    @property
+    def looks(self) -> int:
+        """How many looks all searches have used."""
+        return self._looks + self._columns // COLUMNS_A_LOOK
 
     def advance_to(self, place: int) -> None:
         """Move to the moment when this many gangs have ended. Costs as much as the difference."""
@@ -105,6 +112,7 @@ class FutureRoom:
         self.trial.free_up(held.room)
         for share in held.shares():
             self.trial.release(share)
+            self._count(share)
         for ref, charge in held.charges.items():
             self.forest.release(ref, charge)
         self._use_claims(held, -1)
@@ -114,7 +122,7 @@ class FutureRoom:
         if self._with_devices:
             uses = held.uses()
             self.trial.devices.use(uses, sign)
-            self.looks += len(uses) // USES_A_LOOK
+            self._looks += len(uses) // USES_A_LOOK
 
     def restore(self, some: Sequence[Release]) -> None:
         """Take the room, quota and devices of these gangs again: the opposite of `end`."""
@@ -122,9 +130,15 @@ class FutureRoom:
         self.trial.free_up(-held.room)
         for share in held.shares():
             self.trial.assume(share)
+            self._count(share)
         for ref, charge in held.charges.items():
             self.forest.charge(ref, charge)
         self._use_claims(held, 1)
+
+    def _count(self, share: Share) -> None:
+        pod_class = share.pod_class
+        if pod_class.selected_by or pod_class.pod_affinity is not None:
+            self._columns += number_of_columns(pod_class)
 
     def _sum(self, some: Sequence[Release]) -> Sum:
         held = Sum(self.trial.nodes)
@@ -176,7 +190,7 @@ class FutureRoom:
         finally:
             classes = sum(len(unit.classes) for unit in asked)
             looks = trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)
-            self.looks += max(looks, round(trial.effort.done))
+            self._looks += max(looks, round(trial.effort.done))
         return outcome if isinstance(outcome, dict) else None
 
     def _may_fit(self, asked: Sequence[PlacementUnit]) -> bool:

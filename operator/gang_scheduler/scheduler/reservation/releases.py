@@ -8,6 +8,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.trial import Share
 
+MOST_COLUMNS: Final = 16
+"""Users may let a thousand pods run that have a thousand terms each: a second to end them all."""
 Seat = tuple[PodClass, int]
 """A pod by its class, and the row of its node."""
 
@@ -256,7 +260,20 @@ class Sum:
 
 
 def _is_plain(pod_class: PodClass) -> bool:
-    """Return whether pods of a class take nothing but resources on a node."""
+    """Return whether pods of a class take nothing but resources on a node.
+
+    Pods with very many terms about others, or very many about them, count as if they did: their
+    terms stay when they end, so a start is promised later at worst.
+    """
+    return _has_many_terms(pod_class) or _takes_resources_alone(pod_class)
+
+
+def _has_many_terms(pod_class: PodClass) -> bool:
+    has_terms = pod_class.selected_by or pod_class.pod_affinity is not None
+    return bool(has_terms) and number_of_columns(pod_class) > MOST_COLUMNS
+
+
+def _takes_resources_alone(pod_class: PodClass) -> bool:
     return not (pod_class.host_ports or pod_class.selected_by) and (
         pod_class.pod_affinity is None and pod_class.storage is None and pod_class.devices is None
     )

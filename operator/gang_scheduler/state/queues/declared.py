@@ -6,6 +6,7 @@ until an object changes.
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from fractions import Fraction
 from typing import Generic, TypeVar
 
 from gang_scheduler.decode.events import HasUid
@@ -19,7 +20,7 @@ from gang_scheduler.decode.queues.declared import (
     WorkloadPriorityClass,
 )
 from gang_scheduler.decode.queues.kueue import PROVISIONING
-from gang_scheduler.model.api_words import QueueNamespaces, QuotaOf
+from gang_scheduler.model.api_words import QueueNamespaces, QuotaOf, TransformationStrategy
 from gang_scheduler.model.queues import (
     DEFAULT_FAIRNESS,
     Flavor,
@@ -33,7 +34,15 @@ from gang_scheduler.model.queues import (
     RecentUsage,
     SavingRules,
 )
-from gang_scheduler.model.rules import NO_SETTINGS, QueueRules, request_rules
+from gang_scheduler.model.resources import (
+    DEVICE_CLASS,
+    RequestRules,
+    Transformation,
+    amount_of,
+    of_sources,
+    parse_quantity,
+)
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
 
 
 class DeclaredQueues:
@@ -47,7 +56,7 @@ class DeclaredQueues:
         self.rules = rules
         self._uids: dict[QueueRef, str] = {}
         self._flavors: dict[str, DeclaredFlavor] = {}
-        self.requests = request_rules(rules)
+        self.requests = _request_rules(rules)
         """The rules by which requests are charged to quotas."""
         quotas = {Product.KUEUE: rules.kueue, Product.VOLCANO: rules.volcano}
         self.watched = frozenset(each for each in quotas if quotas[each] is QuotaOf.AUTO)
@@ -317,3 +326,29 @@ class KueueObjects:
             if check.controller == PROVISIONING and config is not None:
                 found[check.name] = config.rules
         return found
+
+
+def _request_rules(rules: QueueRules) -> RequestRules:
+    """Return the rules by which quotas count requests."""
+    transformations: dict[str, Transformation] = {}
+    for mapping in rules.device_class_mappings:
+        renamed = Transformation(((mapping.name, Fraction(1)),), replaces=True)
+        for name in mapping.device_class_names:
+            counted = f"{DEVICE_CLASS}{name}"
+            if mapping.sources:
+                transformations[counted] = Transformation((), replaces=True)
+                transformations[of_sources(name)] = renamed
+            else:
+                transformations[counted] = renamed
+    for each in rules.resource_transformations:
+        outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())
+        replaces = each.strategy is TransformationStrategy.REPLACE
+        transformations[each.input] = Transformation(
+            tuple(outputs), replaces=replaces, multiply_by=each.multiply_by
+        )
+    return RequestRules(transformations, rules.exclude_resource_prefixes)
+
+
+def _factor(resource: str, quantity: str | int) -> Fraction:
+    """Return a quantity in the unit of its resource, down to a thousandth of one."""
+    return Fraction(parse_quantity(quantity, 1000), 1000) * amount_of(resource, 1)
