@@ -11,6 +11,7 @@ from gang_scheduler.model.causes.specs import TERMS_ABOUT_PODS
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.rules import NO_SETTINGS, GangRules, Rules
 from gang_scheduler.model.selectors import (
     AffinityCounts,
     AffinityTerm,
@@ -19,7 +20,6 @@ from gang_scheduler.model.selectors import (
     PodSelector,
     column_of,
 )
-from gang_scheduler.model.rules import NO_SETTINGS, GangRules, Rules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
