@@ -128,9 +128,9 @@ class Placing:
 
         `nominations` is the group's reserved room, which is released now.
         """
-        # Members that replace lost ones may use more nodes.
-        opened = self.trial.closed is not self.trial.spare
-        known = None if nominations or opened else self.known_misfits.known(units)
+        # With room or nodes of its own, the group may fit where equal ones did not.
+        has_more = bool(nominations) or self.trial.has_open_spare
+        known = None if has_more else self.known_misfits.known(units)
         if known is not None:
             return known
         # On the nominated nodes, in free room, or in room that lower priorities wait for.
@@ -149,7 +149,7 @@ class Placing:
         if isinstance(outcome, dict):
             if nominations:
                 self._give_up_room()
-        elif not nominations and not opened:
+        elif not has_more:
             self.known_misfits.record(units, *outcome)
         return outcome
 

@@ -62,7 +62,7 @@ class Quorums:
             return (unit, placed) if isinstance(placed, Misfit) else {unit: placed}
         if all(unit.placed_singly for unit in asked):
             return self._each_for_itself(asked)
-        outcome = self._all_in_any_order(asked)
+        outcome = self._together_in_any_order(asked)
         if isinstance(outcome, tuple) and _may_differ(units):
             return self._with_other_members(units) or outcome
         return outcome
@@ -70,16 +70,16 @@ class Quorums:
     def as_preemptors(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place just the members that the group may preempt for: all of them, or none."""
         self._trial.devices.next_gang()
-        return self._all_of({unit.only(unit.required): unit for unit in _asked(units)})
+        return self._parts_together({unit.only(unit.required): unit for unit in _asked(units)})
 
-    def _all_of(self, whole: Mapping[PlacementUnit, PlacementUnit]) -> Outcome:
+    def _parts_together(self, whole: Mapping[PlacementUnit, PlacementUnit]) -> Outcome:
         """Place the quorums of parts of units; the outcome names the whole units."""
-        outcome = self._all_in_any_order(tuple(whole))
+        outcome = self._together_in_any_order(tuple(whole))
         if isinstance(outcome, dict):
             return {whole[each]: placement for each, placement in outcome.items()}
         return whole[outcome[0]], outcome[1]
 
-    def _all_in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
+    def _together_in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; start again with a unit that found no place.
 
         Two orders are tried whatever they cost, and more of them while the group's part of the
@@ -91,19 +91,19 @@ class Quorums:
             if blamed is not None and number > 1 and effort.has_taken(PART_OF_A_GROUP, since):
                 unit, misfit = blamed
                 return unit, replace(misfit, cut_off=True)
-            outcome = self._all(units)
+            outcome = self._in_this_order(units)
             if isinstance(outcome, dict):
                 return outcome
             blamed = blamed or outcome
             units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
         return blamed or {}
 
-    def _all(self, units: Sequence[PlacementUnit]) -> Outcome:
+    def _in_this_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; or of none, and return the unit that did not fit."""
         placements = {}
         with self._trial.all_or_nothing() as transaction:
             for unit in units:
-                outcome = self._quorum(unit, unit.quorum)
+                outcome = self._place_quorum(unit, unit.quorum)
                 if isinstance(outcome, Misfit):
                     return unit, outcome
                 placements[unit] = outcome
@@ -112,7 +112,7 @@ class Quorums:
 
     def _each_for_itself(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the units that fit, or return why none does; for gangs that have started."""
-        outcomes = {unit: self._quorum(unit, unit.at_least) for unit in units}
+        outcomes = {unit: self._place_quorum(unit, unit.at_least) for unit in units}
         misfits = [(unit, each) for unit, each in outcomes.items() if isinstance(each, Misfit)]
         if units and len(misfits) == len(units):
             return misfits[0]
@@ -120,16 +120,18 @@ class Quorums:
             unit: NOTHING if isinstance(each, Misfit) else each for unit, each in outcomes.items()
         }
 
-    def _quorum(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
+    def _place_quorum(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
         """Place the first members in rank, else any members that fit."""
         # If any members may form the quorum, the reason why these do not fit is explained instead.
         told = unit.mixed or not unit.elastic
         outcome = self._place(unit.only(unit.required), at_least, explained=told)
         if isinstance(outcome, Misfit) and unit.elastic:
-            return self._any_quorum(unit, at_least, outcome)
+            return self._place_any_members(unit, at_least, outcome)
         return outcome
 
-    def _any_quorum(self, unit: PlacementUnit, at_least: int, misfit: Misfit) -> Placement | Misfit:
+    def _place_any_members(
+        self, unit: PlacementUnit, at_least: int, misfit: Misfit
+    ) -> Placement | Misfit:
         """Place any members, as many as the quorum has: surplus waits for other gangs' quorums."""
         if unit.mixed:
             # Each role has a number of its own, which `_with_other_members` respects.
@@ -153,7 +155,7 @@ class Quorums:
         """Place as many missing members of each role of a started gang as fit."""
         placed = NOTHING
         for part in unit.by_role():
-            outcome = self._any_quorum(part, part.at_least, misfit)
+            outcome = self._place_any_members(part, part.at_least, misfit)
             if isinstance(outcome, Placement):
                 placed = joined(unit.members, placed, outcome)
         return placed if placed.binds else misfit
@@ -171,7 +173,7 @@ class Quorums:
             whole = {part: unit for unit in units if (part := _just(unit, chosen)).members}
             if any(part.quorum % part.step for part in whole):
                 continue
-            outcome = self._all_of(whole)
+            outcome = self._parts_together(whole)
             if isinstance(outcome, dict):
                 return outcome
         return None

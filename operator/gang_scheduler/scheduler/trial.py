@@ -160,6 +160,11 @@ class Trial:
         """Open the spare nodes while lost members are replaced, and close them otherwise."""
         self.closed = None if replacing else self.spare
 
+    @property
+    def has_open_spare(self) -> bool:
+        """Whether there are spare nodes, and they are open now."""
+        return self.spare is not None and self.closed is None
+
     def copy(self) -> "Trial":
         """Return another trial of the same state, for a what-if that is thrown away."""
         other = copy.copy(self)

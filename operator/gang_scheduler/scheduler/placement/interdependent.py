@@ -26,70 +26,6 @@ from gang_scheduler.scheduler.placement.feasible_slots import (
 from gang_scheduler.scheduler.policies import Profile, ScoresOneByOne
 from gang_scheduler.scheduler.trial import Share, Trial, number_in
 
-# Place pods of one class one by one, where each changes the room that nodes offer to the next.
-# Running all filters on all nodes for each pod would cost too much. So only the changes that a pod
-# makes are updated, in a few vector operations.
-
-NODES_A_LOOK: Final = 5_000
-"""The number of nodes to which one look offers a pod."""
-
-
-def place_one_by_one(
-    pod_class: PodClass, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
-) -> Share | None:
-    """Return the nodes for this many pods, or for as many as fit. The trial does not change.
-
-    `rows` are the nodes where pods may be; None is all. The result is None if a filter has to look
-    at all nodes again after each pod.
-    """
-    found = feasible_slots.one_by_one(pod_class, trial, profile)
-    if found is None:
-        return None
-    left, filters = found
-    left = left.copy() if rows is None else np.where(rows, left, 0)
-    preferences = [
-        (weight, preference.one_by_one(pod_class, trial))
-        for weight, preference in profile.preferences
-        if preference.concerns(pod_class, trial)
-    ]
-    everywhere = np.arange(len(left))
-    # A key is split into as many parts as there are nodes, so that ties go by `scoring.order`.
-    ties = np.argsort(np.argsort(scoring.order(pod_class, everywhere, trial)))
-    keys = profile.fill_order(1, pod_class, everywhere, trial) * len(left) + ties
-    counts = np.zeros_like(left)
-    for _ in range(number):
-        open_ = left > 0
-        for each in filters:
-            open_ &= each.open()
-        row = _first(open_, keys, preferences)
-        if row is None:
-            break
-        counts[row] += 1
-        left[row] -= 1
-        here = everywhere[row : row + 1]
-        key = int(profile.fill_order(int(counts[row]) + 1, pod_class, here, trial)[0])
-        keys[row] = key * len(left) + ties[row]
-        for each in filters:
-            each.placed(row)
-        for _, preference in preferences:
-            preference.placed(row)
-    taken = np.flatnonzero(counts)
-    trial.effort.spend(int(counts.sum()) * (1 + len(left) // NODES_A_LOOK))
-    return Share(pod_class, taken, counts[taken])
-
-
-def _first(
-    open_: BoolArray, keys: IntArray, preferences: Sequence[tuple[int, ScoresOneByOne]]
-) -> int | None:
-    """Return the open node with the best score, then the least key; None if none is open."""
-    if preferences and open_.any():
-        raw = [(weight, preference.score()) for weight, preference in preferences]
-        total = scoring.weighed(raw, open_)
-        open_ &= total == total.max(where=open_, initial=-UNLIMITED)
-    row = int(np.where(open_, keys, UNLIMITED).argmin())
-    return row if open_[row] else None
-
-
 MOST_ANCHORS: Final = 64
 """The most domains that are tried for members that must share one."""
 
@@ -130,49 +66,49 @@ def assume_interdependent(
         return []
     everywhere: Open = {} if rows is None else dict.fromkeys(sizes, rows)
     best, most = everywhere, -1
-    for each in _ways(sizes, everywhere, trial, profile):
+    for open_to in _ways(sizes, everywhere, trial, profile):
         if most >= 0 and not trial.effort.may_go_on():
             break
         with trial.all_or_nothing() as attempt:
-            taken = _step_by_step(sizes, each, trial, profile)
+            taken = _step_by_step(sizes, open_to, trial, profile)
             if number_in(taken) == sum(sizes.values()):
                 attempt.commit()
                 return taken
         if number_in(taken) > most:
-            best, most = each, number_in(taken)
+            best, most = open_to, number_in(taken)
     if most < at_least:
         return []
     return _step_by_step(sizes, best, trial, profile, certain=most)
 
 
-def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
+def _ways(sizes: Sizes, open_to: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
     """Yield the nodes to try: all nodes; then single nodes, for shared claims; then single domains.
 
     The domains are those of the first affinity whose domain the members choose themselves.
     """
-    yield rows
+    yield open_to
     if any(trial.devices.is_undecided(each.devices) for each in sizes if each.devices):
-        yield from _single_nodes(sizes, rows, trial, profile)
+        yield from _single_nodes(sizes, open_to, trial, profile)
     for pod_class in sizes:
         affinity = pod_class.pod_affinity.affinity if pod_class.pod_affinity is not None else None
         if affinity is not None and _anchors(affinity, sizes, trial):
-            yield from _domains(pod_class, affinity, sizes, rows, trial, profile)
+            yield from _domains(pod_class, affinity, sizes, open_to, trial, profile)
             return
 
 
-def _single_nodes(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
+def _single_nodes(sizes: Sizes, open_to: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
     """Yield each node that may hold all users of shared claims, the node with least room first."""
     users = [each for each in sizes if each.devices and trial.devices.is_undecided(each.devices)]
     needed = np.array([[sizes[each]] for each in users])
     room = np.array(
-        [np.where(rows.get(each, True), most_slots(each, trial, profile), 0) for each in users]
+        [np.where(open_to.get(each, True), most_slots(each, trial, profile), 0) for each in users]
     )
     enough = np.flatnonzero((room >= needed).all(axis=0))
     # A pod that asks for nothing has 2**63-1 slots: clip before the sum.
     together = room[:, enough].clip(max=feasible_slots.slot_limit(trial)).sum(axis=0)
     for row in enough[np.argsort(together, kind="stable")][:MOST_ANCHORS]:
         here = np.arange(len(trial.nodes)) == row
-        yield {**rows, **{each: rows.get(each, True) & here for each in users}}
+        yield {**open_to, **{each: open_to.get(each, True) & here for each in users}}
 
 
 def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
@@ -189,7 +125,7 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
     pod_class: PodClass,
     affinity: Affinity,
     sizes: Sizes,
-    rows: Open,
+    open_to: Open,
     trial: Trial,
     profile: Profile,
 ) -> Iterator[Open]:
@@ -201,18 +137,18 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
     ]
     room: list[IntArray] = []
     for each in concerned:
-        here = np.where(rows.get(each, True), most_slots(each, trial, profile), 0)
+        here = np.where(open_to.get(each, True), most_slots(each, trial, profile), 0)
         held = label_domains.by_domain(column, here.clip(max=sizes[each]))
         room.append(held.clip(max=sizes[each]))
     together = np.sum(room, axis=0)
     needed = sum(sizes[each] for each in concerned)
     for code in np.lexsort((together, together < needed))[:MOST_ANCHORS].tolist():
         inside = column.codes == code
-        yield {**rows, **{each: rows.get(each, True) & inside for each in concerned}}
+        yield {**open_to, **{each: open_to.get(each, True) & inside for each in concerned}}
 
 
 def _step_by_step(
-    sizes: Sizes, rows: Open, trial: Trial, profile: Profile, *, certain: int = 0
+    sizes: Sizes, open_to: Open, trial: Trial, profile: Profile, *, certain: int = 0
 ) -> list[Share]:
     """Take room for as many members as fit, and try a class again once others are placed.
 
@@ -229,7 +165,7 @@ def _step_by_step(
             if number not in to_try:
                 continue
             to_try.discard(number)
-            found = _as_many_of(pod_class, left[number], rows.get(pod_class), trial, profile)
+            found = _as_many_of(pod_class, left[number], open_to.get(pod_class), trial, profile)
             left[number] -= number_in(found)
             taken += found
             may_retry = number_in(taken) < certain or not trial.effort.has_overrun()
@@ -302,3 +238,67 @@ def _capped(counts: IntArray, codes: IntArray, most: IntArray) -> IntArray:
     allowed = np.zeros_like(counts)
     allowed[order] = (most[codes[order]] - before).clip(0, counts[order])
     return allowed
+
+
+# Place pods of one class one by one, where each changes the room that nodes offer to the next.
+# Running all filters on all nodes for each pod would cost too much. So only the changes that a pod
+# makes are updated, in a few vector operations.
+
+NODES_A_LOOK: Final = 5_000
+"""The number of nodes to which one look offers a pod."""
+
+
+def place_one_by_one(
+    pod_class: PodClass, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
+) -> Share | None:
+    """Return the nodes for this many pods, or for as many as fit. The trial does not change.
+
+    `rows` are the nodes where pods may be; None is all. The result is None if a filter has to look
+    at all nodes again after each pod.
+    """
+    found = feasible_slots.one_by_one(pod_class, trial, profile)
+    if found is None:
+        return None
+    left, filters = found
+    left = left.copy() if rows is None else np.where(rows, left, 0)
+    preferences = [
+        (weight, preference.one_by_one(pod_class, trial))
+        for weight, preference in profile.preferences
+        if preference.concerns(pod_class, trial)
+    ]
+    everywhere = np.arange(len(left))
+    # A key is split into as many parts as there are nodes, so that ties go by `scoring.order`.
+    ties = np.argsort(np.argsort(scoring.order(pod_class, everywhere, trial)))
+    keys = profile.fill_order(1, pod_class, everywhere, trial) * len(left) + ties
+    counts = np.zeros_like(left)
+    for _ in range(number):
+        open_ = left > 0
+        for each in filters:
+            open_ &= each.open()
+        row = _first(open_, keys, preferences)
+        if row is None:
+            break
+        counts[row] += 1
+        left[row] -= 1
+        here = everywhere[row : row + 1]
+        key = int(profile.fill_order(int(counts[row]) + 1, pod_class, here, trial)[0])
+        keys[row] = key * len(left) + ties[row]
+        for each in filters:
+            each.placed(row)
+        for _, preference in preferences:
+            preference.placed(row)
+    taken = np.flatnonzero(counts)
+    trial.effort.spend(int(counts.sum()) * (1 + len(left) // NODES_A_LOOK))
+    return Share(pod_class, taken, counts[taken])
+
+
+def _first(
+    open_: BoolArray, keys: IntArray, preferences: Sequence[tuple[int, ScoresOneByOne]]
+) -> int | None:
+    """Return the open node with the best score, then the least key; None if none is open."""
+    if preferences and open_.any():
+        raw = [(weight, preference.score()) for weight, preference in preferences]
+        total = scoring.weighed(raw, open_)
+        open_ &= total == total.max(where=open_, initial=-UNLIMITED)
+    row = int(np.where(open_, keys, UNLIMITED).argmin())
+    return row if open_[row] else None

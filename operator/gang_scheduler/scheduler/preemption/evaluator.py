@@ -82,10 +82,10 @@ class PreemptionEvaluator:
         blocks = [*_blocks(group, lost=lost)]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
-        will_pay = request is None or not self._lacks_quota(request)
+        has_quota = request is None or not self._lacks_quota(request)
         waits = (
             self._wait_for_leaving(group, units, nominations, request, displacing=displacing)
-            if will_pay
+            if has_quota
             else None
         )
         if waits is not None:

@@ -216,26 +216,26 @@ class Attempts:
             assignments = sorted(
                 assignments, key=lambda assignment: not self._suits(assignment, trying.nominations)
             )
-        over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
-        judged, later = [], []
+        evicts_first = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
+        judged, borrowing = [], []
         for assignment in self._in_time(trying, assignments):
             judged.append(assignment)
             borrows = self._quota.forest.borrows(request.ref, assignment.charge)
-            if borrows and not (over or rules.stop_when_borrowing or rules.stop_when_evicting):
-                # Whether there is room is checked when the assignment is taken.
-                later.append(assignment)
-            elif borrows and (over or not rules.stop_when_borrowing):
-                later += [assignment] * self._has_room(trying, assignment)
+            if borrows and (evicts_first or not rules.stop_when_borrowing):
+                # Assignments that borrow are taken only if no other one is. Where room does not
+                # matter before, it is looked for when the assignment is taken.
+                needs_room = evicts_first or rules.stop_when_evicting
+                if not needs_room or self._has_room(trying, assignment):
+                    borrowing.append(assignment)
             elif self._places(trying, assignment):
                 return True
-            if self._is_last(rules, trying, assignment, borrows=assignment in later):
+            if self._is_last(rules, trying, assignment, borrows=assignment in borrowing):
                 break
-        if over and self._evicts(trying, judged, borrowing=False):
+        if evicts_first and self._evicts(trying, judged, borrowing=False):
             return True
-        left = self._in_time(trying, later)
-        return any(self._places(trying, assignment) for assignment in left) or self._evicts(
-            trying, judged
-        )
+        if any(self._places(trying, each) for each in self._in_time(trying, borrowing)):
+            return True
+        return self._evicts(trying, judged)
 
     def _in_time(
         self, trying: Attempt, assignments: Sequence[FlavorAssignment]

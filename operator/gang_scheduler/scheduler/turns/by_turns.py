@@ -147,14 +147,14 @@ class TurnTaking:
                 turns.end(ref)
                 continue
             request = self._heads.pop(ref)
-            before = self._quota.forest.charged() if request.nominated else None
-            left = self._ledger.given_back
+            charged = self._quota.forest.charged() if request.nominated else None
+            given_back = self._ledger.given_back
             self._take_turn(request)
             turns.replace(ref, self._next_head(ref))
-            # Quota is free now if nominations were given up, or will be once the victims of this
-            # turn end.
-            has_left = self._ledger.given_back != left
-            if has_left or (before is not None and self._quota.forest.has_given_back(before)):
+            # All heads are compared again if this turn frees quota: at once, because nominations
+            # were given up, or later, when its victims have ended.
+            frees_later = self._ledger.given_back != given_back
+            if frees_later or (charged is not None and self._quota.forest.has_given_back(charged)):
                 turns.restart(self._ledger.ahead, self._refresh_heads(self._heads))
             else:
                 for each, head in self._refresh_heads(self._outgrown()).items():

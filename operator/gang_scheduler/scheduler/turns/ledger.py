@@ -30,7 +30,7 @@ class Ledger:
         Free quota has shrunk by no more than this.
         """
         self.given_back = 0
-        """How often victims have left."""
+        """How many times victims of this cycle have given up quota."""
         self.promised: tuple[Forest, ...] = ()
         """The charges at each promised start: a request must fit there, too."""
         self._lending: Forest | None = None

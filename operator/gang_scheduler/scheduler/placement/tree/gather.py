@@ -37,186 +37,6 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
 from gang_scheduler.scheduler.units import PlacementUnit, RankedMembers
 
-# Explain why members could not gather: how many each domain could take, and why nodes take no
-# more.
-
-MOST_DOMAINS: Final = 10
-OF_NO_PLACE: Final = frozenset(
-    {
-        *("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type"),
-        *("beta.kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/instance-type"),
-    }
-)
-"""Labels that describe the kind of a node, not its location."""
-ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
-
-
-def explain_offers(
-    by_class: Sequence[ClassMembers], area: Area, needs: int, trial: Trial, profile: Profile
-) -> Misfit:
-    """Return the reason why no domain of the area takes `needs` members.
-
-    Takes all room of the area on the trial, which the caller must undo.
-    """
-    if not len(area.tree.rows):
-        rejections = ((ELSEWHERE, len(trial.nodes)),)
-        missing = _unlabelled(area.tree)
-        if missing is not None:
-            missing = replace(missing, near=_similar(missing, by_class, needs, area.tree.nodes))
-        return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=missing)
-    seats = ClassSeating(trial, profile)
-    see_each_other = interdependent.depend_on_each_other(
-        [class_members.pod_class for class_members in by_class], trial, profile
-    )
-    offered = _offered(by_class, area, seats, tied=see_each_other)
-    # The class with the smallest fraction of its members placed.
-    room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
-    shortest = by_class[int(np.argmin(room))]
-    together = offered.sum(axis=0)
-    best = _best_first(area, together)
-    nearest = area.inside(area.must, int(best[0])) if len(best) else area
-    next_one = shortest
-    if see_each_other:
-        seats.assume_one_by_one(by_class, area, at_least=0)
-    else:
-        next_one = _fill(by_class, area, nearest, seats) or shortest
-    cut_off = trial.effort.cut_off
-    # Each class was counted as if it were alone: together fewer may fit.
-    at_most = see_each_other or len(by_class) > 1 or int(together.max(initial=0)) >= needs
-    if at_most and not cut_off:
-        together = together.clip(max=needs - 1)
-    near = np.zeros(len(trial.nodes), dtype=np.bool_)
-    near[area.tree.rows[nearest.open]] = True
-    found = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
-    shortage = found.shortage
-    if next_one is not shortest:
-        shortage = diagnosis.diagnose(next_one.pod_class, trial, profile, near).shortage
-    elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
-    return Misfit(
-        nodes=len(trial.nodes),
-        fits=int(together.max(initial=0)),
-        needs=needs,
-        rejections=found.rejections + (((ELSEWHERE, elsewhere),) if elsewhere else ()),
-        offers=_offers(by_class, area, together, best),
-        cut_off=cut_off,
-        shortage=shortage,
-        at_most=at_most,
-    )
-
-
-def _unlabelled(tree: Topology) -> Unlabelled | None:
-    """Return the topmost layer of the tree whose label is on no node; None if there is none.
-
-    Computed once for each tree: linear in nodes times their labels.
-    """
-    tree_spec, nodes = tree.tree_spec, tree.nodes
-
-    def compute() -> Unlabelled | None:
-        *upper, _ = (layer.label_keys for layer in tree_spec.layers)
-        needed = upper[:-1] if tree_spec.lone_nodes else upper
-        node_label = [(tree_spec.node_label,)] if tree_spec.node_label else []
-        for keys in node_label + needed:
-            if not any(any(nodes.label(key).values) for key in keys):
-                return Unlabelled(keys)
-        return None
-
-    return nodes.cached(("unlabelled", tree_spec), compute) if len(nodes) else None
-
-
-def _similar(
-    missing: Unlabelled, by_class: Sequence[ClassMembers], needs: int, nodes: NodeTable
-) -> str:
-    """Return the label that the user may have meant, if one of its domains could hold the members.
-
-    "" without such a label. Nodes count as if they were empty. The keys of all labels are collected
-    once per node table.
-    """
-
-    def keys() -> list[str]:
-        return sorted({key for node in nodes.nodes for key in node.labels} - OF_NO_PLACE)
-
-    known = nodes.cached("keys of labels", keys)
-    name = missing.label_keys[0]
-    found = similar_names.alike_in_part(name, known, _own_part, cutoff=CLOSE_ENOUGH)
-    classes = [each.pod_class for each in by_class]
-    return next((key for key in found if _could_hold(key, classes, needs, nodes)), "")
-
-
-def _own_part(key: str) -> str:
-    """Return the name of a label without its prefix, since many labels share a prefix."""
-    return key.rpartition("/")[2]
-
-
-def _could_hold(key: str, classes: Sequence[PodClass], needs: int, nodes: NodeTable) -> bool:
-    """Return whether a domain of a label could hold this many members of the smallest class."""
-    least = np.min([nodes.vector(each.requests) for each in classes], axis=0)
-    asked = least > 0
-    if not asked.any():
-        return True
-    slots = (nodes.allocatable[:, asked] // least[asked]).min(axis=1)
-    return bool(label_domains.by_domain(nodes.label(key), slots).max(initial=0) >= needs)
-
-
-def _offered(
-    by_class: Sequence[ClassMembers], area: Area, seats: ClassSeating, *, tied: bool
-) -> IntArray:
-    """Return how many of each class every domain could take, classes by domains."""
-    rolled = seats.rolled_at_best if tied else seats.rolled
-    return np.array(
-        [
-            rolled(class_members, area)[area.must].whole.clip(max=len(class_members))
-            for class_members in by_class
-        ]
-    )
-
-
-def _fill(
-    by_class: Sequence[ClassMembers], area: Area, nearest: Area, seats: ClassSeating
-) -> ClassMembers | None:
-    """Take every place of the area, class by class.
-
-    Return the first class that has too few places in `nearest`, the domain with the most room; None
-    if all classes have enough there.
-    """
-    lacking = None
-    for class_members in by_class:
-        slots = seats.slots(class_members, area).clip(max=len(class_members))
-        places = np.flatnonzero(slots)
-        share = Share(class_members.pod_class, area.tree.rows[places], slots[places])
-        seats.trial.assume(share)
-        if lacking is None and int(slots[nearest.open].sum()) < len(class_members):
-            lacking = class_members
-    return lacking
-
-
-def _best_first(area: Area, together: IntArray) -> IntArray:
-    """Return the open domains where members may gather, ordered by room, most room first."""
-    open_to_it = np.flatnonzero(np.add.reduceat(area.open, area.tree.levels[area.must].starts))
-    best: IntArray = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
-    return best
-
-
-def _offers(
-    by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
-) -> Offers | None:
-    """Return how many members the best domains take; None without a required layer or slices."""
-    tree = area.tree
-    layers = [level.layer for level in tree.levels]
-    multiples = {
-        layers[depth]: class_members.sizes[depth]
-        for class_members in by_class
-        for depth in topology_scope.sliced_at(class_members.sizes)
-    }
-    if not area.must and not multiples:
-        return None
-    shown = best[:MOST_DOMAINS].tolist()
-    return Offers(
-        best=tuple((tree.domain(area.must, place), int(together[place])) for place in shown),
-        more=len(best) - len(shown),
-        multiples=tuple(multiples.items()),
-    )
-
-
 Pack = Callable[[Area], Seated]
 """A way to seat some members in an area."""
 
@@ -455,3 +275,183 @@ def _placement(members: Sequence[Pod], seated: Seated, scope: TopologyScope) -> 
     placed = [(pod, int(rows[seated[pod.uid]])) for pod in members if pod.uid in seated]
     binds = tuple(Bind(pod, nodes[row].name) for pod, row in placed)
     return Placement(binds, tuple(shares((pod.pod_class, row) for pod, row in placed)))
+
+
+# Explain why members could not gather: how many each domain could take, and why nodes take no
+# more.
+
+MOST_DOMAINS: Final = 10
+OF_NO_PLACE: Final = frozenset(
+    {
+        *("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type"),
+        *("beta.kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/instance-type"),
+    }
+)
+"""Labels that describe the kind of a node, not its location."""
+ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
+
+
+def explain_offers(
+    by_class: Sequence[ClassMembers], area: Area, needs: int, trial: Trial, profile: Profile
+) -> Misfit:
+    """Return the reason why no domain of the area takes `needs` members.
+
+    Takes all room of the area on the trial, which the caller must undo.
+    """
+    if not len(area.tree.rows):
+        rejections = ((ELSEWHERE, len(trial.nodes)),)
+        missing = _unlabelled(area.tree)
+        if missing is not None:
+            missing = replace(missing, near=_similar(missing, by_class, needs, area.tree.nodes))
+        return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=missing)
+    seats = ClassSeating(trial, profile)
+    see_each_other = interdependent.depend_on_each_other(
+        [class_members.pod_class for class_members in by_class], trial, profile
+    )
+    offered = _offered(by_class, area, seats, tied=see_each_other)
+    # The class with the smallest fraction of its members placed.
+    room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
+    shortest = by_class[int(np.argmin(room))]
+    together = offered.sum(axis=0)
+    best = _best_first(area, together)
+    nearest = area.inside(area.must, int(best[0])) if len(best) else area
+    next_one = shortest
+    if see_each_other:
+        seats.assume_one_by_one(by_class, area, at_least=0)
+    else:
+        next_one = _fill(by_class, area, nearest, seats) or shortest
+    cut_off = trial.effort.cut_off
+    # Each class was counted as if it were alone: together fewer may fit.
+    at_most = see_each_other or len(by_class) > 1 or int(together.max(initial=0)) >= needs
+    if at_most and not cut_off:
+        together = together.clip(max=needs - 1)
+    near = np.zeros(len(trial.nodes), dtype=np.bool_)
+    near[area.tree.rows[nearest.open]] = True
+    found = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
+    shortage = found.shortage
+    if next_one is not shortest:
+        shortage = diagnosis.diagnose(next_one.pod_class, trial, profile, near).shortage
+    elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
+    return Misfit(
+        nodes=len(trial.nodes),
+        fits=int(together.max(initial=0)),
+        needs=needs,
+        rejections=found.rejections + (((ELSEWHERE, elsewhere),) if elsewhere else ()),
+        offers=_offers(by_class, area, together, best),
+        cut_off=cut_off,
+        shortage=shortage,
+        at_most=at_most,
+    )
+
+
+def _unlabelled(tree: Topology) -> Unlabelled | None:
+    """Return the topmost layer of the tree whose label is on no node; None if there is none.
+
+    Computed once for each tree: linear in nodes times their labels.
+    """
+    tree_spec, nodes = tree.tree_spec, tree.nodes
+
+    def compute() -> Unlabelled | None:
+        *upper, _ = (layer.label_keys for layer in tree_spec.layers)
+        needed = upper[:-1] if tree_spec.lone_nodes else upper
+        node_label = [(tree_spec.node_label,)] if tree_spec.node_label else []
+        for keys in node_label + needed:
+            if not any(any(nodes.label(key).values) for key in keys):
+                return Unlabelled(keys)
+        return None
+
+    return nodes.cached(("unlabelled", tree_spec), compute) if len(nodes) else None
+
+
+def _similar(
+    missing: Unlabelled, by_class: Sequence[ClassMembers], needs: int, nodes: NodeTable
+) -> str:
+    """Return the label that the user may have meant, if one of its domains could hold the members.
+
+    "" without such a label. Nodes count as if they were empty. The keys of all labels are collected
+    once per node table.
+    """
+
+    def keys() -> list[str]:
+        return sorted({key for node in nodes.nodes for key in node.labels} - OF_NO_PLACE)
+
+    known = nodes.cached("keys of labels", keys)
+    name = missing.label_keys[0]
+    found = similar_names.alike_in_part(name, known, _own_part, cutoff=CLOSE_ENOUGH)
+    classes = [each.pod_class for each in by_class]
+    return next((key for key in found if _could_hold(key, classes, needs, nodes)), "")
+
+
+def _own_part(key: str) -> str:
+    """Return the name of a label without its prefix, since many labels share a prefix."""
+    return key.rpartition("/")[2]
+
+
+def _could_hold(key: str, classes: Sequence[PodClass], needs: int, nodes: NodeTable) -> bool:
+    """Return whether a domain of a label could hold this many members of the smallest class."""
+    least = np.min([nodes.vector(each.requests) for each in classes], axis=0)
+    asked = least > 0
+    if not asked.any():
+        return True
+    slots = (nodes.allocatable[:, asked] // least[asked]).min(axis=1)
+    return bool(label_domains.by_domain(nodes.label(key), slots).max(initial=0) >= needs)
+
+
+def _offered(
+    by_class: Sequence[ClassMembers], area: Area, seats: ClassSeating, *, tied: bool
+) -> IntArray:
+    """Return how many of each class every domain could take, classes by domains."""
+    rolled = seats.rolled_at_best if tied else seats.rolled
+    return np.array(
+        [
+            rolled(class_members, area)[area.must].whole.clip(max=len(class_members))
+            for class_members in by_class
+        ]
+    )
+
+
+def _fill(
+    by_class: Sequence[ClassMembers], area: Area, nearest: Area, seats: ClassSeating
+) -> ClassMembers | None:
+    """Take every place of the area, class by class.
+
+    Return the first class that has too few places in `nearest`, the domain with the most room; None
+    if all classes have enough there.
+    """
+    lacking = None
+    for class_members in by_class:
+        slots = seats.slots(class_members, area).clip(max=len(class_members))
+        places = np.flatnonzero(slots)
+        share = Share(class_members.pod_class, area.tree.rows[places], slots[places])
+        seats.trial.assume(share)
+        if lacking is None and int(slots[nearest.open].sum()) < len(class_members):
+            lacking = class_members
+    return lacking
+
+
+def _best_first(area: Area, together: IntArray) -> IntArray:
+    """Return the open domains where members may gather, ordered by room, most room first."""
+    open_to_it = np.flatnonzero(np.add.reduceat(area.open, area.tree.levels[area.must].starts))
+    best: IntArray = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
+    return best
+
+
+def _offers(
+    by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
+) -> Offers | None:
+    """Return how many members the best domains take; None without a required layer or slices."""
+    tree = area.tree
+    layers = [level.layer for level in tree.levels]
+    multiples = {
+        layers[depth]: class_members.sizes[depth]
+        for class_members in by_class
+        for depth in topology_scope.sliced_at(class_members.sizes)
+    }
+    if not area.must and not multiples:
+        return None
+    shown = best[:MOST_DOMAINS].tolist()
+    return Offers(
+        best=tuple((tree.domain(area.must, place), int(together[place])) for place in shown),
+        more=len(best) - len(shown),
+        multiples=tuple(multiples.items()),
+    )
