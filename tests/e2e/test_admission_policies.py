@@ -79,7 +79,7 @@ def patched(
     return ""
 
 
-def test_what_names_a_queue_waits_suspended_without_its_user_writing_it(guarded: Namespace) -> None:
+def test_a_job_that_names_a_queue_is_suspended_on_creation(guarded: Namespace) -> None:
     assert dry_run(guarded, job("train"))["spec"]["suspend"] is True
 
 

@@ -71,7 +71,7 @@ def _holders(room: Mapping[str, Any]) -> str:
     return ",".join(each["gang"] for each in (room["nearest"] or {"holders": []})["holders"])
 
 
-def test_missing_members_are_told_before_they_come(
+def test_missing_members_are_reported_before_they_come(
     namespace: Namespace, plane: controlplane.ControlPlane
 ) -> None:
     namespace.own_nodes(1, cpu=4)

@@ -91,7 +91,7 @@ def racks(namespace: Namespace) -> Namespace:
 
 
 @pytest.mark.parametrize("versions", [["v1alpha1"], ["v1beta2", "v1beta1", "v1alpha1"]])
-def test_what_is_wrong_with_a_topology_is_told(kueue: Kueue, versions: list[str]) -> None:
+def test_faults_of_a_topology_are_reported(kueue: Kueue, versions: list[str]) -> None:
     kueue.install(*versions)
 
     kueue.topology(RACK, RACK, version=versions[-1])

@@ -197,7 +197,7 @@ def test_nothing_is_written_while_nothing_changes(eight: Tree) -> None:
     assert after == eight.version()
 
 
-def test_an_invalid_spec_is_told_and_the_last_valid_tree_stays(eight: Tree) -> None:
+def test_an_invalid_spec_is_reported_and_the_last_valid_tree_stays(eight: Tree) -> None:
     spec = trees.cluster("koord8").spec
     eight.spec([layer for layer in spec if layer["topologyLayer"] != "SpineLayer"])
 

@@ -59,7 +59,7 @@ async def test_where_kueue_does_not_run_it_has_no_say(*, runs: bool) -> None:
         assert ("names" in server.requests()) == runs
 
 
-async def test_what_may_not_be_asked_stays_suspended_and_is_told() -> None:
+async def test_what_may_not_be_asked_stays_suspended_and_is_reported() -> None:
     async with admissions(kueue_runs=True, kueue=KUEUE_WORKLOADS) as server:
         server.api.scripts.append(lambda it: Fault(FORBIDDEN) if it.method == "names" else None)
 

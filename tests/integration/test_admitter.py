@@ -143,7 +143,7 @@ async def test_no_answer_for_long_gives_the_admission_up() -> None:
         assert GIVE_UP_SECONDS / 8 < server.requests().count("patch") < GIVE_UP_SECONDS
 
 
-async def test_what_the_api_server_refuses_is_told_in_its_words() -> None:
+async def test_what_the_api_server_refuses_is_reported_in_its_words() -> None:
     async with admissions() as server:
         server.api.fail("patch", Fault(INVALID))
 
@@ -159,7 +159,7 @@ async def test_a_denial_that_passes_is_waited_out() -> None:
         assert [AdmissionWritten(admission)] == await server.admit(admission)
 
 
-async def test_missing_rights_are_told_and_other_kinds_go_on() -> None:
+async def test_missing_rights_are_reported_and_other_kinds_go_on() -> None:
     async with admissions() as server:
         server.api.scripts.append(
             lambda it: Fault(FORBIDDEN) if (it.method, it.name) == ("patch", "mine") else None

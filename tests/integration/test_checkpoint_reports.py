@@ -121,7 +121,7 @@ def environ(
     }
 
 
-def test_what_is_saved_is_told_and_the_request_is_left_as_it_is(
+def test_what_is_saved_is_reported_and_the_request_is_left_as_it_is(
     environ: dict[str, str], server: ApiServer, request_file: Path
 ) -> None:
     request_file.write_text("one")
@@ -177,7 +177,7 @@ def test_a_server_that_is_overloaded_is_asked_again(
 
 
 @pytest.mark.parametrize(("answers", "asked"), [([403], 1), ([500] * 3, 3)])
-def test_what_cannot_be_told_is_a_warning_and_no_error(
+def test_what_cannot_be_reported_is_a_warning_and_no_error(
     environ: dict[str, str],
     server: ApiServer,
     caplog: pytest.LogCaptureFixture,

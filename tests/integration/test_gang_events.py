@@ -116,7 +116,7 @@ async def test_an_unknown_layer_that_holds_a_gang_up_is_an_invalid_gang() -> Non
     assert [("Warning", "InvalidGang", "a", text_of(problem.cause))] == await Desk().told(plan)
 
 
-async def test_what_is_wrong_now_is_told_at_once_in_other_words() -> None:
+async def test_a_new_fault_is_reported_at_once_in_other_words() -> None:
     waits = builders.gang("a")
     plans = [
         Plan(
@@ -183,7 +183,7 @@ def full(*rejections: tuple[str, int]) -> Plan:
     return Plan(refused=(Refused(waits, Reason.UNSCHEDULABLE, waits.pending, misfit),))
 
 
-async def test_why_a_gang_waits_is_told_in_other_words_after_half_a_minute() -> None:
+async def test_why_a_gang_waits_is_reported_in_other_words_after_half_a_minute() -> None:
     desk = Desk()
     for _ in range(REWORD_SECONDS):
         await desk.told(full(("Insufficient cpu", 9)))
@@ -195,7 +195,7 @@ async def test_why_a_gang_waits_is_told_in_other_words_after_half_a_minute() -> 
     ]
 
 
-async def test_why_a_gang_waits_is_told_again_in_the_same_words_after_some_minutes() -> None:
+async def test_why_a_gang_waits_is_reported_again_in_the_same_words_after_some_minutes() -> None:
     desk = Desk()
     for _ in range(REPEAT_SECONDS + REWORD_SECONDS):
         await desk.told(full(("Insufficient cpu", 9)))
@@ -310,7 +310,7 @@ async def test_a_victim_that_no_controller_creates_again_is_told_so() -> None:
     assert [("Warning", "Preempted", "v-0", note)] == await desk.told()
 
 
-async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
+async def test_a_preemption_that_is_given_up_is_reported_with_the_reason() -> None:
     desk = Desk()
     desk.gang_events.withdrawn(preemption(), ApiAnswer("a budget forbids it"))
 
@@ -326,7 +326,7 @@ async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
         ((Outcome.WITHOUT_VOLUMES,) * 2, "no claim", "no claim"),
     ],
 )
-async def test_why_members_are_not_bound_is_told_in_words(
+async def test_why_members_are_not_bound_is_reported_in_words(
     outcomes: tuple[Outcome, Outcome], cause: str, note: str
 ) -> None:
     desk = Desk()
@@ -341,7 +341,7 @@ async def test_why_members_are_not_bound_is_told_in_words(
     assert ("Warning", "FailedScheduling", "a", note) == told
 
 
-async def test_what_was_tried_in_vain_is_told_at_once_after_why_a_gang_waited() -> None:
+async def test_what_was_tried_in_vain_is_reported_at_once_after_why_a_gang_waited() -> None:
     desk = Desk()
     desk.gang_events.planned(full(("Insufficient cpu", 9)), 1000)
     desk.gang_events.withdrawn(preemption(), ApiAnswer("a budget forbids it"))
@@ -352,7 +352,7 @@ async def test_what_was_tried_in_vain_is_told_at_once_after_why_a_gang_waited() 
     assert "preemption: given up, a budget forbids it" == given_up[-1]
 
 
-async def test_a_warning_is_told_at_once_after_other_news_of_the_same_reason() -> None:
+async def test_a_warning_is_reported_at_once_after_other_news_of_the_same_reason() -> None:
     desk = Desk()
     about = About("v1", "Pod", "default", "a-0", "uid-a-0")
     for note, warning in (("Evicting 1 pods", False), ("it hangs", True), ("it still hangs", True)):

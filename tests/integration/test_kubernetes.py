@@ -76,7 +76,7 @@ async def test_at_level_debug_every_request_is_a_line_with_the_status_of_its_ans
 
 
 @pytest.mark.parametrize("body", ["<html>bad gateway</html>", "[]", "{}", "null", "\xff"])
-async def test_an_error_without_a_status_object_is_told_as_it_is(
+async def test_an_error_without_a_status_object_is_reported_as_it_is(
     body: str, http_client: HttpClientName
 ) -> None:
     async def handler(_: web.Request) -> web.Response:

@@ -182,7 +182,7 @@ async def test_after_the_first_lists_all_that_was_there_is_known(watched: Given)
         assert group in cache_feeding.uids(found.cache, POD_GROUPS)
 
 
-async def test_changes_are_told(watched: Given) -> None:
+async def test_changes_are_reported(watched: Given) -> None:
     found, source = watched
     async with running(source):
         await found.pod("new")
@@ -194,7 +194,7 @@ async def test_changes_are_told(watched: Given) -> None:
         await found.until(lambda: found.pods() == {"new": "n1"})
 
 
-async def test_kinds_without_a_namespace_are_told(watched: Given) -> None:
+async def test_kinds_without_a_namespace_are_reported(watched: Given) -> None:
     found, source = watched
     async with running(source):
         node = await found.create(NODES, found.namespace)

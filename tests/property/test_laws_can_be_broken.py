@@ -212,7 +212,7 @@ def test_a_pod_that_is_evicted_twice_is_told() -> None:
     assert {"the_end_comes": "default/low is evicted 2 times"} == found
 
 
-def test_a_preemptor_that_never_starts_is_told() -> None:
+def test_a_preemptor_that_never_starts_is_reported() -> None:
     victims = [{"pod": "default/low", "preemptor": "default/p", "gang": None}]
     found = complaints("preemptors_start", world(*RUNNING), Cycle(), victims=victims)
 

@@ -256,7 +256,7 @@ def test_outside_of_a_container_nothing_is_written(container: Container) -> None
 
 
 @pytest.mark.parametrize("path", ["x" * 1025, "\N{SNOWMAN}" * 1024])
-def test_a_path_that_cannot_be_told_is_refused(container: Container, path: str) -> None:
+def test_a_path_that_is_too_long_to_report_is_refused(container: Container, path: str) -> None:
     with (
         container.checkpoints() as checkpoints,
         pytest.raises(ValueError, match=f"has {len(path)} characters"),
@@ -313,7 +313,7 @@ def test_a_path_may_be_a_path(container: Container, path: str | Path) -> None:
     assert {"step": 1, "path": "/saved/1"} == container.told
 
 
-def test_what_was_saved_nowhere_is_not_told(
+def test_what_was_saved_nowhere_is_not_reported(
     container: Container, caplog: pytest.LogCaptureFixture
 ) -> None:
     checkpoints = container.checkpoints()
@@ -329,7 +329,7 @@ def test_what_is_no_path_is_refused(container: Container) -> None:
         container.checkpoints().saved(1, b"/saved/1")  # type: ignore[arg-type]
 
 
-def test_what_was_just_told_is_not_told_again(container: Container) -> None:
+def test_what_was_just_reported_is_not_reported_again(container: Container) -> None:
     """A store tells what it publishes, and the loop that called it tells it, too."""
     checkpoints = container.checkpoints()
     checkpoints.saved(1, "/saved/1")
@@ -343,7 +343,7 @@ def test_what_was_just_told_is_not_told_again(container: Container) -> None:
     assert {"step": 1, "path": "/saved/1"} == container.told
 
 
-def test_what_could_not_be_written_to_the_pod_is_told_again_and_is_not_known(
+def test_what_could_not_be_written_to_the_pod_is_reported_again_and_is_not_known(
     container: Container, caplog: pytest.LogCaptureFixture
 ) -> None:
     """There is no POD_NAME here."""

@@ -61,7 +61,7 @@ def held(logs: Logs) -> Logs:
     return [each for each in logs if each["event"] == "loop_held"]
 
 
-async def test_a_loop_that_goes_round_is_not_told() -> None:
+async def test_a_loop_that_goes_round_is_not_reported() -> None:
     clocks = Clocks()
     with capture_logs() as logs:
         for _ in range(100):
@@ -71,7 +71,7 @@ async def test_a_loop_that_goes_round_is_not_told() -> None:
     assert [] == logs
 
 
-async def test_a_loop_that_computes_for_two_seconds_is_told_once(logs: Logs) -> None:
+async def test_a_loop_that_computes_for_two_seconds_is_reported_once(logs: Logs) -> None:
     clocks = Clocks()
     with growing("pgs_loop_held_total") as grown:
         clocks.look(19, busy=LOOK_SECONDS)
@@ -84,7 +84,7 @@ async def test_a_loop_that_computes_for_two_seconds_is_told_once(logs: Logs) -> 
     assert [pytest.approx(2, abs=0.2)] * 2 == [told["seconds"], told["cpu_seconds"]]
 
 
-async def test_a_loop_that_waits_for_the_system_is_told_too(logs: Logs) -> None:
+async def test_a_loop_that_waits_for_the_system_is_reported_too(logs: Logs) -> None:
     Clocks().look(30)
 
     assert [0.0] == [each["cpu_seconds"] for each in held(logs)]
@@ -99,7 +99,7 @@ async def test_a_c_function_that_keeps_the_interpreter_is_told_after_it(logs: Lo
 
 
 @pytest.mark.parametrize("seconds", [5.0, 60.0])
-async def test_a_stop_of_the_process_is_not_told(logs: Logs, seconds: float) -> None:
+async def test_a_stop_of_the_process_is_not_reported(logs: Logs, seconds: float) -> None:
     clocks = Clocks()
     clocks.look(3)
     clocks.look(every=seconds)
@@ -108,7 +108,7 @@ async def test_a_stop_of_the_process_is_not_told(logs: Logs, seconds: float) -> 
     assert [] == logs
 
 
-async def test_the_end_of_a_hold_is_told_with_how_long_it_was(logs: Logs) -> None:
+async def test_the_end_of_a_hold_is_reported_with_how_long_it_was(logs: Logs) -> None:
     clocks = Clocks()
     clocks.look(61, busy=LOOK_SECONDS)
     await asyncio.sleep(0)

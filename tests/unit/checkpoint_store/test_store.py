@@ -239,7 +239,7 @@ def test_metadata_that_no_reader_would_understand_is_refused(store: Store) -> No
     assert store.latest() is None
 
 
-def test_a_url_that_cannot_be_told_is_refused(tmp_path: Path) -> None:
+def test_a_url_that_is_too_long_to_report_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1024 characters"):
         Store(tmp_path / ("x" * 1000), environ={})
 
@@ -564,7 +564,7 @@ def test_a_rank_may_begin_while_another_one_tidies_up(
     assert saved == store.latest()
 
 
-def test_two_ranks_that_write_the_same_name_are_told(url: str) -> None:
+def test_two_ranks_that_write_the_same_name_are_reported(url: str) -> None:
     gang = Gang(url, 2)
 
     found = gang.all(lambda store: store.save(7, text(str(store.rank))))

@@ -69,7 +69,7 @@ def test_a_namespace_tells_them_apart() -> None:
     assert 0 == explain("twice", "-n", "a").exit_code
 
 
-def test_a_name_of_nothing_is_told_with_one_that_is_near() -> None:
+def test_an_unknown_name_is_reported_with_a_similar_one() -> None:
     outcome = explain("lama")
 
     assert 3 == outcome.exit_code

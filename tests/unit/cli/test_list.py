@@ -143,7 +143,7 @@ def test_a_selector_that_is_none_is_bad_input(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_told_in_words(tmp_path: Path) -> None:
+def test_nothing_is_reported_in_words(tmp_path: Path) -> None:
     result = asked("list", tmp_path, NODES, "-n", "empty")
 
     assert (0, "no gangs in namespace empty") == (result.exit_code, result.stdout.splitlines()[0])
@@ -188,7 +188,7 @@ def test_a_gang_without_members_waits_for_them(tmp_path: Path) -> None:
     )
 
 
-def test_room_that_is_there_is_told(tmp_path: Path) -> None:
+def test_room_that_is_there_is_reported(tmp_path: Path) -> None:
     (found,) = document("list", tmp_path, [*NODES, *gang("soon", 3)])["items"]
 
     assert ("Waiting", "NextCycle") == (found["state"], found["reason"])
@@ -431,7 +431,7 @@ def test_one_state_has_one_word_in_every_answer(tmp_path: Path) -> None:
     assert "Waits" == explained["never"]["verdict"]
 
 
-def test_a_start_that_is_no_time_is_not_told(tmp_path: Path) -> None:
+def test_an_unreadable_start_is_not_reported(tmp_path: Path) -> None:
     group, *_ = gang("a", 2)
     group["status"] = {"queue": {"name": "q", "position": 1, "estimatedStart": "soon"}}
 

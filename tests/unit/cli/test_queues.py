@@ -74,7 +74,7 @@ def test_names_are_for_other_programs(tmp_path: Path) -> None:
     assert "root\nlab\nblue\nred\n" == asked("queues", tmp_path, CLUSTER, "-o", "name").stdout
 
 
-def test_without_queues_that_is_told(tmp_path: Path) -> None:
+def test_without_queues_that_is_reported(tmp_path: Path) -> None:
     assert "no queues" == asked("queues", tmp_path, NODES).stdout.splitlines()[0]
 
 

@@ -47,7 +47,7 @@ def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
     assert "kept" == (tmp_path / "week.jsonl").read_text()
 
 
-def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_is_not_there_is_reported(tmp_path: Path) -> None:
     result = record(tmp_path, "--out", str(tmp_path / "none" / "week.jsonl"))
 
     assert 2 == result.exit_code

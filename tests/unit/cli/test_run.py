@@ -265,7 +265,7 @@ def test_a_lost_lease_ends_it_with_one_line_and_no_traceback(
     assert [said] == lines
 
 
-def test_another_error_beside_a_lost_lease_is_told_in_full(
+def test_another_error_beside_a_lost_lease_is_reported_in_full(
     ends: Callable[[Exception], Result],
 ) -> None:
     result = ends(ExceptionGroup("of a part", [LeadershipLost("lost"), KeyError("planted")]))

@@ -158,7 +158,7 @@ def test_keys_beside_those_that_name_a_gang_are_not_read(name: str, hint: str) -
     assert f"metadata.annotations[{key}] is not read{hint}" == str(found)
 
 
-def test_fields_of_other_products_are_told_with_the_product() -> None:
+def test_fields_of_other_products_are_reported_with_the_product() -> None:
     key = "pod-group-name"
 
     found = [*keys.foreign([key], [key])]

@@ -19,7 +19,7 @@ def test_the_last_line_says_what_was_read_and_when() -> None:
     assert expected == cluster.origin_line(LIVE)
 
 
-def test_default_settings_are_told() -> None:
+def test_default_settings_are_reported() -> None:
     assert cluster.origin_line(replace(LIVE, settings_of="")).endswith(cluster.NOT_READABLE)
 
 
@@ -34,7 +34,7 @@ def test_files_are_as_of_their_time() -> None:
     assert "computed from 0 nodes and 0 pods, as of 13:46:40 UTC" == line
 
 
-def test_what_is_not_known_is_told() -> None:
+def test_what_is_not_known_is_reported() -> None:
     line = cluster.origin_line(replace(LIVE, source=Source.WRITTEN, namespace="research"))
 
     assert "in namespace research" in line

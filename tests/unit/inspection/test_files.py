@@ -39,7 +39,7 @@ def test_a_cluster_of_files_has_its_nodes_and_what_waits(tmp_path: Path) -> None
     assert (cluster.read_at, 1_000_000) == (snapshot.taken_at, cluster.read_at)
 
 
-def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput) as raised:
         files.read(
             [written(tmp_path, NODE | {"status": {"allocatable": {"cpu": "lots"}}})], Policy()

@@ -103,7 +103,7 @@ def test_without_a_tree_every_layer_is_unknown() -> None:
     assert 'layer "SpineLayer" is unknown: there is no topology' == text_of(found.cause)
 
 
-def test_an_unknown_layer_that_is_only_preferred_is_told_and_left_out() -> None:
+def test_an_unknown_layer_that_is_only_preferred_is_reported_and_left_out() -> None:
     found = ground(TopologyRequest(prefer=named(SPINE, "Zebra")))
 
     assert (1,) == found.prefer

@@ -77,7 +77,7 @@ async def test_a_fetch_of_a_screen_without_a_session_is_refused_and_not_led_on(
     assert 401 == asked.status
 
 
-async def test_a_wrong_token_is_told_and_begins_nothing(tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_and_begins_nothing(tmp_path: Path) -> None:
     async with opened_for(source_of(tmp_path, CLUSTER), by_token(known())) as browser:
         for token in ("bad", ""):
             answer = await signed_in(browser, token)

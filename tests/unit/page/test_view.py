@@ -57,7 +57,7 @@ def test_gangs_are_selected_by_each_field_and_by_text(tmp_path: Path) -> None:
     assert ["runs", "waits"] == names(Wanted(order="name"))
 
 
-def test_events_of_members_are_told_once_of_their_gang(tmp_path: Path) -> None:
+def test_events_of_members_are_reported_once_of_their_gang(tmp_path: Path) -> None:
     events = [
         told("runs", "Scheduled", 10, "3 members"),
         *(told(f"runs-{number}", "Scheduled", 10, f"to node-{number}") for number in range(3)),
@@ -77,7 +77,7 @@ def test_events_of_members_are_told_once_of_their_gang(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("of_gang", ["gone", "gone-0"])
-def test_events_of_members_that_are_gone_are_told_once_of_their_gang(
+def test_events_of_members_that_are_gone_are_reported_once_of_their_gang(
     tmp_path: Path, of_gang: str
 ) -> None:
     words = "Successfully assigned team/gone-{0} to node-{0} with 2 other members of gang team/gone"

@@ -144,7 +144,7 @@ def test_a_file_that_is_deleted_while_it_is_read_is_left_out(
     assert b"200\n" == files.content_of(tmp_path)
 
 
-def test_a_directory_without_recordings_is_told(tmp_path: Path) -> None:
+def test_a_directory_without_recordings_is_reported(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl.gz").touch()
 
     with pytest.raises(ValueError, match="has no file of a recording"):

@@ -164,7 +164,7 @@ def test_an_eviction_is_counted_and_the_last_run_is_the_one() -> None:
     assert START + 101 <= end.started <= START + 102
 
 
-def test_more_pods_that_come_later_are_told_with_the_end() -> None:
+def test_more_pods_that_come_later_are_reported_with_the_end() -> None:
     recorded = Recorded()
     recorded.cluster.gang("train", 2)
     recorded.look()

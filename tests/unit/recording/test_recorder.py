@@ -154,7 +154,7 @@ async def test_other_files_of_the_directory_are_left_alone(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("number", "name"), [(errno.ENOSPC, "ENOSPC"), (errno.EROFS, "EROFS"), (errno.EIO, "EIO")]
 )
-async def test_a_disk_that_fails_is_told_of_once_and_recorded_to_again(
+async def test_a_disk_that_fails_is_reported_once_and_recorded_to_again(
     number: int, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recording = Recording(tmp_path)

@@ -100,7 +100,7 @@ def test_a_difference_is_to_the_first_policy() -> None:
     assert abs(mean - second["differences"]["waitMean"]) < 1e-5
 
 
-def test_hours_are_told_with_their_unit() -> None:
+def test_hours_are_reported_with_their_unit() -> None:
     page = html.page(DOCUMENT)
 
     assert "<td>GPU hours held by gangs that could not begin</td>" in page

@@ -100,7 +100,7 @@ def test_a_file_without_jobs_is_refused() -> None:
     assert ("jobs: has no job that could run",) == problems("name,submit")
 
 
-def test_only_some_of_very_many_faults_are_told() -> None:
+def test_only_some_of_very_many_faults_are_reported() -> None:
     found = problems("name,submit", *(f"a{number},x" for number in range(50)))
 
     assert 21 == len(found)
@@ -114,6 +114,6 @@ def test_the_content_tells_the_form_of_a_file(tmp_path: Path) -> None:
     assert "SWF" == reading.read(reading.load(str(path)), {}).form
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UnreadableJobs, match="cannot be read: No such file"):
         reading.load(str(tmp_path / "none"))

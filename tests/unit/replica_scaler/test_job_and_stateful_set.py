@@ -339,7 +339,7 @@ async def test_a_change_in_between_is_not_overwritten() -> None:
 
 
 @pytest.mark.parametrize("status", [403, 422])
-async def test_a_refusal_is_told_and_each_next_try_comes_later(status: int) -> None:
+async def test_a_refusal_is_reported_and_each_next_try_comes_later(status: int) -> None:
     town = cluster()
     refusal = Fault(ApiError(status, "denied by a webhook"))
     town.api.scripts.append(lambda it: refusal if it.method == "patch" else None)

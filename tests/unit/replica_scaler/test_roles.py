@@ -203,7 +203,7 @@ def test_a_job_without_workers_is_refused() -> None:
     assert "spec.pytorchReplicaSpecs.Worker" in message
 
 
-def test_a_job_behind_the_pod_group_of_its_operator_is_refused_and_says_what_helps() -> None:
+def test_a_job_with_a_pod_group_of_its_operator_is_refused_with_advice() -> None:
     town = ReplicasCluster(8)
     body = kubeflow_job("PyTorchJob", 4, asked(2, 8))
     town.controlled = False

@@ -309,7 +309,7 @@ async def test_a_bound_pod_is_told_of_its_node_and_its_gang() -> None:
         assert {"Normal"} == {each["type"] for each in here.api.cluster.all(EVENTS)}
 
 
-async def test_of_a_gang_that_is_bound_in_part_the_bound_members_are_told() -> None:
+async def test_of_a_gang_that_is_bound_in_part_the_bound_members_are_reported() -> None:
     async with desk(2) as here:
         here.bind(Outcome.GONE, Outcome.BOUND)
         await here.at(SENT)
@@ -332,7 +332,7 @@ async def test_of_more_bound_pods_than_are_kept_in_mind_the_oldest_are_left_out(
 # The rate.
 
 
-async def test_many_pods_are_told_at_a_bounded_rate_and_all_of_them_the_oldest_first() -> None:
+async def test_many_pods_are_reported_at_a_bounded_rate_and_all_of_them_the_oldest_first() -> None:
     pods = 450
     async with desk(pods) as here:
         here.wait()
@@ -384,7 +384,7 @@ async def test_while_gangs_are_being_bound_there_are_few() -> None:
         assert 240 <= len(here.told("Scheduled")) - during <= 265
 
 
-async def test_what_the_api_server_has_no_time_for_is_told_later() -> None:
+async def test_what_the_api_server_has_no_time_for_is_reported_later() -> None:
     async with desk(2) as here:
         here.api.fail("create_event", Fault(ApiError(429, "too many")), Fault(ApiError(500, "no")))
         here.wait()

@@ -108,7 +108,7 @@ def test_pods_of_a_native_pod_group_share_its_claims_and_have_their_own_others()
     assert len({(each["pool"], each["device"]) for each in used}) == 3
 
 
-def test_a_template_that_does_not_exist_is_told_by_name() -> None:
+def test_a_template_that_does_not_exist_is_reported_by_name() -> None:
     (refused,) = simulated(pod("a", by_template("nowhere")))["unschedulable"]
 
     assert refused["reason"] == "ClaimNotFound"

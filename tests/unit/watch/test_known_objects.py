@@ -196,7 +196,7 @@ def test_an_object_that_could_not_be_read_may_become_fine_or_go() -> None:
     assert (["a"], set()) == (harness.names(), harness.event_handlers.broken)
 
 
-def test_nonsense_amounts_are_told_by_field() -> None:
+def test_nonsense_amounts_are_reported_by_field() -> None:
     harness = Harness(NODES)
 
     harness.relist(node_body("n1", allocatable={"cpu": "x"}), node_body("n2"))
@@ -217,7 +217,7 @@ def test_an_object_that_brings_out_a_bug_keeps_no_others_away() -> None:
     assert ["uid-b"] == list(cache_feeding.uids(harness.cache, JOBS))
 
 
-def test_an_object_without_an_identity_is_told_and_taken_for_no_other() -> None:
+def test_an_object_without_an_identity_is_reported_and_taken_for_no_other() -> None:
     harness = Harness(JOBS)
 
     harness.relist({"metadata": {"name": "a"}}, {"metadata": {"name": "b", "uid": "uid-b"}})
@@ -233,7 +233,7 @@ TOO_LARGE = Raw(
 )
 
 
-def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
+def test_an_object_that_no_decoder_reads_is_reported_under_its_name() -> None:
     harness = Harness(POD_GROUPS)
 
     harness.known_objects.begin(POD_GROUPS)

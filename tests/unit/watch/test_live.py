@@ -35,7 +35,7 @@ async def test_all_pages_of_all_kinds_are_taken_in() -> None:
     assert () == unlisted.forbidden
 
 
-async def test_kinds_that_may_not_be_listed_are_told() -> None:
+async def test_kinds_that_may_not_be_listed_are_reported() -> None:
     _, unlisted = await filled(forbidden(QUEUES, *RAY_CLUSTERS))
 
     assert (QUEUES.name, RAY_CLUSTERS[0].name) == unlisted.forbidden

@@ -112,7 +112,7 @@ async def test_without_its_kinds_the_names_of_a_product_count_no_more() -> None:
     assert watch.changes.cycle.is_set()
 
 
-async def test_a_renewed_lease_decides_and_is_told_of_once() -> None:
+async def test_a_renewed_lease_decides_and_is_reported_once() -> None:
     watch = Watch()
     watch.renewed(-5)
 

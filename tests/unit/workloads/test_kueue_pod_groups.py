@@ -61,7 +61,7 @@ def test_a_group_with_fast_admission_is_no_gang() -> None:
     assert "KueuePodGroup" == pod(total_count="4", fast_admission="false").gang.source
 
 
-def test_a_quorum_beside_the_total_is_told() -> None:
+def test_a_quorum_beside_the_total_is_reported() -> None:
     key = "gang.scheduling.koordinator.sh/min-available"
     metadata = {
         "labels": {f"{PREFIX}name": "g"},

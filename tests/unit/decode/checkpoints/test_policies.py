@@ -71,7 +71,7 @@ def test_what_cannot_be_meant_names_the_field(said: dict[str, str], field: str) 
     assert checkpoints.readable(said) is None
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_faults_of_an_object_are_reported_at_once() -> None:
     with pytest.raises(InvalidField) as wrong:
         checkpoints.policy_of({MODE: "Mail", TIMEOUT: "soon", PORT: "0"})
 

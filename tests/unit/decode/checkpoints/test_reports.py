@@ -278,7 +278,9 @@ def test_what_cannot_be_read_on_a_job_says_nothing(text: str) -> None:
         ("{}", ""),
     ],
 )
-def test_a_message_that_is_meant_as_a_report_and_is_none_is_told(message: str, why: str) -> None:
+def test_a_message_that_is_meant_as_a_report_and_is_none_is_reported(
+    message: str, why: str
+) -> None:
     found = checkpoints.of_pod({}, [ended(message)])
 
     told = found.unreadable if found is not None else ""

@@ -88,7 +88,7 @@ def test_what_is_wrong_is_named_with_its_field_and_value(
     assert found.reason is Reason.INVALID_SPEC
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     with pytest.raises(InvalidField) as error:
         elastic.elastic_of(present(minWorkers=0, mode=1, scalePolicy={"scaleDownStep": -1}))
 

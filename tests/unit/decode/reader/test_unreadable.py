@@ -200,7 +200,7 @@ def test_a_budget_that_becomes_unreadable_goes_on_protecting() -> None:
     assert ['PodDisruptionBudget: spec must be an object, not "none"'] == harness.told()
 
 
-def test_an_object_without_a_uid_is_told_and_nothing_else() -> None:
+def test_an_object_without_a_uid_is_reported_and_nothing_else() -> None:
     harness = Harness()
     nameless = pod_body("a", nodeName="n1")
     del nameless["metadata"]["uid"]

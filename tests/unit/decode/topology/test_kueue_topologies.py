@@ -80,13 +80,13 @@ def test_nodes_alone_are_a_tree() -> None:
         ),
     ],
 )
-def test_what_makes_no_tree_is_told_by_field(spec: dict[str, Any], problem: str) -> None:
+def test_layers_that_make_no_tree_are_reported_by_field(spec: dict[str, Any], problem: str) -> None:
     declared = topology.read_kueue_topology(body(**spec))
 
     assert (None, problem) == (declared.tree_spec, declared.problem)
 
 
-def test_a_spec_that_is_no_object_is_told_too() -> None:
+def test_a_spec_that_is_no_object_is_reported_too() -> None:
     declared = topology.read_kueue_topology({**body(), "spec": "block"})
 
     assert 'spec must be an object, not "block"' == declared.problem
@@ -169,7 +169,7 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness
     assert ["ClusterNetworkTopology default"] == harness.trees()
 
 
-async def test_what_is_wrong_with_one_is_told_once_and_nothing_is_written(
+async def test_faults_of_a_tree_are_reported_once_and_nothing_is_written(
     harness: TopologyHarness,
 ) -> None:
     harness.kueue_topology("rack")
@@ -184,7 +184,7 @@ async def test_what_is_wrong_with_one_is_told_once_and_nothing_is_written(
     assert 0 == harness.writes()
 
 
-async def test_what_is_wrong_again_is_told_again(harness: TopologyHarness) -> None:
+async def test_a_fault_that_returns_is_reported_again(harness: TopologyHarness) -> None:
     for keys in (["rack", "rack"], ["rack"], ["rack", "rack"]):
         harness.now += 1000
         harness.kueue_topology(*keys)

@@ -25,7 +25,7 @@ def said_of(gang: DegradedGang, now: int) -> str | None:
     return made.degraded
 
 
-def test_failed_nodes_are_told() -> None:
+def test_failed_nodes_are_reported() -> None:
     made = DegradedGang()
     made.fails(1)
 
@@ -35,7 +35,7 @@ def test_failed_nodes_are_told() -> None:
     )
 
 
-def test_a_node_that_is_gone_is_told() -> None:
+def test_a_node_that_is_gone_is_reported() -> None:
     made = DegradedGang()
     made.cache.node_usage.delete_node("n1")
 
@@ -58,7 +58,7 @@ STOPPED = "spec.parallelism is not changed until the annotation elastic changes:
         ([], None),
     ],
 )
-def test_a_refused_change_of_the_replicas_is_told_until_there_is_one(
+def test_a_refused_change_of_the_replicas_is_reported_until_there_is_one(
     events: list[tuple[int, str]], said: str | None
 ) -> None:
     town = ReplicasCluster(8)

@@ -37,7 +37,7 @@ def told(*events: Happened, since: int = 0) -> list[str]:
     return [each.what for each in history_of(info, events, since)]
 
 
-def test_events_are_told_in_their_order_beside_what_members_tell() -> None:
+def test_events_are_reported_in_their_order_beside_what_members_tell() -> None:
     late, early = Happened(NOON + 9, "Preempting: b"), Happened(NOON + 5, "FailedScheduling: a")
 
     assert ["complete: 2 members created", early.what, late.what] == told(late, early)
@@ -53,7 +53,7 @@ def test_history_begins_where_it_is_asked_to() -> None:
     assert ["Preempting: b"] == told(Happened(NOON + 9, "Preempting: b"), since=NOON + 1)
 
 
-def test_a_message_of_now_is_not_told_with_the_time_of_an_old_transition() -> None:
+def test_a_message_of_now_is_not_reported_with_the_time_of_an_old_transition() -> None:
     info = cluster(WAITS).cache.gang_queue.infos[GANG]
 
     (_, waits) = history_of(info)
@@ -61,7 +61,7 @@ def test_a_message_of_now_is_not_told_with_the_time_of_an_old_transition() -> No
     assert Happened(NOON + 5, "waits since then") == waits
 
 
-def test_what_is_said_again_is_told_once_with_its_number() -> None:
+def test_what_is_said_again_is_reported_once_with_its_number() -> None:
     short = [Happened(NOON + n, "FailedScheduling: it lacks room") for n in (5, 9)]
     told_between = Happened(NOON + 7, "Preempting: b")
 
@@ -70,7 +70,7 @@ def test_what_is_said_again_is_told_once_with_its_number() -> None:
     assert Happened(NOON + 5, short[0].what, times=2, last=NOON + 9) == first
 
 
-def test_what_differs_in_numbers_alone_is_told_as_it_was_at_last() -> None:
+def test_what_differs_in_numbers_alone_is_reported_as_it_was_at_last() -> None:
     short = [
         Happened(NOON + n, f"FailedScheduling: {n} of 9 nodes, cpu 1.{n} is short")
         for n in (5, 7, 8)

@@ -33,7 +33,7 @@ def test_claims_that_do_not_exist_are_named(tmp_path: Path) -> None:
     assert {"object": claims, "field": None, "value": "create it", "by": "submitter"} == need
 
 
-def test_where_something_is_to_be_created_no_change_is_told(tmp_path: Path) -> None:
+def test_where_something_is_to_be_created_no_change_is_reported(tmp_path: Path) -> None:
     text = asked("explain", tmp_path, [*NODES, *claiming("data")], "team/asks").stdout
 
     assert "IT NEEDS\n  PersistentVolumeClaim team/data: create it (submitter)\n" in text

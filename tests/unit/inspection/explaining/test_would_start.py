@@ -19,7 +19,7 @@ def lines(directory: Path, *bodies: Body) -> list[str]:
     return [" ".join(line.text.split()) for line in said]
 
 
-def test_quota_is_told_with_the_fields_of_the_queue_that_have_it(tmp_path: Path) -> None:
+def test_quota_is_reported_with_the_fields_of_the_queue_that_have_it(tmp_path: Path) -> None:
     team = queue("blue", 8)
     team["spec"]["quota"]["hard"] = {GPU: "8"}
 
@@ -39,7 +39,7 @@ def test_a_limit_that_is_high_enough_is_left_alone(tmp_path: Path) -> None:
     assert f"Queue blue: 16 {GPU} instead of 8 (spec.quota.soft) on n-0, n-1" in first
 
 
-def test_what_no_node_has_is_told_with_the_most_that_one_has(tmp_path: Path) -> None:
+def test_what_no_node_has_is_reported_with_the_most_that_one_has(tmp_path: Path) -> None:
     assert [f"8 {GPU} instead of 12 a member on n-0, n-1 (submitter)"] == [
         each for each in lines(tmp_path, *NODES, *gang("asks", 2, gpus=12)) if GPU in each
     ]
@@ -51,13 +51,13 @@ def test_members_that_ask_for_less_are_as_many_as_are_needed(tmp_path: Path) -> 
     assert f"4 {GPU} instead of 5 a member on n-0, n-1 (submitter)" in said
 
 
-def test_of_less_than_half_nothing_is_told(tmp_path: Path) -> None:
+def test_of_less_than_half_nothing_is_reported(tmp_path: Path) -> None:
     said = lines(tmp_path, *NODES, *gang("asks", 6, gpus=8))
 
     assert [] == [each for each in said if "instead of 8" in each]
 
 
-def test_a_taint_is_told_as_kubectl_shows_it(tmp_path: Path) -> None:
+def test_a_taint_is_reported_as_kubectl_shows_it(tmp_path: Path) -> None:
     nodes = [node("n-0"), node("n-1")]
     nodes[0]["spec"] = {
         "taints": [{"key": "dedicated", "value": "serving", "effect": "NoSchedule"}]

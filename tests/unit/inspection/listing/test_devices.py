@@ -129,7 +129,7 @@ def test_readings_between_which_no_device_has_changed_count_devices_once(
     assert 2 == len(made)
 
 
-def test_tainted_devices_are_told(tmp_path: Path) -> None:
+def test_tainted_devices_are_reported(tmp_path: Path) -> None:
     tainted = device_objects.resource_slice("n1", 3)
     taint = {"key": "bad", "effect": "NoSchedule"}
     tainted["spec"]["devices"][0]["taints"] = [taint]

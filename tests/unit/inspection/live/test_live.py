@@ -70,7 +70,7 @@ async def test_with_all_rights_it_is_what_a_cycle_would_decide_on() -> None:
     assert ["a/p"] == [pod.key for pod in group.gangs[0].pending]
 
 
-async def test_kinds_that_may_not_be_listed_are_told() -> None:
+async def test_kinds_that_may_not_be_listed_are_reported() -> None:
     async with server_of({**ALL, **forbidden(*RAY_CLUSTERS)}) as server:
         cluster = await live.read(server)
 
@@ -120,7 +120,7 @@ async def test_for_all_namespaces_nothing_less_will_do() -> None:
     assert 403 == refused.value.status
 
 
-async def test_what_cannot_be_read_is_told() -> None:
+async def test_what_cannot_be_read_is_reported() -> None:
     broken = {**NODE, "status": {"allocatable": {"cpu": "lots"}}}
     async with server_of({**ALL, NODES.path(): listed(broken)}) as server:
         cluster = await live.read(server)

@@ -41,7 +41,7 @@ async def test_without_one_they_are_the_defaults(answers: Mapping[str, Any]) -> 
     assert OperatorSettings(Policy()) == await found(answers)
 
 
-async def test_of_several_the_first_is_taken_and_that_is_told() -> None:
+async def test_of_several_the_first_is_taken_and_that_is_reported() -> None:
     bodies = listed(config_map("{}", "z"), config_map("{}", "b"))
     settings = await found({CONFIG_MAPS.path(): bodies})
 
@@ -50,7 +50,7 @@ async def test_of_several_the_first_is_taken_and_that_is_told() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"strategy": "tight"}'])
-def test_settings_that_are_none_are_told(text: str) -> None:
+def test_unreadable_settings_are_reported(text: str) -> None:
     settings = live.of_config_map(config_map(text))
 
     assert (Policy(), "") == (settings.policy, settings.settings_of)
@@ -62,7 +62,7 @@ async def test_a_server_that_fails_is_an_error() -> None:
         await found({CONFIG_MAPS.path(): 500})
 
 
-def test_flags_beside_the_settings_are_told() -> None:
+def test_flags_beside_the_settings_are_reported() -> None:
     body = config_map("{}")
     body["data"]["extraArgs.json"] = '["--no-preemption", "--log-level=debug", "--strategy=spread"]'
 

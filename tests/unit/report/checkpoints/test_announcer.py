@@ -80,7 +80,7 @@ async def test_what_went_wrong_is_a_warning(outcome: CheckpointOutcome, reason: 
     assert {("", "eviction", outcome.value): 1} == grown
 
 
-async def test_a_report_without_a_request_is_told_once() -> None:
+async def test_a_report_without_a_request_is_reported_once() -> None:
     told = Told()
     told.cache.upsert_pod(told.member(**{annotations.CHECKPOINT_DONE_AT: rfc3339(NOW - 1)}))
 

@@ -93,7 +93,7 @@ async def test_of_the_gang_of_a_job_set_the_job_set_is_told() -> None:
     assert ["JobSet", "set"] == about
 
 
-async def test_it_is_told_once_and_not_before_it_lasts() -> None:
+async def test_it_is_reported_once_and_not_before_it_lasts() -> None:
     desk = Desk(foreign("a-0"))
 
     assert LATE == desk.look(LATE - 1)

@@ -45,7 +45,7 @@ class Harness:
         return len(self.said)
 
 
-def test_the_same_kinds_are_told_of_once() -> None:
+def test_the_same_kinds_are_reported_once() -> None:
     harness = Harness()
     assert [1, 1] == [harness.look(), harness.look()]
 
@@ -54,7 +54,7 @@ def test_the_same_kinds_are_told_of_once() -> None:
     assert [(about, "KindForbidden", note)] == harness.said
 
 
-def test_others_and_those_that_come_back_are_told_of_anew() -> None:
+def test_others_and_those_that_come_back_are_reported_anew() -> None:
     harness = Harness()
     harness.look()
     harness.forbidden = []

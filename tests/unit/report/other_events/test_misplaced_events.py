@@ -90,7 +90,7 @@ async def test_others_are_not(body: dict[str, Any]) -> None:
     assert [] == await desk.told()
 
 
-async def test_the_next_object_of_the_name_is_told_again() -> None:
+async def test_the_next_object_of_the_name_is_reported_again() -> None:
     desk = Desk()
     desk.see(job())
     await desk.told()

@@ -62,7 +62,7 @@ def told(
         (RequestState.REFUSED, "x", "ProvisioningFailed", "rejected by the API server: x", True),
     ],
 )
-def test_what_came_of_a_request_is_told_on_the_object_of_its_gang(
+def test_what_came_of_a_request_is_reported_on_the_object_of_its_gang(
     state: RequestState, message: str, reason: str, note: str, *, warning: bool
 ) -> None:
     assert [(reason, f"ProvisioningRequest pgs-1: {note}", warning)] == told(state, message)
@@ -75,5 +75,5 @@ def test_that_a_request_was_accepted_is_counted_only() -> None:
     assert counted("pgs_provisioning_requests_total", state="Accepted") == before + 1
 
 
-def test_of_a_gang_that_is_gone_nothing_is_told() -> None:
+def test_of_a_gang_that_is_gone_nothing_is_reported() -> None:
     assert [] == told(RequestState.FAILED, there=False)

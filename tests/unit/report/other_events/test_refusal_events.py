@@ -47,7 +47,7 @@ def test_the_gang_is_told_once_which_node_refused_which_pod() -> None:
     assert [("g", KUBELET_REFUSED, note, True)] == told(shapes, NOW)
 
 
-def test_what_is_over_is_not_told() -> None:
+def test_what_is_over_is_not_reported() -> None:
     shapes = RefusedShapes()
     shapes.note(REFUSED, "n", REFUSED.gang)
 

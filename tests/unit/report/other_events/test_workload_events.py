@@ -42,7 +42,7 @@ async def test_a_start_says_the_queue_and_the_flavors() -> None:
 
 
 @pytest.mark.parametrize("why", [ApiAnswer("422: no"), PatchForbidden("jobs.batch")])
-async def test_a_failure_that_a_user_can_mend_is_told(why: Cause) -> None:
+async def test_a_failure_that_a_user_can_mend_is_reported(why: Cause) -> None:
     told = Told()
     told.workload_events.not_admitted(Admission(JOB), why)
 
@@ -52,7 +52,7 @@ async def test_a_failure_that_a_user_can_mend_is_told(why: Cause) -> None:
 
 
 @pytest.mark.parametrize("why", [NotLeading(), WorkloadChanged(), WorkloadGone()])
-async def test_what_passes_by_itself_is_not_told(why: Cause) -> None:
+async def test_what_passes_by_itself_is_not_reported(why: Cause) -> None:
     told = Told()
     told.workload_events.not_admitted(Admission(JOB), why)
 

@@ -205,7 +205,7 @@ def test_a_gang_that_room_is_made_for_says_in_which_domain() -> None:
     assert {"Preempting": expected} == of_preemption(preempting(), View({}, now=7))
 
 
-def test_room_that_was_lost_is_told_with_its_cause() -> None:
+def test_room_that_was_lost_is_reported_with_its_cause() -> None:
     view = View({}, now=7, room_lost=LOST)
 
     expected = ("True", "Unschedulable", "node n1 is gone")
@@ -381,7 +381,7 @@ def test_a_gang_that_is_charged_says_why_its_other_members_wait_for_quota(
     assert (f"others wait ({reason})" in found["message"]) is told
 
 
-def test_the_flavors_of_bindings_are_told() -> None:
+def test_the_flavors_of_bindings_are_reported() -> None:
     flavors = (("cpu", "spot"), ("nvidia.com/gpu", "a100"))
     pod = replace(builders.pod("a-0", gang="a", node="n"), charged_to=ChargedTo("q", flavors))
     found = quota_reserved(record_of(pod), View({}, now=0, queue=TEAM_A))
@@ -391,12 +391,12 @@ def test_the_flavors_of_bindings_are_told() -> None:
     assert words == found["message"]
 
 
-def test_quota_that_was_never_reserved_is_not_told() -> None:
+def test_quota_that_was_never_reserved_is_not_reported() -> None:
     assert quota_reserved(waiting(), View({}, now=0, queue=TEAM_A)) is None
 
 
 @pytest.mark.parametrize(("queue", "reason"), [(TEAM_A, "WaitingForQuota"), (None, "NoQueue")])
-def test_quota_that_was_given_back_is_told(queue: QueueRef | None, reason: str) -> None:
+def test_quota_that_was_given_back_is_reported(queue: QueueRef | None, reason: str) -> None:
     before = {"conditions": [{"type": "QuotaReserved", "status": "True"}]}
     found = quota_reserved(waiting(), View(before, now=0, queue=queue))
 
@@ -404,7 +404,7 @@ def test_quota_that_was_given_back_is_told(queue: QueueRef | None, reason: str) 
     assert ("False", reason) == (found["status"], found["reason"])
 
 
-def test_an_eviction_is_told_until_the_gang_is_whole_again() -> None:
+def test_an_eviction_is_reported_until_the_gang_is_whole_again() -> None:
     evicted = Finding("Evicted", status=True, reason="Reclaim", message="1st eviction: for b")
     view = View({}, now=7, evictions={"count": 1}, evicted=evicted)
     info = record_of(builders.pod("a-0", gang="a"))

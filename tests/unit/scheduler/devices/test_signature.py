@@ -101,7 +101,7 @@ def test_all_devices_make_a_difference_when_one_of_them_is_taken() -> None:
     )
 
 
-def test_a_pool_for_several_nodes_is_told_by_name() -> None:
+def test_a_pool_for_several_nodes_is_reported_by_name() -> None:
     local = slice_of(devices(2), node_name="n0")
     common = slice_of(devices(2), node_name="", all_nodes=True)
     found = [

@@ -151,7 +151,7 @@ def test_no_number_is_told_if_there_are_alternatives_or_a_constraint_fails() -> 
     assert misfit.shortage.devices is None
 
 
-def test_devices_that_failed_the_gang_are_told() -> None:
+def test_devices_that_failed_the_gang_are_reported() -> None:
     spec = ClaimSpec((request(count=2),))
     avoided = (DeviceId(DRIVER, "n0", "gpu-0"),)
     made = pod("a-0", gang="a")
@@ -176,7 +176,7 @@ def test_a_member_leaves_the_device_that_another_must_have() -> None:
     }
 
 
-def test_a_selector_that_fails_on_a_device_is_told() -> None:
+def test_a_selector_that_fails_on_a_device_is_reported() -> None:
     plan = decide({"a": [request(selectors=(f"device.attributes['{DRIVER}'].x == 1",))]}, SIZES)
 
     (refused,) = plan.refused
@@ -187,7 +187,7 @@ def test_a_selector_that_fails_on_a_device_is_told() -> None:
     )
 
 
-def test_taints_are_told() -> None:
+def test_taints_are_reported() -> None:
     bad = [Device("a", taints=(DeviceTaint("unhealthy", "xid79", "NoSchedule"),))]
 
     (refused,) = decide({"a": [request()]}, bad).refused

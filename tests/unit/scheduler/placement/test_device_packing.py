@@ -60,7 +60,7 @@ def test_members_that_fit_in_no_way_are_refused() -> None:
     assert {} == nodes_of(decided(TWO, TWO, LARGE, LARGE))
 
 
-def test_a_search_that_takes_too_long_ends_and_that_is_told() -> None:
+def test_a_search_that_takes_too_long_ends_and_that_is_reported() -> None:
     with patch.object(device_packing, "MOST_STEPS", 1):
         plan = decided(TWO, LARGE, LARGE)
 

@@ -60,7 +60,7 @@ def test_victims_open_slots() -> None:
     assert 0 == found.total
 
 
-def test_a_pod_that_has_gone_has_gone() -> None:
+def test_an_evicted_pod_leaves_its_slots() -> None:
     found = slots()
     found.evict(those(X))
 
@@ -68,7 +68,7 @@ def test_a_pod_that_has_gone_has_gone() -> None:
     assert (2, 0) == (found.total, found.total_with(those(X)))
 
 
-def test_a_pod_that_comes_back_is_there_again() -> None:
+def test_a_restored_pod_takes_its_slots_again() -> None:
     found = slots()
     found.evict(those(X, Y))
     found.restore(those(X))

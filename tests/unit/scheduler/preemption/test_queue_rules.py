@@ -61,7 +61,7 @@ def test_a_set_is_allowed_with_a_class_for_each_gang_or_not_at_all() -> None:
     assert {gang_key("x"), gang_key("y")} == twice.judged(going(*own, *straddling)).illegal
 
 
-def test_quota_that_still_lacks_is_told_and_nothing_where_only_room_does() -> None:
+def test_quota_that_still_lacks_is_reported_and_nothing_where_only_room_does() -> None:
     nodes = Nodes()
     own = nodes.run(A, "v", 8, priority=-1)
     nodes.run(B, "w", 16)

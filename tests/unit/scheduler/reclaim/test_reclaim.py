@@ -183,7 +183,7 @@ def test_policies_tell_which_queues_need_not_be_looked_at() -> None:
     assert -math.inf == Reclaim(ledger([]), request(A), LIMITS).highest_reached(within=True)
 
 
-def test_names_of_gangs_that_must_stay_are_told() -> None:
+def test_names_of_gangs_that_must_stay_are_reported() -> None:
     kept, given = running(B, "kept", 3, min_runtime=20_000), running(B, "given", 20)
     reclaim = Reclaim(ledger(sharing(a=10, b=10), [kept, given]), request(A, 10), LIMITS)
 

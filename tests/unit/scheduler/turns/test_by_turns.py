@@ -295,7 +295,7 @@ def test_a_gang_whose_flavors_have_no_nodes_never_fits_and_is_told_which() -> No
     assert (EmptyFlavor("od", (("t", "od"),)),) == refused.empty_flavors
 
 
-def test_of_flavors_without_room_one_that_has_nodes_is_told_of() -> None:
+def test_of_flavors_without_room_one_that_has_nodes_is_reported() -> None:
     queues, flavors, (_, spot) = flavored(first=10)
     waits, runs = in_queue(cq_ref("q"), "x", pods=6), [running(cq_ref("o"), "y", spot.name, cpu=98)]
 
@@ -319,7 +319,7 @@ def test_the_pods_own_selector_rules_flavors_out() -> None:
     assert reasons(plan) == {"y": "AdmissionDenied"}
 
 
-def test_no_flavor_is_told_before_a_resource_that_is_not_covered() -> None:
+def test_no_flavor_is_reported_before_a_resource_that_is_not_covered() -> None:
     queues, flavors, nodes = flavored()
     members = [pod("x-0", gang="x", gpu=1), pod("x-1", gang="x", gpu=1, selector={"t": "neither"})]
     gang = in_queue(cq_ref("q"), "x", members=members)

@@ -51,7 +51,7 @@ def test_what_is_not_free_now_is_waited_for() -> None:
     assert "600m" in text or "0.6" in text or "600" in text
 
 
-def test_what_never_fits_is_told_as_that() -> None:
+def test_what_never_fits_is_reported_as_that() -> None:
     reason, _ = refused(our_queue("q", hard=1000), {"cpu": 1001})
 
     assert reason is Reason.QUOTA_EXCEEDED

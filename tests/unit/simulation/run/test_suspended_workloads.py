@@ -134,7 +134,7 @@ def in_queue() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("body", [*in_queue()])
-def test_one_that_may_start_is_one_gang_and_is_told_once(body: Body) -> None:
+def test_one_that_may_start_is_one_gang_and_is_reported_once(body: Body) -> None:
     found = simulated(body, QUEUE)
     document = json.loads(found.stdout)
     (admission,) = document["admissions"]

@@ -17,7 +17,7 @@ def noted(kind: str, metadata: str, group: str = "apps/v1") -> str:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "DaemonSet"])
-def test_a_request_beside_the_template_is_told(kind: str) -> None:
+def test_a_request_beside_the_template_is_reported(kind: str) -> None:
     said = noted(kind, GANG)
 
     assert f"f: document 1: {kind} web, which is not read on a cluster: {MISPLACED}" == said
@@ -33,7 +33,7 @@ def test_a_request_beside_the_template_is_told(kind: str) -> None:
         ("Deployment", "apps/v1", ""),
     ],
 )
-def test_a_queue_that_is_named_where_nothing_reads_it_is_told(
+def test_a_queue_that_is_named_where_nothing_reads_it_is_reported(
     kind: str, group: str, template: str, key: str
 ) -> None:
     said = noted(kind, f"labels: {{{key}: night}}", group)
@@ -42,7 +42,7 @@ def test_a_queue_that_is_named_where_nothing_reads_it_is_told(
     assert bool(template) == told
 
 
-def test_all_faults_are_told() -> None:
+def test_all_faults_are_reported() -> None:
     said = noted("Deployment", f'{GANG}, annotations: {{py-gang-scheduler.io/gangs: "true"}}')
 
     assert said.endswith("is unknown; did you mean py-gang-scheduler.io/gang?")

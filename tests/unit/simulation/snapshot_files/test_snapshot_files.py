@@ -72,7 +72,7 @@ def test_a_null_in_a_line_counts_as_absent(tmp_path: Path) -> None:
     assert {**POD_WITHOUT_SPEC, "status": {}} == found.body
 
 
-def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path) -> None:
+def test_a_fault_is_reported_with_file_and_line(tmp_path: Path) -> None:
     broken = written(tmp_path / "s.jsonl", NODE, "{nothing")
     old = written(tmp_path / "t.jsonl", HEADER | {"apiVersion": "v0"})
     timeless = written(tmp_path / "u.jsonl", HEADER | {"takenAt": "noon"})
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path) -> None:
     assert told[2] == f'{timeless}: line 1: takenAt must be a time, not "noon"'
 
 
-def test_half_a_file_is_told(tmp_path: Path) -> None:
+def test_half_a_file_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl.gz"
     file.write_bytes(gzip.compress(json.dumps(HEADER).encode())[:-9])
 
@@ -112,7 +112,7 @@ def test_the_time_of_a_snapshot_counts_unless_another_is_given(tmp_path: Path) -
     assert 7 == objects.load(documents.read([file]), "ours", at=7).read_at
 
 
-def test_what_a_snapshot_lacks_is_told(tmp_path: Path) -> None:
+def test_what_a_snapshot_lacks_is_reported(tmp_path: Path) -> None:
     file = written(tmp_path / "s.jsonl", HEADER | {"notReadable": ["nodes"]}, POD)
 
     assert ("not in the snapshot, since they may not be listed: nodes",) == objects.load(
@@ -167,6 +167,6 @@ def test_no_snapshot_leaves_the_settings_alone() -> None:
     assert (Policy(), ()) == snapshot_files.policy_of(header(), Policy())
 
 
-def test_wrong_settings_are_told() -> None:
+def test_wrong_settings_are_reported() -> None:
     with pytest.raises(InvalidField, match=r"profile\.strategy is wrong"):
         snapshot_files.policy_of(header(strategy="none"), Policy())

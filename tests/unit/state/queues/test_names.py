@@ -81,7 +81,7 @@ def test_a_name_means_a_leaf(kind: QueueNameKind, name: str, expected: QueueRef)
         (VOLCANOS, "a", ("VolcanoQueue", "a"), QueueFault.NOT_FOUND),
     ],
 )
-def test_what_is_wrong_with_a_name_is_told(
+def test_faults_of_a_name_are_reported(
     kind: QueueNameKind, name: str, shown: tuple[str, str], fault: QueueFault
 ) -> None:
     found = some().names().leaf_of(QueueName(kind, name), HERE)
@@ -167,7 +167,7 @@ def test_a_default_that_does_not_exist_is_not_passed_over() -> None:
     assert Problem(Reason.QUEUE_NOT_FOUND, cause) == found.problem
 
 
-def test_a_default_by_the_settings_that_is_not_for_the_namespace_is_told_as_such() -> None:
+def test_a_default_by_the_settings_that_is_not_for_the_namespace_is_reported_as_such() -> None:
     found = some().names(QueueRules(default_queue="theirs")).default(HERE)
 
     fault, default = QueueFault.NOT_FOR_NAMESPACE, QueueDefault.OF_SETTINGS

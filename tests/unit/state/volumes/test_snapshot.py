@@ -95,7 +95,7 @@ def test_and_has_none_again_once_the_others_are_gone() -> None:
     assert Storage(needs=(NEED,)) == asked(cache)
 
 
-def test_the_selected_node_and_a_kept_volume_are_told() -> None:
+def test_the_selected_node_and_a_kept_volume_are_reported() -> None:
     cache = cluster(
         *(using("p", "data"), claim_body("data", selected="n1")),
         *(using("q", "other"), claim_body("other", "local"), class_body("local")),
@@ -150,7 +150,7 @@ def test_needs_come_smallest_first() -> None:
         ([claim_body("data", volume="disk")], 'persistentvolume "disk" not found'),
     ],
 )
-def test_what_is_wrong_with_a_claim_is_told(claims: list[dict[str, Any]], problem: str) -> None:
+def test_faults_of_a_claim_are_reported(claims: list[dict[str, Any]], problem: str) -> None:
     immediate = class_body("now", waits=False)
 
     cache = cluster(using("p", "data"), class_body(), immediate, *claims)
@@ -241,7 +241,7 @@ def test_so_has_one_that_is_another_name_of_the_same() -> None:
     assert Storage(attached=((DRIVER, PRIVATE),)) == asked(cache)
 
 
-def test_disks_that_a_pod_names_itself_are_told() -> None:
+def test_disks_that_a_pod_names_itself_are_reported() -> None:
     cache = cluster(pod_body("p", volumes=[{"name": "d", "gcePersistentDisk": {"pdName": "x"}}]))
 
     assert Storage(disks=(Disk(("gce x",)),)) == asked(cache)

@@ -109,7 +109,7 @@ def test_srun_on_one_of_two_members_is_refused(tmp_path: Path) -> None:
     assert ("", "srun: 1 tasks: must be 2, one a member\n") == (done.stdout, done.stderr)
 
 
-def test_a_member_finds_what_it_has_to_find_out_itself(tmp_path: Path) -> None:
+def test_a_member_works_out_its_slurm_variables_itself(tmp_path: Path) -> None:
     names = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURMD_NODENAME", "SLURM_SUBMIT_DIR")
     shown = " ".join(f"${each}" for each in names)
     uid = "0000002a-9c1e-4a52-8f0e-5f2d8f0c7e11"

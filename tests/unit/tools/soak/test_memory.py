@@ -19,7 +19,7 @@ def test_a_line_without_a_slope_grows_by_nothing() -> None:
     assert 0.0 == pytest.approx(found.bytes_an_hour)
 
 
-def test_a_line_that_rises_is_told_by_its_ends() -> None:
+def test_a_line_that_rises_is_reported_by_its_ends() -> None:
     found = memory.growth(samples(*range(1000, 1101)), warm_up=0.5)
 
     assert (1050.0, 1100.0) == pytest.approx((found.begin_bytes, found.end_bytes))

@@ -183,7 +183,7 @@ def test_what_is_said_on_the_job_is_for_all_of_its_templates() -> None:
     assert 600 == on_job.options.min_runtime_seconds
 
 
-def test_all_that_is_wrong_is_told() -> None:
+def test_all_faults_of_an_object_are_reported() -> None:
     job = body("PyTorchJob", "pytorch", {"Worker": 2})
     job["metadata"]["annotations"] = {
         "gang.scheduling.koordinator.sh/mode": "Lax",
@@ -206,7 +206,7 @@ def test_all_that_is_wrong_is_told() -> None:
         ({"labels": {"py-gang-scheduler.io/gang": "true"}}, ""),
     ],
 )
-def test_what_nothing_reads_on_a_job_is_told(said: dict[str, Any], told: str) -> None:
+def test_what_nothing_reads_on_a_job_is_reported(said: dict[str, Any], told: str) -> None:
     job = body("PyTorchJob", "pytorch", {"Worker": 2})
     job["metadata"] |= said
 

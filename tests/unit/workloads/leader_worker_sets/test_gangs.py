@@ -142,14 +142,14 @@ def test_what_a_set_and_its_template_say_must_be_the_same() -> None:
         ({"py-gang-scheduler.io/gangs": "true"}, f"did you mean {JOB_GANG_LABEL}?"),
     ],
 )
-def test_what_a_set_asks_for_in_vain_is_told(labels: dict[str, str], wrong: str) -> None:
+def test_what_a_set_asks_for_in_vain_is_reported(labels: dict[str, str], wrong: str) -> None:
     problem = gang_of([pod(0)], described(labels=labels)).problem
 
     assert problem is not None
     assert wrong in text_of(problem.cause)
 
 
-def test_a_quantity_that_is_none_is_told() -> None:
+def test_an_unreadable_quantity_is_reported() -> None:
     wrong = {"spec": {"containers": [{"resources": {"requests": {"cpu": "x"}}}]}}
     body = set_body(startupPolicy="LeaderReady")
     body["spec"]["leaderWorkerTemplate"]["leaderTemplate"] = wrong

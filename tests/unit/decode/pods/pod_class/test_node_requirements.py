@@ -82,7 +82,7 @@ def test_what_a_pod_uses_on_its_node_makes_another_ask() -> None:
     )
 
 
-def test_what_is_wrong_is_told_each_time() -> None:
+def test_a_fault_is_reported_each_time() -> None:
     for name in "ab":
         with pytest.raises(InvalidField, match="overhead"):
             pod_class(name=name, overhead={"cpu": "much"})

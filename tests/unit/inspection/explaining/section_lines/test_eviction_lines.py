@@ -210,7 +210,7 @@ def ending(bodies: list[Body]) -> list[Body]:
         ),
     ],
 )
-def test_without_preemption_what_holds_the_room_is_told_as_with_it(
+def test_without_preemption_what_holds_the_room_is_reported_as_with_it(
     tmp_path: Path, bodies: list[Body], after: str
 ) -> None:
     off = ("preemption=false",)

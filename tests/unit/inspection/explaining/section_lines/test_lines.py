@@ -47,7 +47,7 @@ def position(directory: Path, before: list[Body]) -> str:
         (gang("incomplete", 2, created=of(1))[:2], "1st of 2 in the cluster"),
     ],
 )
-def test_gangs_before_it_that_never_start_are_told(
+def test_gangs_before_it_that_never_start_are_reported(
     tmp_path: Path, before: list[Body], said: str
 ) -> None:
     assert said == position(tmp_path, before)

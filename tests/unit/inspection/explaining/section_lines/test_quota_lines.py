@@ -56,7 +56,7 @@ def test_queues_that_hold_what_is_short_are_named(tmp_path: Path) -> None:
     )
 
 
-def test_queues_above_are_told_if_all_is_asked_for(tmp_path: Path) -> None:
+def test_queues_above_are_reported_if_all_is_asked_for(tmp_path: Path) -> None:
     bodies = [*runs("a", 2, "blue"), *gang("asks", 1, queue="blue", gpus=16)]
 
     assert (
@@ -65,7 +65,7 @@ def test_queues_above_are_told_if_all_is_asked_for(tmp_path: Path) -> None:
     )
 
 
-def test_what_gangs_before_it_take_is_told_beside_what_is_used(tmp_path: Path) -> None:
+def test_what_gangs_before_it_take_is_reported_beside_what_is_used(tmp_path: Path) -> None:
     first = gang("first", 2, queue="blue", created="2026-01-01T12:00:00Z")
     bodies = [*runs("a", 4, "red"), *runs("b", 1, "blue", 4), *first]
     bodies += gang("asks", 2, queue="blue", created="2026-01-01T13:00:00Z")

@@ -8,7 +8,7 @@ from gang_scheduler.settings.policy import Policy
 from support.api_objects import node_body, pod_body
 
 
-def test_what_is_decided_otherwise_is_told(tmp_path: Path) -> None:
+def test_what_is_decided_otherwise_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text(f"{json.dumps(node_body('n1'))}\n{json.dumps(pod_body('p'))}\n")
     snapshot = taking.of_files([str(path)], Policy())

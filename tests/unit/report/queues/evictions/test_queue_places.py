@@ -14,7 +14,7 @@ def test_a_gang_that_waits_has_a_place() -> None:
     assert (Place(1, 2), Place(2, 2)) == (places.of(X), places.of(Y))
 
 
-def test_only_gangs_with_another_place_are_told() -> None:
+def test_only_gangs_with_another_place_are_reported() -> None:
     places = QueuePlaces()
     places.show(TREE, 1000)
 

@@ -46,7 +46,7 @@ def test_when_a_gang_starts(reservation: Reservation, words: str) -> None:
         (KNOWN, None, None),
     ],
 )
-def test_a_start_is_told_once_and_when_it_is_later(
+def test_a_start_is_reported_once_and_when_it_is_later(
     before: Reservation | None, now: Reservation | None, reason: str | None
 ) -> None:
     said = evictions.event_of(News(BIG.key, now, before))

@@ -30,7 +30,7 @@ def queue(**spec: Any) -> DeclaredQueue:
     return ours.queue({"metadata": {"name": "a", "uid": "u"}, "spec": spec})
 
 
-def test_fields_without_effect_are_told_once_and_again_when_they_are_others() -> None:
+def test_fields_without_effect_are_reported_once_and_again_when_they_are_others() -> None:
     events = Recorded()
     declared = {"u": queue(borrowing={"allowedQueues": []})}
     notes = notes_on(declared, events)
@@ -49,7 +49,7 @@ def test_fields_without_effect_are_told_once_and_again_when_they_are_others() ->
     ] == events.all
 
 
-def test_a_name_that_means_nothing_is_told_once_it_has_stayed_so() -> None:
+def test_a_name_that_means_nothing_is_reported_once_it_has_stayed_so() -> None:
     events = Recorded()
     declared = {"u": queue(borrowing={"enabled": True, "allowedQueues": ["b"]})}
     notes = notes_on(declared, events)
@@ -78,7 +78,7 @@ def test_an_event_is_about_the_object_in_the_version_that_it_came_in() -> None:
     assert About("kueue.x-k8s.io/v1beta1", "ClusterQueue", "", "cq", "u") == about
 
 
-def test_multikueue_has_no_effect_and_other_checks_are_not_told_of() -> None:
+def test_multikueue_has_no_effect_and_other_checks_are_not_reported() -> None:
     events, checks = Recorded(), {}
     for name, controller in (("far", "kueue.x-k8s.io/multikueue"), ("near", "example.com/check")):
         body = {
@@ -96,7 +96,7 @@ def test_multikueue_has_no_effect_and_other_checks_are_not_told_of() -> None:
     assert note.startswith("spec.controllerName kueue.x-k8s.io/multikueue has no effect")
 
 
-def test_who_else_decides_is_told_on_the_lease() -> None:
+def test_who_else_decides_is_reported_on_the_lease() -> None:
     events = Recorded()
     notes = notes_on({}, events)
     notes.decided_elsewhere(Product.KUEUE, ("kueue-system", "lease"), "u")

@@ -54,14 +54,14 @@ def test_other_gangs_have_no_such_status() -> None:
     assert messages.status_of(info_of(3, elastic=None)) is None
 
 
-def test_without_a_cooldown_the_next_change_is_not_told() -> None:
+def test_without_a_cooldown_the_next_change_is_not_reported() -> None:
     found = messages.status_of(info_of(3, Elastic(2, 8)))
 
     assert found is not None
     assert found["nextAllowed"] is None
 
 
-def test_growth_is_told_and_neither_a_start_nor_a_replacement() -> None:
+def test_growth_is_reported_and_neither_a_start_nor_a_replacement() -> None:
     assert up(ElasticSize(ELASTIC, 4, 4, 0), "x", "y") == "From 4 to 6 workers of at most 8"
     assert up(ElasticSize(ELASTIC, 3, 4, 0), "x") == ""
     assert up(ElasticSize(ELASTIC), "x", "y") == ""

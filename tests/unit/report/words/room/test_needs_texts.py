@@ -89,14 +89,14 @@ def test_nodes_are_called_so_where_members_were_counted() -> None:
     assert found.endswith("none that it may use has them; 1 other node is cordoned")
 
 
-def test_a_node_that_lacks_only_a_part_is_told() -> None:
+def test_a_node_that_lacks_only_a_part_is_reported() -> None:
     lacks_two = replace(WHOLE_NODES, lacking=((GPU, 2),))
 
     assert needs(lacks_two).endswith(f"6 have them; the next node is short of 2 {GPU}")
     assert needs(lacks_two, fits=0).endswith(f"; the nearest node is short of 2 {GPU}")
 
 
-def test_domains_that_are_too_small_are_told_the_best_first() -> None:
+def test_domains_that_are_too_small_are_reported_the_best_first() -> None:
     found = needs(fits=5, of=8, offers=Offers(BLOCKS, more=2))
 
     assert f"no Block has 8 nodes with 8 free {GPU}: a has 5, b has 3 and 2 more" == found

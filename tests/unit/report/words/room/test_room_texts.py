@@ -59,7 +59,7 @@ def test_how_many_fit_and_what_the_last_one_is_short_of() -> None:
     assert expected == short(Misfit(12, 6, 7, (), shortage=EIGHT_GPUS))
 
 
-def test_of_several_that_do_not_fit_the_next_one_is_told_of() -> None:
+def test_of_several_that_do_not_fit_the_next_one_is_reported() -> None:
     expected = f"5 of 7 members fit now; the next one is short of 8 {GPU} on one node."
     assert expected == short(Misfit(12, 5, 7, (), shortage=EIGHT_GPUS))
 
@@ -113,7 +113,7 @@ def test_amounts_are_written_as_in_manifests() -> None:
         (9, "9 of 12 nodes have taints that the pod does not tolerate"),
     ],
 )
-def test_a_rule_is_told_with_the_nodes_that_break_it(nodes: int, words: str) -> None:
+def test_a_rule_is_reported_with_the_nodes_that_break_it(nodes: int, words: str) -> None:
     misfit = Misfit(12, 6, 7, (), shortage=Shortage(taints.obstacle, nodes))
 
     assert f"6 of 7 members fit now; then {words}." == short(misfit)
@@ -134,7 +134,7 @@ def test_filters_of_one_obstacle_say_the_same() -> None:
     assert len({each.name for each in OBSTACLES}) == len(said)
 
 
-def test_what_domains_offer_is_told_in_plain_words() -> None:
+def test_what_domains_offer_is_reported_in_plain_words() -> None:
     misfit = Misfit(12, 5, 8, (), Offers(BLOCKS), shortage=EIGHT_GPUS)
 
     expected = (
@@ -289,7 +289,7 @@ def test_nodes_that_may_come_back_are_counted(out: int, words: str) -> None:
         ),
     ],
 )
-def test_missing_devices_are_told_with_the_nearest_node(
+def test_missing_devices_are_reported_with_the_nearest_node(
     missing: DevicesMissing, fits: int, needs: int, words: str
 ) -> None:
     shortage = Shortage(devices.obstacle, 4, devices=missing)

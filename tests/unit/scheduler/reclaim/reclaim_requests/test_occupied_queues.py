@@ -76,7 +76,7 @@ def test_fences_and_vetoes_rule_queues_out(rules: dict[str, EvictionRules], name
         ("c", A, "a b far"),
     ],
 )
-def test_the_oldest_gang_must_have_run_for_as_long_as_queues_below_the_meeting_ask(
+def test_gangs_are_safe_for_the_min_runtime_of_queues_below_the_common_parent(
     asked_by: str, asking: QueueRef, names: str
 ) -> None:
     queues = declared(**{asked_by: EvictionRules(min_runtime=600)})

@@ -156,7 +156,7 @@ def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
     assert (2, 3) == (before.min_member, after_it.min_member)
 
 
-def test_what_changes_is_still_told_when_the_trees_have_changed() -> None:
+def test_what_changes_is_still_reported_when_the_trees_have_changed() -> None:
     gang_queue = waiting()
     told = gang_queue.changed
 

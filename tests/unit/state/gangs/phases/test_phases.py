@@ -134,7 +134,7 @@ def test_every_role_has_its_number(pods: str, how: dict[str, str], phase: Phase)
     assert phase == phases.phase_of(phases.counts_of(of_roles(pods, **how)))
 
 
-def test_the_roles_that_are_short_are_told() -> None:
+def test_the_roles_that_are_short_are_reported() -> None:
     counts = phases.counts_of(of_roles("www"))
 
     assert (RoleCount("m", 0, 1),) == counts.short_of(phases.members)
