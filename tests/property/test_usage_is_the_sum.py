@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.evictions import Backfilled, RunTime
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
@@ -20,7 +21,7 @@ from gang_scheduler.state.queues.charges import Flavors
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
-from support.builders import SCHEDULER, gang_spec, node
+from support.builders import SCHEDULER, gang_key, gang_spec, node
 from support.queue_clusters import FLAVORS, OURS, QueueCluster, flavored
 from support.thoroughness import cases
 
@@ -33,6 +34,7 @@ QUEUES: Final = st.sampled_from(["a", "a", "b", "gone", ""])
 GANGS: Final = st.sampled_from(["g", "h", ""])
 ENDS: Final = st.sampled_from([{}, {"gated": True}, {"deleting": True}, {"phase": "Succeeded"}])
 RARELY: Final = st.sampled_from([False, False, False, True])
+BACKFILLED: Final = st.sampled_from([None, *(Backfilled(6, gang_key(name)) for name in "gh")])
 CHOSEN: Final = st.sampled_from([(), (("cpu", "spot"),), (("cpu", "firm"),)])
 
 
@@ -109,13 +111,22 @@ class Events(RuleBasedStateMachine):
         other=st.sampled_from(["g", "h", "i", ""]),
         of_class=RARELY,
         created_at=st.integers(4, 6),
+        lasts=st.sampled_from([None, RunTime(expected=5)]),
     )
-    def a_gang_says_else(self, name: str, other: str, of_class: bool, created_at: int) -> None:  # noqa: FBT001
+    def a_gang_says_else(
+        self,
+        name: str,
+        other: str,
+        of_class: bool,  # noqa: FBT001
+        created_at: int,
+        lasts: RunTime | None,
+    ) -> None:
         self.running_gangs_are_as_found_anew()
         groups = (GangName("default", other),) if other else ()
         spec = replace(
             gang_spec(name, 1, uid=f"uid-{name}", created_at=created_at, groups=groups),
             queue_request=QueueRequest(priority_class="x") if of_class else None,
+            run_time=lasts,
         )
         self.cluster.gangs.upsert_gang_specs("x", f"uid-{name}", [spec])
         self.running_gangs_are_as_found_anew()
@@ -140,15 +151,36 @@ class Events(RuleBasedStateMachine):
         assert shown(made) == shown(kept)
         assert 0 == self.cache.usage_differences()
 
-    @rule()
-    def running_gangs_are_as_found_anew(self) -> None:
+    @rule(name=st.sampled_from("gh"), passed=BACKFILLED, says=BACKFILLED, here=st.booleans())
+    def a_gang_passes_another(
+        self,
+        name: str,
+        passed: Backfilled | None,
+        says: Backfilled | None,
+        here: bool,  # noqa: FBT001
+    ) -> None:
+        info = self.cluster.gangs.infos.get(gang_key(name))
+        if info is not None:
+            info.backfilled, info.admitted_here = passed, here
+            written = (
+                None if says is None else (says.until, GangName("default", says.ahead_of.name))
+            )
+            spec = replace(gang_spec(name, 1, uid=f"uid-{name}"), backfilled=written)
+            self.cluster.gangs.upsert_gang_specs("x", f"uid-{name}", [spec])
+
+    @rule(now=st.sampled_from([None, 0, 5, 6, 20]), enforcing=st.booleans())
+    def running_gangs_are_as_found_anew(
+        self, now: int | None = 0, *, enforcing: bool = False
+    ) -> None:
         self.cache.queue_state(0)
         gangs, rules = self.cache.gang_queue, self.cache.evictable_pods.rules
         recounted = RunningGangs(gangs.infos, gangs.queues, rules)
-        kept = self.cache.running(0)
-        made = recounted.put_in(kept, kept.charged, 0, enforcing=False)
+        there = self.cache.running(0)
+        kept = self.cache._running_gangs.put_in(there, there.charged, now, enforcing=enforcing)
+        made = recounted.put_in(there, there.charged, now, enforcing=enforcing)
 
         assert told(made) == told(kept)
+        assert [*made.gangs] == [*kept.gangs]
 
     def teardown(self) -> None:
         self.running_gangs_are_as_found_anew()

@@ -59,7 +59,7 @@ class _Kept(NamedTuple):
     """The facts about a gang, and the inputs they were computed from.
 
     They are valid as long as the version of the gang and the round of the queues stay the same. The
-    `end` says itself how long it holds.
+    `end` says itself how long it holds. `backfilled` and `placed_here` are as the gang had them.
     """
 
     gang: BoundGang
@@ -71,6 +71,8 @@ class _Kept(NamedTuple):
     number: int
     round: int
     end: End = NEVER_ASKED
+    backfilled: Backfilled | None = None
+    placed_here: bool = False
 
 
 class RunningGangs:
@@ -83,8 +85,13 @@ class RunningGangs:
         self._queues = queues
         self._rules = rules
         self._kept: dict[GangKey, _Kept] = {}
+        self._gangs: Mapping[GangKey, BoundGang] = {}
         self._pods: tuple[BoundPod, ...] = ()
         self._charged: Mapping[str, Charged] = {}
+        self._basis: tuple[object, ...] = ()
+        """The inputs that all gangs share, when they were last looked at."""
+        self._by_status: set[GangKey] = set()
+        """The gangs whose status names the gang before which they were backfilled."""
 
     def put_in(
         self,
@@ -99,51 +106,89 @@ class RunningGangs:
         With `enforcing`, gangs that were backfilled are marked with their declared end. With
         `ends_as_of`, in seconds, the gangs also have their expected ends.
         """
-        pods, before, kept = bound_pods.pods, self._kept, {}
+        pods, before = bound_pods.pods, self._kept
         moved = self._moved(pods, charged)
         members = by_gang(each for each in pods if each.gang in moved) if moved else {}
         order: Iterable[GangKey] = dict.fromkeys(each.gang for each in pods) if moved else before
-        infos, times = self._infos, self._queues.run_times
+        basis = (self._queues.round, self._queues.run_times.version, enforcing, ends_as_of is None)
+        unsure = moved | (self._changed(ends_as_of) if basis == self._basis else before.keys())
+        if unsure:
+            now = {
+                key: self._looked_at(key, members.get(key), charged, ends_as_of, enforcing)
+                for key in order
+                if key in unsure
+            }
+            self._kept = {key: now.get(key) or before[key] for key in order}
+            self._gangs = {key: each.gang for key, each in self._kept.items()}
+            self._by_status.intersection_update(self._kept)
+        self._pods, self._charged, self._basis = pods, charged, basis
+        return replace(bound_pods, charged=charged, gangs=self._gangs)
+
+    def _changed(self, ends_as_of: int | None) -> set[GangKey]:
+        """Return the gangs that may not be as they were. Hardly any changes from cycle to cycle."""
+        infos, now = self._infos, ends_as_of
         # This runs for each gang on nodes in every cycle.
-        for key in order:
-            info, then = infos.get(key), before.get(key)
-            if then is None or key in moved:
-                now = self._of(key, tuple(members[key]), charged, info)
-            elif not self._is_as_it_was(then, info):
-                now = self._of(key, then.gang.pods, charged, info)
-            else:
-                now = then
-            backfilled = None
-            if enforcing and info is not None:
-                placed_here = info.admitted_here
-                backfilled = info.backfilled if placed_here else _backfilled(info, infos)
-            gang = now.gang
-            ends_at = None
-            if ends_as_of is not None:
-                if not now.end.holds(ends_as_of, times.version):
-                    those = (each.pod for each in gang.pods)
-                    now = now._replace(end=times.end_of(those, now.spec.run_time, ends_as_of))
-                ends_at = now.end.at
-            if now is not then or _differs(gang.known, backfilled, ends_at):
-                known = _with(now.lasting, backfilled, ends_at)
-                if known is not gang.known and known != gang.known:
-                    now = now._replace(gang=BoundGang(gang.pods, gang.charged, known))
-            kept[key] = now
-        self._kept, self._pods, self._charged = kept, pods, charged
-        gangs = {key: each.gang for key, each in kept.items()}
-        return replace(bound_pods, charged=charged, gangs=gangs)
+        found = {
+            key
+            for key, each in self._kept.items()
+            if (info := infos.get(key)) is None
+            or info.version is not each.version
+            or info.version.number != each.number
+            or info.backfilled is not each.backfilled
+            or info.admitted_here is not each.placed_here
+            or not (now is None or each.end.since <= now < each.end.until)
+        }
+        return found | self._by_status
+
+    def _looked_at(
+        self,
+        key: GangKey,
+        members: Sequence[BoundPod] | None,
+        charged: Mapping[str, Charged],
+        ends_as_of: int | None,
+        enforcing: bool,  # noqa: FBT001
+    ) -> _Kept:
+        """Return a gang as it is now. `members` are its pods, None if none has come or gone."""
+        info, then, times = self._infos.get(key), self._kept.get(key), self._queues.run_times
+        if then is None or members is not None:
+            now = self._of(key, tuple(members or ()), charged, info)
+        elif not self._is_as_it_was(then, info):
+            now = self._of(key, then.gang.pods, charged, info)
+        else:
+            now = then
+        backfilled = None
+        self._by_status.discard(key)
+        if info is not None:
+            now = now._replace(backfilled=info.backfilled, placed_here=info.admitted_here)
+            if enforcing:
+                backfilled = _backfilled(info, self._infos)
+                if _says_backfilled(info):
+                    self._by_status.add(key)
+        ends_at = None
+        if ends_as_of is not None:
+            if not now.end.holds(ends_as_of, times.version):
+                those = (each.pod for each in now.gang.pods)
+                now = now._replace(end=times.end_of(those, now.spec.run_time, ends_as_of))
+            ends_at = now.end.at
+        gang = now.gang
+        if now is not then or _differs(gang.known, backfilled, ends_at):
+            known = _with(now.lasting, backfilled, ends_at)
+            if known is not gang.known and known != gang.known:
+                now = now._replace(gang=BoundGang(gang.pods, gang.charged, known))
+        return now
 
     def _moved(self, pods: Sequence[BoundPod], charged: Mapping[str, Charged]) -> set[GangKey]:
         """Return the gangs with a pod that has come, gone or changed, or whose charge has.
 
         Pods are compared by identity, because of very many pods hardly any changes.
         """
-        were, there = set(map(id, self._pods)), set(map(id, pods))
         found: set[GangKey] = set()
-        if new := there - were:
-            found.update(each.gang for each in pods if id(each) in new)
-        if gone := were - there:
-            found.update(each.gang for each in self._pods if id(each) in gone)
+        if len(pods) != len(self._pods) or not all(map(operator.is_, pods, self._pods)):
+            were, there = set(map(id, self._pods)), set(map(id, pods))
+            if new := there - were:
+                found.update(each.gang for each in pods if id(each) in new)
+            if gone := were - there:
+                found.update(each.gang for each in self._pods if id(each) in gone)
         before = self._charged
         same = map(operator.is_, charged.values(), map(before.get, charged))
         uids = set(itertools.compress(charged, map(operator.not_, same)))
@@ -210,10 +255,16 @@ def _with(lasting: RunningGang, backfilled: Backfilled | None, ends_at: int | No
     return replace(lasting, backfilled=backfilled, ends_at=ends_at)
 
 
+def _says_backfilled(info: GangInfo) -> bool:
+    """Return whether only the status says before which gang a gang was backfilled."""
+    spec = info.observed.spec
+    return not info.admitted_here and spec is not None and spec.backfilled is not None
+
+
 def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled | None:
     """Return the gang before which a gang was backfilled: as decided here, else by its status."""
     spec = info.observed.spec
-    if info.admitted_here or spec is None or spec.backfilled is None:
+    if spec is None or spec.backfilled is None or not _says_backfilled(info):
         return info.backfilled
     until, name = spec.backfilled
     keys = (GangKey(source.name, *name) for source in table.SOURCES)
