@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from random import Random
+from typing import Final
+from unittest.mock import patch
 
 from hypothesis import given
 
@@ -18,6 +20,7 @@ from support.queue_builders import cluster_queue, cohort, cq_ref
 from support.reclaim_builders import LIMITS, Nodes, ledger, part, request, running
 
 World = tuple[Ledger, ReclaimRequest, list[RunningInQueue]]
+BY_DUES: Final = (Fairness.FAIR_SHARE,)
 
 
 @given(seed=SEEDS)
@@ -65,6 +68,37 @@ def test_earlier_answers_change_none(seed: int) -> None:
         assert requests_in(world).reaches_any(asking) == together.reaches_any(asking)
 
 
+@given(seed=SEEDS)
+def test_a_request_without_any_right_reaches_no_queue(seed: int) -> None:
+    found, _ = with_and_without_rights(a_world(Random(seed), BY_DUES))  # noqa: S311
+
+    assert len(found) == 1
+
+
+def test_requests_have_rights_and_have_none() -> None:
+    worlds = (a_world(Random(seed), BY_DUES) for seed in range(300))  # noqa: S311
+    seen = Counter(has_none for _, has_none in map(with_and_without_rights, worlds))
+
+    assert min(seen[True], seen[False]) > 10
+
+
+def with_and_without_rights(world: World) -> tuple[set[bool], bool]:
+    """Return the answers with and without a look at rights, and whether there was no right."""
+    _, asking, _ = world
+    with patch.object(Reclaim, "has_no_right", lambda *_: False):
+        answers = {requests_in(world).reaches_any(asking)}
+    rights: list[bool] = []
+    has_no_right = Reclaim.has_no_right
+
+    def looked_at(reclaim: Reclaim, rows: Sequence[int]) -> bool:
+        rights.append(has_no_right(reclaim, rows))
+        return rights[-1]
+
+    with patch.object(Reclaim, "has_no_right", looked_at):
+        answers.add(requests_in(world).reaches_any(asking))
+    return answers, any(rights)
+
+
 def reached(world: World) -> tuple[bool, bool]:
     """Return whether the request reaches any queue, and whether any gang may be its victim."""
     _, asking, gangs = world
@@ -109,7 +143,7 @@ def sets(gangs: Sequence[RunningInQueue]) -> Iterator[tuple[RunningInQueue, ...]
     return chain.from_iterable(combinations(gangs, n) for n in range(len(gangs) + 1))
 
 
-def a_world(dice: Random) -> World:
+def a_world(dice: Random, by: Sequence[Fairness] = tuple(Fairness)) -> World:
     """Return queues in two levels of cohorts, a few gangs that run, and one that asks."""
     cohorts = ["all", *(f"c{number}" for number in range(dice.randint(0, 2)))]
     queues: list[Queue] = [
@@ -122,7 +156,7 @@ def a_world(dice: Random) -> World:
     ]
     refs = [cq_ref(name) for name in names]
     gangs = [a_gang(dice, number, dice.choice(refs)) for number in range(dice.randint(1, 6))]
-    fairness = dice.choice((Fairness.PRIORITY, Fairness.DRS, Fairness.DRF, Fairness.FAIR_SHARE))
+    fairness = dice.choice(by)
     quota = ledger(
         queues, gangs, asked={each: dice.randint(0, 9) for each in refs}, fairness=fairness
     )

@@ -23,6 +23,11 @@ FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, Evict
 _ONE: Final = Share()._replace(number=Share().number + 1)
 
 
+def is_due(share: Share) -> bool:
+    """Return whether a queue with this share uses no more than its due."""
+    return share <= _ONE
+
+
 class QuotaLedger(Protocol):
     """The charges of queues, and the quota that is left."""
 
@@ -182,9 +187,7 @@ class FinalState:
         """Compare the shares of the two children of the lowest common ancestor."""
         ours = self._our_share(branches.our_child)
         if policy_of(self._accounts, branches.our_child).compares is Comparison.DUES:
-            return ours <= _ONE and any(
-                each > _ONE for each in self._with_one_back(branches.their_child)
-            )
+            return is_due(ours) and not all(map(is_due, self._with_one_back(branches.their_child)))
         if eviction_class is EvictionClass.FAIR_SHARE:
             return ours <= self._share(branches.their_child)
         return any(ours < each for each in self._with_one_back(branches.their_child))

@@ -12,6 +12,8 @@ from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.ordering.fairness import policy_of
+from gang_scheduler.scheduler.quota.accounts import Comparison
 from gang_scheduler.scheduler.reclaim import eviction_policy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
     NOTHING_ALLOWED,
@@ -26,6 +28,7 @@ from gang_scheduler.scheduler.reclaim.final_state import (
     FinalState,
     Part,
     QuotaLedger,
+    is_due,
     parts_released,
 )
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
@@ -106,6 +109,29 @@ class Reclaim:
         most = max(self.request.priority, self.request.pod_priority)
         equal = EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY in policies
         return most if equal else most - 1
+
+    def has_no_right(self, rows: Sequence[int]) -> bool:
+        """Return True if the request may evict no gang of these queues, whoever goes.
+
+        False leaves this open. It is always False with a queue below the same child of the root:
+        only evictions there lower what the own queues use. Backfilled gangs that overran are not
+        asked for here.
+        """
+        trees, own = self._trees, self._trees.rows.get(self.request.ref)
+        path = () if own is None else trees.paths[own]
+        if len(path) < 2:
+            return False
+        (root, child), ends = path[:2], trees.ends
+        if any(not root < row < ends[root] or child <= row < ends[child] for row in rows):
+            return False
+        policy = policy_of(self._accounts, child)
+        if policy.compares is not Comparison.DUES:
+            return False
+        with self._request_charged():
+            return not any(
+                eviction_policy.is_within(self._accounts, row, self.request.charge)
+                for row in path[1:]
+            ) and not is_due(policy.share(self._accounts.lasting.now(child)))
 
     # The most that could be possible, before looking at a certain set of victims.
 

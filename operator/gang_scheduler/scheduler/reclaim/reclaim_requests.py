@@ -49,8 +49,7 @@ class OccupiedQueues:
         self._extremes: dict[int, tuple[int, int]] = {}
         # This runs for each gang on nodes in every cycle: one loop costs half as much as three.
         for each in gangs:
-            row, began = trees.rows[each.ref], int(each.known.started_at)
-            lowest = min(each.priority, each.pod_priority)
+            row, began, lowest = trees.rows[each.ref], int(each.known.started_at), each.lowest
             if row in self.by_row:
                 self.by_row[row].append(each)
                 low, old = self._extremes[row]
@@ -283,6 +282,8 @@ class ReclaimRequests:
         there = self._occupied_queues
         reclaim = self.reclaim(request, there.resources)
         reached = there.reached(reclaim, self._worth(reclaim))
+        if not reached or reclaim.has_no_right(reached):
+            return False
         queues = [self._queue_as_one(row) for row in reached]
         queues = [each for each in queues if reclaim.possible(each)]
         reclaim.rule_out(queues)

@@ -89,6 +89,11 @@ class RunningInQueue:
         return self.keys, self.resources, self.priority, self.pod_priority
 
     @functools.cached_property
+    def lowest(self) -> int:
+        """The lower of its two priorities."""
+        return min(self.priority, self.pod_priority)
+
+    @functools.cached_property
     def charge(self) -> Charge:
         """The charge of all its pods."""
         return self._sum(self.charges)
