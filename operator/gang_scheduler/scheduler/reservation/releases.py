@@ -112,9 +112,12 @@ class Running:
         self._victims: set[str] = set()
         self._leaving = [*bound_pods.leaving]
         self._by_gang: dict[GangKey | None, Release] = {}
-        # This runs for each gang on nodes in every cycle.
+        # This runs for each gang on nodes in every cycle, and hardly any of them has changed.
+        held, end_of = self._release, clock.expected_end
         for key, gang in bound_pods.gangs.items():
-            release = self._held_by(gang)
+            known = gang.known.ends_at
+            ends_at = None if known is None else end_of(known)
+            release = gang.cached("release", (nodes, ends_at), functools.partial(held, ends_at))
             if release is not None:
                 self._by_gang[key] = release
         self._sum_up()
@@ -141,21 +144,12 @@ class Running:
         gang = self._bound_pods.gangs.get(key)
         if gang is None:
             return
-        release = self._release(gang, self._clock.expected_end(gang.known.ends_at))
+        release = self._release(self._clock.expected_end(gang.known.ends_at), gang)
         if release is not None:
             self._by_gang[key] = release
 
-    def _held_by(self, gang: BoundGang) -> Release | None:
-        """Return the room and quota that a gang holds; None if none of its pods ever ends.
-
-        There may be very many gangs, and hardly any of them changes from cycle to cycle.
-        """
-        ends_at = self._clock.expected_end(gang.known.ends_at)
-        basis = (self._nodes, ends_at)
-        return gang.cached("release", basis, lambda gang: self._release(gang, ends_at))
-
-    def _release(self, gang: BoundGang, ends_at: int | None) -> Release | None:
-        """Return the release of the pods of a gang that are not victims."""
+    def _release(self, ends_at: int | None, gang: BoundGang) -> Release | None:
+        """Return what a gang holds with pods that are no victims; None if no pod ever ends."""
         pods = gang.pods
         some = [each for each in pods if not (each.pod.pinned or each.pod.uid in self._victims)]
         if not some:
