@@ -110,7 +110,14 @@ class EvictionRecords:
         if not self._gang_queue.queues.names.in_use:
             return {}
         found: dict[GangKey, tuple[YieldedTo, ...]] = {}
-        ahead = [*gangs]
+        # This runs for each waiting gang in every cycle, and hardly any was ever evicted.
+        infos, records = self._gang_queue.infos, self._records
+        ahead = [
+            key
+            for key in gangs
+            if key in records
+            or ((info := infos.get(key)) and (spec := info.observed.spec) and spec.evictions)
+        ]
         while ahead:
             key = ahead.pop()
             if key not in found:
