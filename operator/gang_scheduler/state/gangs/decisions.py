@@ -82,11 +82,12 @@ class Decisions:
             refusal = known
         deadline = self._queue.deadlines.of(info)
         late = deadline is not None and now >= deadline
-        if info.verdict.is_news(refusal, late=late):
-            self._queue.changed.add(info.key)
-        elif known is not refusal:
-            self._queue.reworded.add(info.key)
-        self._queue.queueing_hints.refused(info, refusal, late=late)
+        if not self._queue.queueing_hints.stands(info, refusal, late=late):
+            if info.verdict.is_news(refusal, late=late):
+                self._queue.changed.add(info.key)
+            elif known is not refusal:
+                self._queue.reworded.add(info.key)
+            self._queue.queueing_hints.refused(info, refusal, late=late)
         if refusal.reason not in TRIED_WITH_NODES:
             # The kept group depends on the nodes, which may have changed by the next try.
             self._queue.grouping.release([info.key])
@@ -96,7 +97,7 @@ class Decisions:
             info.passes = None
         if refusal.reason in INCOMPLETE and any(True for _ in refusal.gang.nominated_members()):
             info.preemptor.await_members(now)
-        else:
+        elif info.preemptor.held_until is not None:
             info.preemptor.await_none()
         self._try_again(info, refusal, deadline, now, soon=soon)
 

@@ -225,6 +225,20 @@ class QueueingHints:
         else:
             self._short_of_nodes.discard(info.key)
 
+    def stands(self, info: GangInfo, refusal: Refused, *, late: bool) -> bool:
+        """Return whether a refusal is the one of the try before: to note it would change nothing.
+
+        This is so for most gangs, in each cycle.
+        """
+        verdict = info.verdict
+        return (
+            verdict.refusal is refusal
+            and verdict.late == late
+            and verdict.tried
+            and not verdict.warnings
+            and (info.key in self._short_of_nodes) == (refusal.reason in RETRIED_AFTER_NODES)
+        )
+
     def placed(self, info: GangInfo, stands: Refused | None) -> None:
         """Note that a try found room; an earlier failure to bind `stands`, unless it is None."""
         self._count(info, stands, placed=True)

@@ -110,9 +110,12 @@ class Reservations:
 
     def first_overrun(self, key: GangKey, now: int) -> int | None:
         """Return the next declared end of a gang backfilled before this one; None without any."""
-        ahead = [each for each in self._untils.get(key, ()) if each > now]
+        untils = self._untils.get(key)
+        if untils is None:
+            return None
+        ahead = [each for each in untils if each > now]
         if not ahead:
-            self._untils.pop(key, None)
+            del self._untils[key]
             return None
         self._untils[key] = ahead
         return min(ahead)

@@ -12,7 +12,10 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod
+from support.call_counts import calls_of
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only
+
+NOTED = "retries.QueueingHints.refused"
 
 
 def refuse(gang_queue: GangQueue, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
@@ -337,3 +340,28 @@ def test_a_gang_that_is_gone_is_not_left_to_the_next_cycle() -> None:
     gang_queue.delete_member(gang_key("left"), "uid-left-0")
 
     assert [] == due(gang_queue, NOW)
+
+
+def test_a_refusal_as_before_is_not_noted_again() -> None:
+    gang_queue = gangs_of(2)
+    refuse(gang_queue)
+    gang_queue.room_freed()
+    gang_queue.changed.clear()
+
+    calls = calls_of(lambda: refuse(gang_queue, NOW + 1))
+
+    assert (1, 0) == (calls["decisions.Decisions.refused"], calls[NOTED])
+    assert not gang_queue.changed | gang_queue.reworded
+
+
+def test_a_refusal_that_stood_while_there_was_room_waits_for_room_again() -> None:
+    gang_queue = gangs_of(2)
+    refuse(gang_queue)
+    info = gang_queue.infos[KEY]
+    gang_queue.queueing_hints.placed(info, info.verdict.refusal)
+    gang_queue.undecided([KEY])
+    refuse(gang_queue, NOW + 1)
+
+    gang_queue.room_freed()
+
+    assert ["a"] == due(gang_queue, NOW + 2)
