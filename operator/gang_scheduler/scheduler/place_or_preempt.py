@@ -78,16 +78,21 @@ class Placing:
         """Return the group without departing members; None if it is refused, with reasons."""
         decided = self.decided
         group = decided.deciding = self.evaluator.departures.without(group)
-        # Room that is reserved for lower priorities counts for this group's minResources.
-        nominated_room = self.evaluator.nominated_room
-        asks = any(gang.min_resources for gang in group.gangs)
-        nominations = nominated_room.release(self.evaluator.displaceable(group)) if asks else ()
+        # This runs for every waiting gang, in each cycle.
+        nominations: Sequence[Nominated] = ()
+        if any(gang.min_resources for gang in group.gangs):
+            # Room that is reserved for lower priorities counts for this group's minResources.
+            nominations = self.evaluator.nominated_room.release(self.evaluator.displaceable(group))
         verdict = eligibility.check(group, self.snapshot, self.trial)
-        nominated_room.keep(nominations)
-        decided.groups.update(dict.fromkeys([gang.key for gang in group.gangs], group))
+        if nominations:
+            self.evaluator.nominated_room.keep(nominations)
+        for gang in group.gangs:
+            decided.groups[gang.key] = group
         decided.units[group.gangs[0].key] = verdict.units
-        decided.refused |= {each.gang.key: each for each in verdict.refusals}
-        decided.warned += verdict.warnings
+        if verdict.refusals:
+            decided.refused |= {each.gang.key: each for each in verdict.refusals}
+        if verdict.warnings:
+            decided.warned += verdict.warnings
         return None if verdict.refusals else group
 
     def place_quorums(self, group: GangGroup) -> None:
@@ -426,6 +431,6 @@ def preemption_key(
     for gang in group.waiting:
         if gang.bound:
             return None
-    shapes = tuple([(unit.shape, unit.quorum, unit.placed_singly) for unit in units])
+    shapes = tuple([unit.sought for unit in units])
     blocks = tuple([gang.preemption_block for gang in group.waiting])
     return shapes, group.priority, own, blocks, group.gangs[0].queue

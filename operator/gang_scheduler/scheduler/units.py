@@ -86,7 +86,7 @@ class PlacementUnit:
         """Whether some members must share a domain with their neighbours in rank."""
         return any(size > 1 for part in self.parts for size in part.sizes)
 
-    @property
+    @functools.cached_property
     def placed_singly(self) -> bool:
         """Whether the gangs have started, so that each member is placed by itself."""
         return all(gang.placed_singly for gang in self.gangs)
@@ -201,6 +201,11 @@ class PlacementUnit:
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
         roles = self._roles_and_classes if self.mixed and self.elastic else None
         return frozenset(self.classes.items()), frozenset(first.items()), asked, roles
+
+    @functools.cached_property
+    def sought(self) -> Hashable:
+        """What is sought for its quorum, as a key."""
+        return self.shape, self.quorum, self.placed_singly
 
     @functools.cached_property
     def likeness(self) -> Hashable:

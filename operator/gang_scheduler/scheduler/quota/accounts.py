@@ -94,12 +94,11 @@ class Accounts:
     @property
     def fair_shares(self) -> FairShares:
         """The fair shares before any charge of this cycle; computed once."""
+        return self.declared.cached("fair_shares", (self.promises, self.usage), self._fair_shares)
+
+    def _fair_shares(self) -> FairShares:
         charges = charges_of(QueueState(self.declared, self.usage), self.promises)
-        return self.declared.cached(
-            "fair_shares",
-            (self.promises, self.usage),
-            lambda: fair_shares(self.promises, charges, self.usage),
-        )
+        return fair_shares(self.promises, charges, self.usage)
 
     @property
     def recent(self) -> Mapping[int, Mapping[str, int]] | None:

@@ -79,7 +79,10 @@ class Charges:
 
 def _beyond(used: int, more: int, guaranteed: int) -> int:
     """Return how much of a further charge counts in the parent queue."""
-    return max(0, used + more - guaranteed) - max(0, used - guaranteed)
+    over = used - guaranteed
+    if over >= 0 and over + more >= 0:
+        return more  # Most often, and this is asked for each queue of a path and each resource.
+    return max(0, over + more) - max(0, over)
 
 
 def charges_of(state: QueueState, promises: Promises) -> Charges:

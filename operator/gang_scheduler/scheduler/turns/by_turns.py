@@ -9,7 +9,6 @@ one.
 
 import heapq
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
@@ -20,6 +19,7 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
@@ -408,7 +408,7 @@ class KnownFailures:
         if known is None or self._quota.may_be_promised(group, self._quota.forest.queue(ref)):
             return False
         (gang,) = group.waiting
-        self._decided.refused[gang.key] = replace(known, gang=gang, pods=gang.pending)
+        self._decided.refused[gang.key] = revised(known, gang=gang, pods=gang.pending)
         return True
 
     def record(self, request: Request) -> None:
