@@ -111,7 +111,7 @@ class Reclaim:
         return most if equal else most - 1
 
     def has_no_right(self, rows: Sequence[int]) -> bool:
-        """Return True if the request may evict no gang of these queues, whoever goes.
+        """Return True if the request may evict no gang of these queues, whichever gangs leave.
 
         False leaves this open. It is always False with a queue below the same child of the root:
         only evictions there lower what the own queues use. Backfilled gangs that overran are not
