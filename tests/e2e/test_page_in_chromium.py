@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,7 +16,6 @@ from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually
 from support.chromium import Tab, chromium
-from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -30,9 +30,9 @@ MAP_TOLD = "document.getElementById('map-told').textContent"
 
 
 @contextlib.contextmanager
-def opened(plane: controlplane.Cluster) -> Iterator[str]:
+def opened(kubeconfig: Path) -> Iterator[str]:
     """Run the page with the administrator's kubeconfig; yields its address with the key."""
-    command = [sys.executable, "-m", "gang_scheduler", "page", f"--kubeconfig={plane.kubeconfig}"]
+    command = [sys.executable, "-m", "gang_scheduler", "page", f"--kubeconfig={kubeconfig}"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -78,7 +78,7 @@ async def test_three_gangs_of_eight_in_room_for_two_are_seen_by_keyboard_as_they
         "Unschedulable", lambda: namespace.condition_of_gang("three", "Scheduled").get("reason")
     )
 
-    with opened(namespace.cluster) as address:
+    with opened(namespace.cluster.kubeconfig) as address:
         async with chromium() as tab:
             await tab.open(address)
             await go(tab, "/gangs", "g", "g")

@@ -27,7 +27,10 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 async def test_the_screen_says_since_when_it_knows_nothing_new_and_recovers(
     plane: controlplane.ControlPlane,
 ) -> None:
-    with controlplane.Scheduler(plane, "--leader-elect") as operator, opened(plane) as address:
+    with (
+        controlplane.Scheduler(plane, "--leader-elect") as operator,
+        opened(plane.kubeconfig) as address,
+    ):
         async with chromium() as tab:
             await tab.open(address)
             await tab.until(f"{BEAT}.includes('alive')")

@@ -27,6 +27,7 @@ LOOKS: Sequence[tuple[int, str, Sequence[str] | None]] = (
     (1600, "light", ()),
     (1600, "dark", accessibility.OF_COLOURS),
     (360, "dark", ()),
+    (360, "light", accessibility.OF_COLOURS),
     (320, "light", None),
 )
 """Widths and schemes, with the rules of axe that can find something there that no other look has.

@@ -94,6 +94,22 @@ async def test_a_screen_follows_the_cluster_and_keeps_what_the_user_has(tmp_path
         assert 40 <= await tab.value("scrollY")
 
 
+async def test_a_change_is_on_screen_after_one_request(tmp_path: Path) -> None:
+    source = Changing(tmp_path, FIRST)
+    asked = """
+        performance.getEntriesByType("resource")
+          .filter((each) => each.initiatorType === "fetch")
+          .map((each) => new URL(each.name).pathname)
+    """
+    async with page(source) as (tab, address):
+        await tab.open(f"{address}/gangs")
+        await tab.value("performance.clearResourceTimings(); true")
+        source.change([*FIRST, *gang("small", 1)])
+        await tab.until("document.querySelector('tr[data-key$=\"team/small\"]')")
+
+        assert ["/gangs"] == await tab.value(asked)
+
+
 async def test_nothing_moves_if_only_numbers_change(tmp_path: Path) -> None:
     source = Changing(tmp_path, FIRST)
     async with page(source) as (tab, _):

@@ -28,6 +28,8 @@ SCREENS = (
 )
 MOST_TRANSFERRED: Final = 100_000
 """Bytes of a screen with all that it loads, in the first visit."""
+MOST_AT_FIRST: Final = 40_000
+"""Bytes of a screen with what it loads before it is painted."""
 MOST_SHIFT: Final = 0.01
 """Lighthouse calls 0.1 good."""
 HEAD: Final = """
@@ -50,6 +52,10 @@ performance.getEntries().filter((each) => "transferSize" in each)
 BLOCKING: Final = """
 [...document.querySelectorAll("script")].filter((each) => each.type !== "module" || !each.src)
   .map((each) => each.outerHTML)
+"""
+BEFORE_PAINT: Final = """
+performance.getEntriesByType("resource").filter((each) => each.renderBlockingStatus === "blocking")
+  .map((each) => [new URL(each.name).pathname, each.encodedBodySize])
 """
 UNSIZED: Final = "[...document.images].filter((each) => !each.width || !each.height).length"
 SMALL: Final = """
@@ -133,3 +139,18 @@ async def test_each_screen_is_whole_small_quiet_and_stays_where_it_is(tmp_path: 
 
     # Each screen can be told from the others in a list of tabs; a query keeps its title.
     assert len(set(titles)) == len({path.partition("?")[0] for path in SCREENS})
+
+
+async def test_figures_are_painted_after_few_requests_and_bytes(tmp_path: Path) -> None:
+    async with opened(Remembered(tmp_path, CLUSTER), enter=False) as browser, chromium() as tab:
+        await tab.open(browser.address)
+        first = await tab.value("fetch('/').then((answer) => answer.text())")
+        size = await tab.value("performance.getEntriesByType('navigation')[0].encodedBodySize")
+        blocking = await tab.value(BEFORE_PAINT)
+
+    # Figures, and why gangs wait, are in the first answer.
+    for words in ("GPUs used", "gangs wait", "team/</span>huge", "QuotaExceeded"):
+        assert words in first
+    styles = {"/static/page.css", "/static/map.css", "/static/pictures.css"}
+    assert {*styles, "/static/scheme.js"} == {path for path, _ in blocking}
+    assert MOST_AT_FIRST > size + sum(size for _, size in blocking)
