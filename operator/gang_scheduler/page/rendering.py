@@ -1,6 +1,7 @@
 """How screens are written: templates, bars, times and addresses."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -12,6 +13,7 @@ import jinja2
 
 from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.section_lines import View as TextView
+from gang_scheduler.inspection.explaining.timeline import SCHEDULED
 from gang_scheduler.inspection.listing import queues as listing_queues
 from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.gangs import Row
@@ -36,6 +38,8 @@ LATE: Final = 3
 LONGEST_NODES: Final = 60
 HEIGHTS: Final = ((32, "low"), (96, "middle"))
 """The heights of maps that have at most so many nodes; of more nodes it is the largest."""
+STARTS: Final = frozenset({SCHEDULED, "Provisioned", "ScaledUp"})
+"""The reasons of Events of gangs that start or grow."""
 EXPLAINED: Final = TextView(width=100, all_domains=False, wide=False)
 
 
@@ -51,6 +55,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters.update(
         age=table_layout.age,
+        cells=cells,
         clock=clock,
         clock_of_seconds=clock_of_seconds,
         counted=counted,
@@ -64,6 +69,7 @@ def environment() -> jinja2.Environment:
     made.globals.update(
         bar=bar,
         beating=beating,
+        reasons_of_starts=STARTS,
         domain_path=domain_path,
         gang_path=gang_path,
         node_path=node_path,
@@ -127,6 +133,17 @@ def domain_path(topology: str, path: Sequence[str]) -> str:
 def queue_path(name: str) -> str:
     """Return the address of a queue."""
     return f"/queues/{part(name)}"
+
+
+# Texts that commands align in columns.
+
+
+def cells(text: str) -> list[str]:
+    """Return the two columns of a line of a command, or the line if it has no columns."""
+    return _BETWEEN_COLUMNS.split(text.strip(), maxsplit=1)
+
+
+_BETWEEN_COLUMNS: Final = re.compile(r" {2,}")
 
 
 # Times in UTC; the script of the page shows them in the browser's time zone.

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from gang_scheduler.inspection.explaining.timeline import EVICTED, SCHEDULED, WAITS
+from gang_scheduler.inspection.explaining.timeline import EVICTED, WAITS
 from gang_scheduler.inspection.listing import states_and_orders
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.page import (
@@ -28,7 +28,7 @@ FIRST: Final = 8
 KINDS_OF_DECISIONS: Final[Mapping[str, str]] = {
     "All": "",
     "Evictions": ",".join(sorted({*EVICTED, "Reclaimed"})),
-    "Starts": ",".join(sorted({SCHEDULED, "Provisioned", "ScaledUp"})),
+    "Starts": ",".join(sorted(rendering.STARTS)),
     "Waits": ",".join(sorted(WAITS)),
 }
 """Words for kinds of decisions, and the reasons of their Events; "": all reasons."""

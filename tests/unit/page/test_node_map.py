@@ -242,3 +242,9 @@ def test_without_names_the_map_keeps_domains_that_may_be_named(tmp_path: Path) -
     assert [("a", "?"), ("a", "r1"), ("b", "?"), None] == paths
     assert [] == node_map.selected(hidden, Wanted(domain="a/r0"))
     assert [] == node_map.selected(hidden, Wanted(text="n-0"))
+
+
+async def test_the_screen_of_a_node_says_in_which_domains_it_is(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        assert "<span>in a / r1</span>" in (await browser.get("/nodes/n-2")).text
+        assert "<span>in" not in (await browser.get("/nodes/n-4")).text

@@ -100,3 +100,10 @@ def test_the_map_of_few_nodes_leaves_room_for_the_rest_of_the_screen() -> None:
     assert ["map low", "map low", "map middle", "map middle", "map "] == [
         classes(number) for number in (1, 32, 33, 96, 97)
     ]
+
+
+def test_columns_of_a_line_of_a_command_are_told_apart() -> None:
+    assert ["priority 1", "27 pods  would go"] == rendering.cells(
+        "priority 1     27 pods  would go"
+    )
+    assert ["1st of 2 in blue"] == rendering.cells("  1st of 2 in blue")

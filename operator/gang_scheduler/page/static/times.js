@@ -5,7 +5,7 @@ const CLOCK = new Intl.DateTimeFormat(undefined, MINUTES);
 const SECONDS = new Intl.DateTimeFormat(undefined, { ...MINUTES, second: "2-digit" });
 const DAY = new Intl.DateTimeFormat(undefined, { ...DATE, ...MINUTES });
 const DAY_AND_SECONDS = new Intl.DateTimeFormat(undefined, { ...DATE, ...MINUTES, second: "2-digit" });
-const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hour12: false });
 
 const isToday = (at) => at.toDateString() === new Date().toDateString();
 
