@@ -38,6 +38,18 @@ Date = class extends Date {{
 }};
 """
 """The browser's day is that of the cluster, so times have no date."""
+SCREENS: Final = (
+    ("page-gangs.png", "/gangs", 1280, 560, "light"),
+    ("page-gang.png", "/gangs/research/mixtral-of-experts", 1280, 1000, "light"),
+    ("page-queues.png", "/queues", 1280, 340, "light"),
+    ("page-queue.png", "/queues/red", 1280, 560, "light"),
+    ("page-node.png", "/nodes/gpu-009", 1280, 420, "light"),
+    ("page-decisions.png", "/decisions", 1280, 480, "light"),
+    ("page-try.png", "/try?name=tune&nodes=4&gpus=8&queue=green", 1280, 1000, "light"),
+    ("page-dark.png", "/", 1280, 900, "dark"),
+    ("page-phone.png", "/", 360, 800, "dark"),
+)
+"""Each screen: its picture, address, width, height and colours."""
 DRAWN: Final = "document.getElementById('map')?.style.width"
 
 
@@ -77,6 +89,14 @@ async def _draw() -> None:
             await _take(tab, "page-nodes.png")
             await tab.open(f"{address}/gangs/vision/diffusion")
             await _take(tab, "page-timeline.png", await _area(tab, ".timeline", ".spans"))
+            for name, path, width, height, scheme in SCREENS:
+                features = [{"name": "prefers-color-scheme", "value": scheme}]
+                await tab.ask("Emulation.setEmulatedMedia", features=features)
+                await _sized(tab, width, height)
+                await tab.open(f"{address}{path}")
+                if path == "/":
+                    await tab.until(DRAWN)
+                await _take(tab, name)
 
 
 async def _sized(tab: Tab, width: int, height: int) -> None:
