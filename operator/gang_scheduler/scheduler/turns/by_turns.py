@@ -10,7 +10,7 @@ one.
 import heapq
 from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.api_words import StopPolicy, Strategy
 from gang_scheduler.model.causes.queues import BehindGang, DelaysReserved
@@ -79,6 +79,14 @@ def by_turns(
     return quota.with_charges(placing.plan(failures))
 
 
+class KnownShortage(NamedTuple):
+    """The shortage of a group that no turn can help, in the state of charges `judged_at`."""
+
+    judged_at: Hashable
+    request: Request
+    problem: Problem
+
+
 class TurnTaking:
     """The lines of all queues. Queues take turns until no queue has a head."""
 
@@ -104,8 +112,7 @@ class TurnTaking:
             quota.forest.root, self._may_fit, lambda: not progress.is_over(for_trees), reserved
         )
         self._known_failures = KnownFailures(placing, quota)
-        self._shortages: dict[GangKey, tuple[Hashable, Request, Problem]] = {}
-        """The shortages of groups that no turn may help, with the state of the charges then."""
+        self._shortages: dict[GangKey, KnownShortage] = {}
 
     # Lines and heads.
 
@@ -342,7 +349,7 @@ class TurnTaking:
         problem = shortages.permanent_shortage(request)
         if problem is None:
             return True
-        self._shortages[key] = shortages.judged_at, request, problem
+        self._shortages[key] = KnownShortage(shortages.judged_at, request, problem)
         return False
 
     def _refuse_tree(self, ref: QueueRef) -> None:
@@ -367,16 +374,16 @@ class TurnTaking:
             return False
         # Most groups were looked at before, to find out that their tree has no quota left.
         known = self._shortages.get(group.waiting[0].key)
-        if known is None or known[0] != self._quota.reclaim_requests.state:
+        if known is None or known.judged_at != self._quota.reclaim_requests.state:
             if self._may_have_quota(group, queue):
                 return False
             known = self._shortages.get(group.waiting[0].key)
         if known is None:
             return False
-        _, request, problem = known
-        if self._ledger.kept(queue, (assignment.charge for assignment in request.assignments)):
+        charges = (assignment.charge for assignment in known.request.assignments)
+        if self._ledger.kept(queue, charges):
             return False
-        self._quota.set_aside(group, problem)
+        self._quota.set_aside(group, known.problem)
         return True
 
 
