@@ -15,7 +15,7 @@ from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.section_lines import View as TextView
 from gang_scheduler.inspection.explaining.timeline import SCHEDULED
 from gang_scheduler.inspection.listing import queues as listing_queues
-from gang_scheduler.inspection.listing import table_layout
+from gang_scheduler.inspection.listing import table_layout, waits
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model.queues import Amounts
@@ -69,6 +69,7 @@ def environment() -> jinja2.Environment:
     made.globals.update(
         bar=bar,
         beating=beating,
+        next_cycle=waits.NEXT_CYCLE,
         reasons_of_starts=STARTS,
         domain_path=domain_path,
         gang_path=gang_path,

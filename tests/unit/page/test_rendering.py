@@ -1,6 +1,7 @@
 """Bars, words and addresses; and that no file of the page asks another host for anything."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,8 @@ from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model.queues import Amounts, FlavorResource
 from gang_scheduler.page import rendering
 from gang_scheduler.page.view import Heartbeat
+from support.listed_clusters import gang, node
+from support.pages import opened, source_of
 
 FILES = sorted(
     path for each in ("templates", "static") for path in (rendering.FOLDER / each).iterdir()
@@ -107,3 +110,14 @@ def test_columns_of_a_line_of_a_command_are_told_apart() -> None:
         "priority 1     27 pods  would go"
     )
     assert ["1st of 2 in blue"] == rendering.cells("  1st of 2 in blue")
+
+
+async def test_a_gang_that_has_room_starts_now(tmp_path: Path) -> None:
+    bodies = [node("node-0"), *gang("fits", 1), *gang("huge", 2)]
+    async with opened(source_of(tmp_path, bodies)) as browser:
+        text = (await browser.get("/gangs")).text
+
+    starts = re.findall(r'data-label="Starts">\s*(?:<[^>]*>)?(\w+)', text)
+    assert {"fits": "now", "huge": "unknown"} == dict(
+        zip(re.findall(r"team/</span>(\w+)", text), starts, strict=True)
+    )
