@@ -36,6 +36,7 @@ MOST_AGE_SECONDS = 60.0
 MEMBERS = 5
 LIVES_SECONDS = 8
 PAUSE_SECONDS = 0.5
+MOST_SECONDS = 3
 NODE_CPU = 8
 MEBIBYTE = 1 << 20
 READ_AT = "document.getElementById('read-at')?.dateTime"
@@ -98,8 +99,9 @@ class Churn(Errand):
     def once(self) -> None:
         """Create the gangs that are due, and delete the old ones."""
         now = time.monotonic()
-        # A server that falls behind is not asked for more at once than a second's gangs.
-        due = min(int((now - self._begun) * self._pace - self.pods), self._pace) // MEMBERS
+        # A server that falls behind is not asked for more at once than the gangs of some seconds.
+        most = MOST_SECONDS * self._pace
+        due = min(int((now - self._begun) * self._pace - self.pods), most) // MEMBERS
         names = [f"gang-{next(self._numbers)}" for _ in range(due)]
         self._objects.create(*(each for name in names for each in self._gang(name)))
         self.pods += due * MEMBERS

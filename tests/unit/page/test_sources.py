@@ -17,7 +17,7 @@ from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.watched import WatchedCluster
 from gang_scheduler.page.sources import LEAST_SECONDS, REFUSED_SECONDS, OfServer, Views
-from gang_scheduler.page.view import Heartbeat, Reading
+from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import gang, node
 from support.pages import source_of
@@ -103,6 +103,24 @@ async def test_a_cluster_that_takes_long_is_read_less_often(
         await views.latest()
         assert readings == source.readings
     await views.close()
+
+
+async def test_a_view_is_not_made_later_because_other_programs_have_the_processor(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    source = Counted(tmp_path, clock)
+    views = views_of(source, clock)
+
+    def wait(_: View) -> None:
+        clock[0] += 30
+
+    views.note_each(wait)
+    await views.latest()
+    clock[0] += LEAST_SECONDS
+    await views.latest()
+    await views.close()
+
+    assert 2 == source.readings
 
 
 async def test_the_last_view_stays_while_the_cluster_cannot_be_read(
