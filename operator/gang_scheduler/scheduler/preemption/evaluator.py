@@ -78,19 +78,17 @@ class PreemptionEvaluator:
         """
         if not any(gang.lacking for gang in group.waiting):
             return NO_VICTIMS  # No pod is evicted for surplus.
-        lost = self._is_lost(group)
+        lost = self._has_lost_node(group)
         blocks = [*_blocks(group, lost=lost)]
         causes = {block.cause for block in blocks}
-        displacing = causes <= {BlockCause.UNDER_WAY}
-        has_quota = request is None or not self._lacks_quota(request)
-        waits = (
-            self._wait_for_leaving(group, units, nominations, request, displacing=displacing)
-            if has_quota
-            else None
-        )
-        if waits is not None:
-            self._carry_out(group, waits, nominations)
-            return TERMINATING
+        may_displace = causes <= {BlockCause.UNDER_WAY}
+        if request is None or not self._lacks_quota(request):
+            waits = self._wait_for_leaving(
+                *(group, units, nominations, request), may_displace=may_displace
+            )
+            if waits is not None:
+                self._carry_out(group, waits, nominations)
+                return TERMINATING
         if nominations and BlockCause.UNDER_WAY in causes:
             self.nominated_room.keep(nominations)
             return TERMINATING
@@ -177,7 +175,7 @@ class PreemptionEvaluator:
         nominations: Sequence[Nominated],
         request: ReclaimRequest | None,
         *,
-        displacing: bool,
+        may_displace: bool,
     ) -> Preemption | None:
         """Return the group's placement once the leaving pods are gone; None if it does not fit.
 
@@ -191,7 +189,7 @@ class PreemptionEvaluator:
         found = preemptor.place_as(nominations) or preemptor.place(None)
         if found is not None:
             return Preemption(group.waiting, _binds(found)) if _may_take(request, found) else None
-        lower = self.displaceable(group) if displacing else ()
+        lower = self.displaceable(group) if may_displace else ()
         released = self.nominated_room.release(lower)
         if not released:
             return None
@@ -203,7 +201,7 @@ class PreemptionEvaluator:
         displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         return Preemption(group.waiting, binds, displaced=tuple(displaced))
 
-    def _is_lost(self, group: GangGroup) -> bool:
+    def _has_lost_node(self, group: GangGroup) -> bool:
         """Return whether a nominated node can never take its pod again, even once it is empty.
 
         Such a node is gone, cordoned, not ready, too small or tainted. kube-scheduler lets such a

@@ -126,15 +126,19 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     needed: int,
     tail: int,
 ) -> tuple[IntArray, IntArray]:
-    """Do the same as `fewest` with a tail: its domain is the last, and may hold fewer slices."""
+    """Do the same as `fewest` for members with a tail: the domain with the tail is the last one.
+
+    The columns are those of the domains, the largest first. The tail costs a domain some of its
+    whole slices, in one domain more than in another.
+    """
     loss = Capacity(whole, beside_tail).loss
     beside = np.where(beside_tail >= 0, beside_tail, NEVER)
     # With n domains, the tail is in one of the n largest, or in a smaller one besides the n - 1
     # largest.
     before = np.append(0, held[:-1])
-    within = held + np.maximum.accumulate(loss)
-    outside = before + np.maximum.accumulate(beside[::-1])[::-1]
-    number = int(np.argmax(np.maximum(within, outside) >= needed)) + 1
+    tail_within = held + np.maximum.accumulate(loss)
+    tail_outside = before + np.maximum.accumulate(beside[::-1])[::-1]
+    number = int(np.argmax(np.maximum(tail_within, tail_outside) >= needed)) + 1
     hosts = np.where(
         np.arange(len(order)) < number, held[number - 1] + loss, before[number - 1] + beside
     )
