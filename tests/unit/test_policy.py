@@ -131,7 +131,7 @@ def test_a_snapshot_knows_whether_compute_domains_gather() -> None:
         ([{"name": "x", "deviceClassNames": ["a"], "source": []}], "Unexpected keyword argument"),
         (
             [{"name": "x", "deviceClassNames": ["a"], "sources": [{}]}],
-            r"\[0\].sources\[0\] has not one of counter and capacity",
+            r"\[0\].sources\[0\] must have either counter or capacity",
         ),
         (["x"], "Expecting value"),
     ],

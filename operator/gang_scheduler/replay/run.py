@@ -259,7 +259,7 @@ class Replay:
             if state.works:
                 self._count(state)
                 state.life.runs.append((state.began, self.now))
-            # An evicted gang that waits has the work of its checkpoints.
+            # An evicted gang that waits keeps the work that its checkpoints saved.
             if state.works or state.job.duration is not None:
                 self.measures.totals.running += self._done(state) * self._each(state)
 

@@ -131,7 +131,7 @@ class Policy(_Flags):
             for place, source in enumerate(each.sources):
                 if (source.counter is None) == (source.capacity is None):
                     raise ValueError(
-                        f"[{number}].sources[{place}] has not one of counter and capacity"
+                        f"[{number}].sources[{place}] must have either counter or capacity"
                     )
         return given
 

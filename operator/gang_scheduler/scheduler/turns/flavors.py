@@ -149,9 +149,9 @@ def uncovered(queue: Queue, asked: Mapping[str, int]) -> Iterator[str]:
 def confined(
     pod_class: PodClass, labels: Labels, tolerations: tuple[Toleration, ...] = ()
 ) -> PodClass:
-    """Return the class of the same members if they must also be on nodes with these labels.
+    """Return a pod class that is also confined to nodes with these labels.
 
-    They then have these tolerations in addition to their own.
+    The tolerations are added to its own.
     """
     selector = tuple(sorted({*pod_class.node_selector, *labels}))
     together = tuple(dict.fromkeys((*pod_class.tolerations, *tolerations)))
