@@ -30,9 +30,9 @@ from tools.controlplane.wholeness import Spell
 LONG_SECONDS = 30.0
 LONGEST = 2000
 """So many of the last characters of a traceback are shown."""
-AUDIT = ("--partial-seconds=240", "--skew-seconds=10")
-"""A gang may stay in part for as long as faults keep replicas from ending what was begun, and while
-watches stall, decisions rest on what was."""
+AUDIT = ("--partial-seconds=240", "--leftover-seconds=240", "--skew-seconds=10")
+"""A gang may stay in part, and a nomination without effect, for as long as faults keep all replicas
+from ending what was begun. While watches stall, decisions rest on what was."""
 
 
 @dataclass(frozen=True)
