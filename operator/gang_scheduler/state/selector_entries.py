@@ -22,8 +22,12 @@ MOST_PLACES: Final = 64
 """A selector with more places is filed for any namespace or any value: it may name 10^9 pairs."""
 LEAST: Final = 50
 """The comparisons that a selector counts as at each place, whatever it selects."""
-PODS_A_COMPARISON: Final = 16
-"""So many pods that are like others cost as much as one comparison."""
+PODS_A_COMPARISON: Final = 8
+"""So many pods that are like others cost as much as one comparison.
+
+Only those of the namespace itself count as so little: each pod that runs, of whatever namespace, is
+counted for each selector that selects it.
+"""
 VALUES_A_COMPARISON: Final = 16
 """A comparison with a selector of so many more values and requirements counts as two."""
 KEYS_A_PODS: Final = 8
@@ -66,6 +70,11 @@ class Alike:
         self.selectors.difference_update(selectors)
         self._frozen = None
         return True
+
+    def parts(self, owner: str, pods: int, comparisons: int = 0) -> int:
+        """Return what some of these pods count as for a namespace, in parts of a comparison."""
+        each = 1 if owner == self.namespace else PODS_A_COMPARISON
+        return each * pods + PODS_A_COMPARISON * comparisons
 
     @property
     def frozen(self) -> frozenset[PodSelector]:

@@ -255,7 +255,7 @@ class SelectorIndex:
             _add(bucket.weights, owner, sign * filed.weight)
             parts += LEAST * PODS_A_COMPARISON
             for each in entry.those(filed.values):
-                parts += filed.weight * (PODS_A_COMPARISON + len(each.uids))
+                parts += filed.weight * each.parts(owner, len(each.uids), 1)
             before = entry.owners[owner]
             _add(entry.owners, owner, sign)
             if not before or not entry.owners[owner]:
@@ -297,9 +297,9 @@ class SelectorIndex:
         """
         values, kind = entry.values_of(pod), kind_of(pod, entry)
         those = entry.alike.setdefault(values, {})
-        alike, compared, parts = those.get(kind), 0, 1
+        alike, compared, is_new = those.get(kind), 0, 0
         if alike is None:
-            parts, read = 1 + PODS_A_COMPARISON, zip(entry.shape.keys, values, strict=True)
+            is_new, read = 1, zip(entry.shape.keys, values, strict=True)
             labels = {key: value for key, value in read if value is not None}
             alike = those[kind] = Alike(pod.namespace, labels, kind[1])
             for bucket in entry.buckets_of(values):
@@ -313,7 +313,7 @@ class SelectorIndex:
         self.alike.setdefault(pod.uid, []).append(alike)
         for bucket in entry.buckets_of(values):
             for owner, weight in bucket.weights.items():
-                self._parts[owner] += weight * parts
+                self._parts[owner] += weight * alike.parts(owner, 1, is_new)
         return alike, compared
 
     def _take_from(self, entry: Entry, pod: Pod) -> None:
@@ -322,10 +322,10 @@ class SelectorIndex:
         if alike is None or pod.uid not in alike.uids:
             return
         alike.uids.discard(pod.uid)
-        parts = 1 if alike.uids else 1 + PODS_A_COMPARISON
+        is_last = 0 if alike.uids else 1
         for bucket in entry.buckets_of(values):
             for owner, weight in bucket.weights.items():
-                _add(self._parts, owner, -weight * parts)
+                _add(self._parts, owner, -weight * alike.parts(owner, 1, is_last))
         if not alike.uids:
             del entry.alike[values][kind]
             if not entry.alike[values]:

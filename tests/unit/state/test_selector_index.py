@@ -194,10 +194,20 @@ def test_comparisons_count_for_each_namespace_that_carries_the_selector() -> Non
     there = [known.index.compared(each) for each in "xyz"]
     removed = known.index.remove(selecting(), "y")
 
-    # One comparison, and as much for its pods, filing each, and reading all for a new label.
-    each = LEAST + 1 + 1 + number + 1
+    # One comparison, as many for the pods of another namespace, filing each, and a new label.
+    each = LEAST + 1 + number + number + 1
     assert [0, each, each] == there
     assert (each, 0, each) == (removed, known.index.compared("y"), known.index.compared("z"))
+
+
+def test_pods_of_the_namespace_itself_count_as_little() -> None:
+    number = 4 * PODS_A_COMPARISON
+    known = Known(*(pod(f"p{each}", namespace="x") for each in range(number)))
+
+    known.add(selecting(), owner="x")
+    known.add(selecting(), owner="y")
+
+    assert number * 3 // 4 <= known.index.compared("y") - known.index.compared("x") < number
 
 
 def test_a_selector_that_names_very_much_counts_as_more_and_has_few_places() -> None:

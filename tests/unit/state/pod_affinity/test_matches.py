@@ -371,7 +371,7 @@ def exclusive(job: str) -> PodAffinity:
 @pytest.mark.parametrize("all_ask", [False, True])
 def test_a_thousand_exclusive_jobs_of_sixteen_pods_have_room(*, all_ask: bool) -> None:
     """Pods of one Job are compared once: a million comparisons, not sixteen million."""
-    jobs, made = [f"j{number}" for number in range(100)], SelectorMatches(MOST_COMPARED // 100)
+    jobs, made = [f"j{number}" for number in range(200)], SelectorMatches(MOST_COMPARED // 25)
     pods = [
         replace(
             asking(pod(f"{job}-{i}"), exclusive(job) if all_ask or not i else None),
