@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.trial import Share
 
-MOST_COLUMNS: Final = 16
+MOST_COLUMNS: Final = 8
 """Users may let a thousand pods run that have a thousand terms each: a second to end them all."""
 Seat = tuple[PodClass, int]
 """A pod by its class, and the row of its node."""

@@ -150,6 +150,17 @@ def test_a_start_is_promised_though_pods_with_very_many_terms_run() -> None:
     assert [NOW + 3600] == [each.start for each in plan.reservations]
 
 
+def test_the_terms_of_pods_that_end_keep_no_gang_from_a_promised_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(promise, "COLUMNS_A_LOOK", 1 / promise.MOST_LOOKS)
+    runs = [with_terms(each, MOST_COLUMNS) for each in BOTH]
+
+    plan = promising(cluster([asking("big", 3, created_at=0)], runs))
+
+    assert [NOW + 3600] == [each.start for each in plan.reservations]
+
+
 def with_terms(run: Running, number: int) -> Running:
     """Return a running gang whose pod keeps away from so many others."""
     pod = run.bound.pod
