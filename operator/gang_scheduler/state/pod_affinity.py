@@ -276,6 +276,7 @@ class SelectorMatches:
             pass
         if changed := self._budgets.take_changed():
             self._stale |= {uid for uid, each in self._carried.items() if each.namespace in changed}
+        self._clear_away()
         self._shared.clear()
         stale, self._stale = self._stale, set()
         stale.update(*(each.uids for each in self._stale_alike))
@@ -308,12 +309,13 @@ class SelectorMatches:
             return
         if before is not None:
             self._budgets.left(before.namespace, before.age)
+            self._clear_away()
         if after is not None:
             self._budgets.came(after.namespace, after.age, after.pod_affinity)
-        left_behind = self._index.left_behind
-        if len(left_behind) > max(MOST_LEFT_BEHIND, len(self._index)):
-            for each in self._index.forget_left_behind():
-                self._note_stale(each)
+
+    def _clear_away(self) -> None:
+        for each in self._index.clear_away(MOST_LEFT_BEHIND):
+            self._note_stale(each)
 
     def _count_waiting(self, carried: _Carried, sign: int) -> None:
         if carried.gang is None:

@@ -67,7 +67,8 @@ class SelectorIndex:
         self._not_compared: dict[PodSelector, list[Alike]] = {}
         self._of_namespaces: dict[PodSelector, None] = {}
         """Those that ask for labels of namespaces."""
-        self._has_gone = False
+        self._gone: list[Alike] = []
+        """Those of places that have no selector any more."""
         self.left_behind: set[PodSelector] = set()
         """Removed selectors that may still select pods."""
         self.gone = 0
@@ -176,21 +177,33 @@ class SelectorIndex:
                     if each.namespace in namespaces:
                         self._compare_anew(selector, each)
 
-    def forget_left_behind(self) -> Iterator[Alike]:
-        """Let removed selectors select no pod any more; yield the pods that they selected."""
-        for each in {each: None for those in self.alike.values() for each in those}:
-            if each.drop(self.left_behind):
-                yield each
-        self.left_behind.clear()
-        self._purge()
+    def clear_away(self, most: int) -> Iterator[Alike]:
+        """Clear away what removed selectors have left, if it is too much.
+
+        Yields pods that such selectors still selected.
+        """
+        if len(self.left_behind) > max(most, len(self)):
+            there = (each for entry in self._entries() for each in entry.those(None))
+            for each in [*there, *self._gone]:
+                if each.drop(self.left_behind):
+                    yield each
+            self.left_behind.clear()
+            self._purge()
+        elif len(self._gone) > most:
+            # One selector that comes and goes leaves as much each time.
+            self._purge()
 
     def _purge(self) -> None:
         """File no pod any more at places that have no selector."""
-        if self._has_gone:
-            for uid, those in self.alike.items():
-                if any(each.is_gone for each in those):
-                    self.alike[uid] = [each for each in those if not each.is_gone]
-            self._has_gone = False
+        for uid in {uid for each in self._gone for uid in each.uids}:
+            if uid in self.alike:
+                self.alike[uid] = [each for each in self.alike[uid] if not each.is_gone]
+        self._gone.clear()
+
+    def _entries(self) -> Iterator[Entry]:
+        for places in self._at.values():
+            for shapes in places.values():
+                yield from shapes.values()
 
     def _compare_anew(self, selector: PodSelector, alike: Alike) -> None:
         selects = self._selects(selector, alike)
@@ -239,7 +252,8 @@ class SelectorIndex:
             return
         self._unfinished.pop(entry, None)
         for each in entry.those(None):
-            each.is_gone = self._has_gone = True
+            each.is_gone = True
+            self._gone.append(each)
         places = self._at[entry.label]
         del places[entry.place][entry.shape]
         if not places[entry.place]:

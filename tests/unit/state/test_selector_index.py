@@ -131,7 +131,7 @@ def test_what_is_taken_out_at_once_selects_no_pod_any_more() -> None:
 
     known.index.remove(selecting(IN_APP), "x", at_once=True)
     later = known.index.remove(selecting(), "x")
-    known.index.forget_left_behind()
+    assert [*known.index.clear_away(0)]
 
     assert later > 0
     assert set() == known.found(selecting(IN_APP))

@@ -170,6 +170,16 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
     assert [1, 2, MOST_LEFT_BEHIND, 0] == [*numbers[:2], *numbers[-2:]]
 
 
+def test_a_selector_that_comes_and_goes_takes_no_memory() -> None:
+    made = book(asking(pod("p"), None))
+
+    for _ in range(3 * MOST_LEFT_BEHIND):
+        made.upsert(carrier(apart_from("a"), "c"), None)
+        made.delete("uid-c")
+
+    assert len(made._index.alike["uid-p"]) <= MOST_LEFT_BEHIND + 1
+
+
 @pytest.mark.parametrize(
     ("pod_affinity", "waits"),
     [
