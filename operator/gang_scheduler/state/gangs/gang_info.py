@@ -440,7 +440,10 @@ class GangInfo:
             return bool(living)
         if self.observed.summary.bound == len(living):
             return False
-        return any(map(_waits_for(schedulers), living))
+        for pod in living:  # noqa: SIM110 - for every gang in each cycle; `any` takes thrice as long.
+            if not pod.node and pod.scheduler in schedulers:
+                return True
+        return False
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
         """Return the gang for the scheduler; its pending members are those of these schedulers.

@@ -205,4 +205,5 @@ def is_ours(info: GangInfo, cache: Cache) -> bool:
     if not members:
         is_described = table.BY_NAME[info.key.source].object_kind == POD_GROUP
         return is_described and not cache.foreign_members.of(info.key)
-    return any(pod.scheduler in cache.schedulers for pod in members)
+    ours = cache.schedulers
+    return members[0].scheduler in ours or any(pod.scheduler in ours for pod in members)
