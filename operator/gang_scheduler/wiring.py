@@ -8,6 +8,7 @@ from typing import Protocol
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import CRDS
+from gang_scheduler.apply.abandoned_claims import AbandonedClaims
 from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.checkpoints import (
@@ -466,6 +467,7 @@ def build(
         writers=(
             *(outcomes, device_claims, binder, evictor, quota_controllers, provisioner),
             *(admitter, suspender),
+            AbandonedClaims(shared.api, shared.cache, writes=shared.writes),
             Drainer(shared.cache, evictor, writes=shared.writes),
             *status_writers(shared, reports, recording),
             *((degraded_evictions(shared, evictor),) if evicts else ()),

@@ -429,6 +429,18 @@ class DeviceCache:
         claim = self.claims.get(key)
         return {each.user for each in self._unbound(claim)} if claim is not None else ()
 
+    def held_by_none(self) -> list[Claim]:
+        """Return the claims with our allocation that are reserved only for pods not known here."""
+        allocated = (self.claims.get(key) for key, held in self._holders.items() if not held.pods)
+        return [
+            claim
+            for claim in allocated
+            if claim is not None
+            and claim.is_marked
+            and claim.reserved_for
+            and all(each.is_pod and each.uid not in self._pods for each in claim.reserved_for)
+        ]
+
     # Consequences of a change.
 
     def _changed(self, before: DeviceObject | None, after: DeviceObject | None) -> Change:
