@@ -58,7 +58,7 @@ SECONDS = {
     "test_explain.py": 30,
     "test_image.py": 100,
     "test_extended_resources.py": 150,
-    "test_device_claims.py": 110,
+    "test_device_claims.py": 260,
     "test_attached_devices.py": 80,
     "test_replicas_with_devices.py": 70,
     "test_elastic_replicas_of_ray.py": 60,

@@ -162,3 +162,17 @@ def test_nothing_is_left_allocated_for_a_gang_that_cannot_start(
 
     eventually({}, lambda: claims(namespace), timeout_seconds=60)
     assert {} == namespace.bound()
+
+
+def test_devices_of_a_gone_pod_are_freed_while_kube_controller_manager_does_not(
+    plane: controlplane.ControlPlane, namespace: Namespace, start: Start
+) -> None:
+    with_devices(namespace, 2, 2)
+    start()
+    namespace.create(*gang("a", SIZE, on=namespace.here, resourceClaims=BY_TEMPLATE))
+    eventually(SIZE, lambda: len(claims(namespace)))
+    eventually(SIZE, lambda: len(namespace.bound()))
+
+    with plane.processes.paused("kube-controller-manager"):
+        namespace.delete_gangs("a")
+        eventually({}, lambda: claims(namespace), timeout_seconds=300)
