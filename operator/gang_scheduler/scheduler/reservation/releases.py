@@ -256,8 +256,9 @@ class Sum:
 def _is_plain(pod_class: PodClass) -> bool:
     """Return whether pods of a class take nothing but resources on a node.
 
-    Pods with very many terms about others, or very many about them, count as if they did: their
-    terms stay when they end, so a start is promised later at worst.
+    Pods with very many terms about others, or very many about them, count as if they did. Their
+    terms stay when they end, so a start may be promised too late, or too early for a gang that must
+    be near such pods.
     """
     return _has_many_terms(pod_class) or _takes_resources_alone(pod_class)
 
