@@ -262,14 +262,15 @@ def test_a_gang_of_each_source_and_kind_has_a_line(path: Path) -> None:
 
 
 def test_with_starts_there_is_always_a_column_for_them(tmp_path: Path) -> None:
-    incomplete = gang("incomplete", 2)[:2]
+    incomplete, fits = gang("incomplete", 2)[:2], gang("fits", 1)
     heading, *lines = asked(
-        "list", tmp_path, [*CLUSTER, *incomplete], "--start"
+        "list", tmp_path, [*CLUSTER, *incomplete, *fits], "--start"
     ).stdout.splitlines()
 
     at = heading.index("START")
-    found = {line.split()[0]: line[at:].split()[0] for line in lines[:3]}
-    assert {"team/waits": "unknown", "other/later": "unknown", "team/incomplete": "-"} == found
+    found = {line.split()[0]: line[at:].split()[0] for line in lines[:4]}
+    without = {"team/waits": "unknown", "other/later": "unknown", "team/incomplete": "-"}
+    assert {"team/fits": "now", **without} == found
     assert "START" not in asked("list", tmp_path, CLUSTER).stdout
 
 

@@ -421,9 +421,11 @@ def _short_domains(rows: Sequence[Row]) -> list[str]:
 
 
 def _start(row: Row, now: int, *, starts: bool) -> str:
-    """Return the promised start; with `starts`, "unknown" for waiting gangs without one."""
+    """Return the promised start; with `starts`, "now" or "unknown" for gangs without a promise."""
     if row.start is not None:
         return table_layout.moment(row.start, now)
+    if starts and row.wait.reason == listing_waits.NEXT_CYCLE:
+        return "now"
     return "unknown" if starts and row.in_line else table_layout.NOTHING
 
 
