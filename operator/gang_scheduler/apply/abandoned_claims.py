@@ -6,7 +6,6 @@ lost until it is restarted.
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
 from gang_scheduler.api.kinds import RESOURCE_CLAIMS
@@ -32,18 +31,10 @@ log = Logger()
 class AbandonedClaims:
     """Frees claims that this scheduler has allocated, and that only pods hold that are gone."""
 
-    def __init__(
-        self,
-        api: Api,
-        cache: Cache,
-        *,
-        writes: Writes,
-        clock: Callable[[], float] | None = None,
-    ) -> None:
+    def __init__(self, api: Api, cache: Cache, *, writes: Writes) -> None:
         self._api = api
         self._devices = cache.devices
         self._writes = writes
-        self._clock = clock
         self._seen: dict[tuple[str, str], float] = {}
 
     async def run(self) -> None:
@@ -58,7 +49,7 @@ class AbandonedClaims:
         if not self._writes.allowed():
             self._seen.clear()
             return
-        now = self._clock() if self._clock is not None else asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time()
         found = {(each.uid, each.resource_version): each for each in self._devices.held_by_none()}
         self._seen = {key: self._seen.get(key, now) for key in found}
         for key, claim in found.items():
