@@ -34,9 +34,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler import policy
-from gang_scheduler.simulation import documents, objects
+from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.objects import UnreadableInput
-from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
 from support.flags import policy_of

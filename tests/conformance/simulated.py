@@ -7,8 +7,7 @@ from typing import Any
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 from property import oracle
 from support import yaml_texts

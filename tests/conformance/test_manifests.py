@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects
+from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.documents import Document, Problem
-from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
 

@@ -13,7 +13,7 @@ from e2e.support.waiting import eventually, until
 from gang_scheduler.inspection import servers
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.sdk import Client
-from gang_scheduler.submit import creation, submission
+from gang_scheduler.submit import submission
 from gang_scheduler.submit.training_job import TrainingJob
 from support.killed_clients import Killed, Mortal
 from tools import controlplane
@@ -75,7 +75,7 @@ def submit(home: Namespace, asked: TrainingJob, writes: int = 100) -> str:
             mortal = Server(connection, server.namespace)
             found = await submission.prepared(mortal, asked)
             connection.writes_left = writes
-            await creation.create(connection, found.plan, setup_seconds=SETUP_SECONDS)
+            await submission.create_objects(connection, found.plan, setup_seconds=SETUP_SECONDS)
             assert found.prediction is not None
             return found.prediction.sentence
 

@@ -12,7 +12,7 @@ from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
 from gang_scheduler.inspection import servers
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.submit import creation, submission
+from gang_scheduler.submit import submission
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.submission import Submission
 from gang_scheduler.submit.training_job import TrainingJob
@@ -141,7 +141,7 @@ def test_a_client_that_is_killed_leaves_nothing_that_runs_or_stays(
         assert [] == found["pods"]
         assert min(writes, 1) == len(found["jobs"])
         for each in found["jobs"]:
-            assert creation.SETUP_SECONDS == each["spec"]["activeDeadlineSeconds"]
+            assert submission.SETUP_SECONDS == each["spec"]["activeDeadlineSeconds"]
             assert (0, 0) == (each["spec"]["ttlSecondsAfterFinished"], each["spec"]["parallelism"])
             where.request("DELETE", JOBS.path("default", "llama"), BACKGROUND)
         # The rest is owned by the Job that its deadline removes.

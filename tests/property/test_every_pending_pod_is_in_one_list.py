@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation import report
 from gang_scheduler.simulation.objects import Objects
-from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from property.manifests import OURS, Manifest, clusters, read
 from support.thoroughness import cases

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import objects
+from gang_scheduler.simulation import objects, report
 from gang_scheduler.simulation.documents import Document
-from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, Outcome, simulate
 from property.random_cases import SEEDS, dice_of
 from support.builders import SCHEDULER

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects
+from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from property import corpus
 from property.manifests import OURS

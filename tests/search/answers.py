@@ -11,9 +11,8 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import objects, run
+from gang_scheduler.simulation import objects, report, run
 from gang_scheduler.simulation.documents import Document
-from gang_scheduler.simulation.output import report
 from search.manifests import Manifest
 
 MOST_CYCLES = 60

@@ -7,7 +7,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import outcome as outcomes
 from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import report
 from gang_scheduler.simulation.run import Outcome
 
 PIPED = Look()

@@ -17,10 +17,9 @@ from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import defaults, documents, objects
+from gang_scheduler.simulation import defaults, documents, objects, report
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import MOST_CYCLES, Options, Outcome, simulate
 from gang_scheduler.simulation.snapshot_files import header_among, policy_of
 

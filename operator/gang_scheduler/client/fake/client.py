@@ -5,7 +5,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from gang_scheduler.api.kinds import (
     EVENTS,
@@ -19,7 +19,6 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.client import patches
 from gang_scheduler.client.errors import BUDGET, ApiError
-from gang_scheduler.client.fake import device_claims
 from gang_scheduler.client.fake.cluster import (
     Document,
     FakeCluster,
@@ -293,7 +292,7 @@ class FakeApi:
             with self.cluster.changing(gvr, namespace, name) as found:
                 require_unchanged(found, patch.get("metadata", {}))
                 if gvr == RESOURCE_CLAIMS:
-                    patch = device_claims.checked(found, patch, subresource)
+                    patch = _checked_claim_patch(found, patch, subresource)
                 before = copy.deepcopy(found.get("spec"))
                 found.update(cast("Document", merge(found, patch)))
                 if manager:
@@ -373,3 +372,39 @@ class FakeApi:
     def _require_new(self, gvr: GVR, namespace: str, name: str) -> None:
         if self.cluster.has(gvr, namespace, name):
             raise ApiError(409, f'{gvr.plural} "{name}" already exists')
+
+
+# The rules by which the fake API server takes in patches of ResourceClaims (`pkg/registry`).
+
+
+MOST_CLAIM_USERS: Final = 256
+
+
+def _checked_claim_patch(found: Mapping[str, Any], patch: Body, subresource: str) -> Body:
+    """Return the part of a patch that has an effect: only the status, or all except the status.
+
+    Raises ApiError for a status that the API server refuses.
+    """
+    if subresource != "status":
+        return {key: value for key, value in patch.items() if key != "status"}
+    _check_claim(found.get("status") or {}, patch.get("status") or {}, found["metadata"]["name"])
+    return {key: value for key, value in patch.items() if key == "status"}
+
+
+def _check_claim(before: Mapping[str, Any], changes: Mapping[str, Any], name: str) -> None:
+    after = {**before, **changes}
+    allocation, users = after.get("allocation"), after.get("reservedFor") or []
+    if users and not allocation:
+        raise _invalid_claim(name, "status.reservedFor: may not be set without an allocation")
+    if allocation and before.get("allocation") and allocation != before["allocation"]:
+        raise _invalid_claim(name, "status.allocation: field is immutable")
+    if len(users) > MOST_CLAIM_USERS:
+        raise _invalid_claim(
+            name, f"status.reservedFor: must have at most {MOST_CLAIM_USERS} items"
+        )
+    if len({each["uid"] for each in users}) < len(users):
+        raise _invalid_claim(name, "status.reservedFor: duplicate value")
+
+
+def _invalid_claim(name: str, why: str) -> ApiError:
+    return ApiError(422, f'ResourceClaim "{name}" is invalid: {why}')

@@ -28,7 +28,7 @@ from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import text_of
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import report
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.nodes import NodeUsage
 

@@ -1,4 +1,7 @@
-"""Several classes on few nodes: a way to pack them where greedy packing fails."""
+"""Members of several classes on few nodes: a way to pack them where greedy packing fails.
+
+Members with different claims of devices are placed one by one instead (`assume_one_by_one`).
+"""
 
 import itertools
 from collections import Counter
@@ -7,14 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.placement import device_packing
+from gang_scheduler.scheduler.effort import Effort, looks
+from gang_scheduler.scheduler.placement import scoring
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 # An exact search on small cases: it finds some way to pack several classes on few nodes, if one
 # exists. Greedy packing can fail where members fit in another arrangement.
@@ -191,7 +194,7 @@ def assume_arranged(
         found = _packed(numbers, rows, trial, profile)
         if found is None and any(number and each.devices for each, number in numbers.items()):
             some = {each: number for each, number in numbers.items() if number}
-            placed = device_packing.assume_one_by_one(some, rows, trial, profile)
+            placed = assume_one_by_one(some, rows, trial, profile)
             found = None if placed is None else _of_each(numbers, placed)
         if found is not None:
             return found
@@ -289,3 +292,94 @@ def _assume_columns(
             shares.append(share)
         attempt.commit()
     return shares
+
+
+# Members with different claims, one by one.
+#
+# Which devices a member leaves on a node depends on the others there, so requests cannot be added
+# up as those of other resources. Members are placed one by one, and each sees the devices that are
+# left. If one finds no node, the member before it moves on to its next node.
+
+
+MOST_STEPS: Final = 300
+"""The most nodes that are tried for members before the search gives up."""
+
+
+def assume_one_by_one(
+    sizes: Mapping[PodClass, int], rows: IntArray, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    """Take room for all these members on these nodes; None if no way was found.
+
+    The classes with the least choice come first. Members of one class are alike, so each of them is
+    placed only on the node of the one before it, or on later ones.
+    """
+    within = np.zeros(len(trial.nodes), dtype=np.bool_)
+    within[rows] = True
+    search = _ByMember(within, trial, profile)
+    room = {each: int(search.slots(each).clip(max=sizes[each]).sum()) for each in sizes}
+    order = sorted(sizes, key=lambda each: (room[each], each.requests))
+    with trial.all_or_nothing() as attempt:
+        found = search.places([each for each in order for _ in range(sizes[each])])
+        if found is None:
+            return None
+        attempt.commit()
+    return shares(sorted(found, key=lambda each: order.index(each[0])))
+
+
+class _ByMember:
+    """A depth-first search over the members."""
+
+    def __init__(self, within: BoolArray, trial: Trial, profile: Profile) -> None:
+        self._within = within
+        self._trial = trial
+        self._profile = profile
+        self._steps = 0
+
+    def slots(self, pod_class: PodClass) -> IntArray:
+        """Return how many members of a class each node takes now."""
+        self._trial.effort.spend(looks(len(self._trial.nodes)))
+        return np.where(self._within, offer_slots(pod_class, self._trial, self._profile), 0)
+
+    def places(
+        self, members: Sequence[PodClass], first: int = 0, after: int = 0
+    ) -> list[tuple[PodClass, int]] | None:
+        """Place the members from the first one on, which may use rows from `after` on."""
+        if first == len(members):
+            return []
+        pod_class = members[first]
+        for row in self._rows(pod_class, after):
+            if not self._goes_on():
+                return None
+            with self._trial.all_or_nothing() as attempt:
+                self._trial.assume(Share(pod_class, np.array([row]), np.array([1])))
+                is_same = first + 1 < len(members) and members[first + 1] == pod_class
+                others = self._others(members, first + 1, row if is_same else 0)
+                if others is not None:
+                    attempt.commit()
+                    return [(pod_class, row), *others]
+        return None
+
+    def _others(
+        self, members: Sequence[PodClass], first: int, after: int
+    ) -> list[tuple[PodClass, int]] | None:
+        """Place the other members, unless some class has too little room left for them."""
+        left = members[first:]
+        for each in dict.fromkeys(left):
+            number = left.count(each)
+            if int(self.slots(each).clip(max=number).sum()) < number:
+                return None
+        return self.places(members, first, after)
+
+    def _rows(self, pod_class: PodClass, after: int) -> Iterator[int]:
+        """Yield the nodes for a member from a row on, the best ones first."""
+        slots = self.slots(pod_class)
+        slots[:after] = 0
+        if slots.any():
+            yield from scoring.rank(pod_class, slots, self._trial, self._profile).tolist()
+
+    def _goes_on(self) -> bool:
+        """Count a node that is tried; return whether the search may go on."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            self._trial.effort.cut()
+        return self._steps <= MOST_STEPS and self._trial.effort.may_go_on()

@@ -26,9 +26,9 @@ from gang_scheduler.state.queues.quota_waits import (
     RETRIED_AFTER_POOL,
     RETRIED_AFTER_VICTIMS,
     QuotaWaits,
+    StartedGangs,
 )
 from gang_scheduler.state.queues.reservations_in_force import Reservations
-from gang_scheduler.state.queues.started_gangs import StartedGangs
 
 # The pause after which a gang is tried again if no event that could help it comes first.
 

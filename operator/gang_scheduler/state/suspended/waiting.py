@@ -19,7 +19,7 @@ from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended import admitted_room
 from gang_scheduler.state.suspended.admitted_room import Hold, Rests
-from gang_scheduler.state.suspended.started import StartedWorkloads
+from gang_scheduler.state.suspended.owned_workloads import StartedWorkloads
 from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 
 # Priorities that pods of templates will have, by their PriorityClass, as the API server sets them.

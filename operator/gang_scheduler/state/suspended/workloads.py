@@ -31,8 +31,7 @@ from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended import admitted_room
 from gang_scheduler.state.suspended.admitted_room import AdmittedRoom, Hold, late_members
-from gang_scheduler.state.suspended.owned_workloads import OwnedWorkloads
-from gang_scheduler.state.suspended.started import StartedWorkloads
+from gang_scheduler.state.suspended.owned_workloads import OwnedWorkloads, StartedWorkloads
 from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.suspended.waiting import Waiting, WaitingWorkloads
 

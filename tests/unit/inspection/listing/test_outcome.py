@@ -7,8 +7,7 @@ import pytest
 from gang_scheduler.inspection.listing import queues
 from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 from support.simulated_pages import PIPED, page_of
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gang_scheduler.api.annotations import REPLICATED_JOB_LABEL
 from gang_scheduler.model import refs
+from gang_scheduler.model.devices import DeviceResult
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.provisioning import ProvisioningRequest, RequestedPodSet
@@ -21,7 +22,6 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues import status
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import foreign_members
-from gang_scheduler.simulation.output import claims
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
@@ -223,7 +223,7 @@ def _reservation(reservation: Reservation) -> Json:
 
 
 def _bindings(outcome: Outcome, names: _Names) -> list[Json]:
-    users = claims.users_of(
+    users = _claim_users(
         (bind for placed in outcome.placed for bind in placed.binds), outcome.cache
     )
     return [
@@ -231,7 +231,7 @@ def _bindings(outcome: Outcome, names: _Names) -> list[Json]:
             "pod": bind.pod.key,
             "node": bind.node,
             **names.of(placed.gang.key),
-            **claims.of_bind(bind, outcome.cache, users),
+            **_claims_of_bind(bind, outcome.cache, users),
         }
         for placed in outcome.placed
         if placed.gang.suspended is None
@@ -241,7 +241,7 @@ def _bindings(outcome: Outcome, names: _Names) -> list[Json]:
 
 def _nomination(gang: GangKey, bind: Bind, cache: Cache, names: _Names) -> Json:
     row = {"pod": bind.pod.key, "node": bind.node, **names.of(gang)}
-    return {**row, **claims.of_bind(bind, cache, {})}
+    return {**row, **_claims_of_bind(bind, cache, {})}
 
 
 def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
@@ -253,7 +253,7 @@ def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
                 "node": victim.pod.node,
                 **(names.of(victim.gang) if has_gang else {"gang": None}),
                 "preemptor": str(preemption.gangs[0].key),
-                **claims.of_victim(victim.pod, preemption),
+                **_claims_of_victim(victim.pod, preemption),
                 **_class(preemption, victim.gang),
             }
 
@@ -341,3 +341,59 @@ def _is_described(info: GangInfo) -> bool:
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:
     return outcome.cache.domain_of(phases.nodes_of(info), info.observed.wanted_topology)
+
+
+# The devices of claims: in a pod that was placed, and in a victim.
+
+
+def _claim_users(binds: Iterable[Bind], cache: Cache) -> Mapping[str, Sequence[str]]:
+    """Return what holds each claim from the bindings on, as RESOURCE/NAME."""
+    found: dict[str, list[str]] = {}
+    for bind in binds:
+        for each in bind.claims:
+            user = cache.devices.user_of(bind.pod, each)
+            found.setdefault(each.claim, []).append(f"{user.resource}/{user.name}")
+    return found
+
+
+def _claims_of_bind(bind: Bind, cache: Cache, users: Mapping[str, Sequence[str]]) -> Json:
+    """Return the fields `claims` and `extended` of a pod with devices; no field for other pods.
+
+    `users` are the objects that will use each claim, in addition to its present users. The devices
+    of extended resources are listed without a claim: the scheduler creates that claim.
+    """
+    if not bind.pod.claims and bind.pod.pod_class.devices is None:
+        return {}
+    found = {}
+    extended = [one for each in bind.claims if each.extended for one in each.allocation.results]
+    for each in bind.claims:
+        if each.extended:
+            continue
+        known = cache.devices.claims.get(each.claim)
+        holders = [f"{by.resource}/{by.name}" for by in (known.reserved_for if known else ())]
+        holders += users.get(each.claim, ())
+        found[each.entry] = {
+            "claim": each.claim,
+            "devices": [_device(result) for result in each.allocation.results],
+            "reservedFor": list(dict.fromkeys(holders)),
+        }
+    return {"claims": found, "extended": [_device(result) for result in extended]}
+
+
+def _claims_of_victim(pod: Pod, preemption: Preemption) -> Json:
+    """Return the field `frees` of a victim with device claims; no field for other pods."""
+    if not pod.claims and pod.uid not in preemption.frees:
+        return {}
+    return {"frees": [str(each) for each in preemption.frees.get(pod.uid, ())]}
+
+
+def _device(result: DeviceResult) -> Json:
+    return {
+        "request": result.request,
+        "driver": result.driver,
+        "pool": result.pool,
+        "device": result.device,
+        "shareID": result.share_id or None,
+        "consumedCapacity": {name: str(amount) for name, amount in result.consumed.items()},
+        "adminAccess": result.admin,
+    }

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
 from support.simulated_pages import page_of

@@ -14,8 +14,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.gangs.decisions import Decisions
-from gang_scheduler.state.queues.quota_waits import QuotaWaits
-from gang_scheduler.state.queues.started_gangs import Started
+from gang_scheduler.state.queues.quota_waits import QuotaWaits, Started
 from support import applying
 from support.builders import gang, gang_key, gang_spec, node
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, queue_set

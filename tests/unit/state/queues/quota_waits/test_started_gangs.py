@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gang_scheduler.model.plan import Placed
 from gang_scheduler.model.queues import NONE, QueueRef
-from gang_scheduler.state.queues.started_gangs import Started, StartedGangs
+from gang_scheduler.state.queues.quota_waits import Started, StartedGangs
 from support.builders import gang, gang_key
 from support.queue_builders import queue_ref
 

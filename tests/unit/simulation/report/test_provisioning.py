@@ -3,7 +3,7 @@
 from typing import Any
 
 from gang_scheduler.model.provisioning import RequestState
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import report
 from support.bought_nodes import CLASS, BoughtNodes
 
 

@@ -10,7 +10,7 @@ from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation import report
 from support.queue_figures import IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, UNUSED_ROOT, X, Y
 
 INVALID = Problem(Reason.INVALID_SPEC, InvalidInput("spec.quota.hard is below spec.quota.soft"))

@@ -1,1 +1,0 @@
-"""The output of `simulate`. Open `report` first."""
