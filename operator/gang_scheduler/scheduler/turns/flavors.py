@@ -4,7 +4,7 @@ A flavor is judged by its own labels and taints. Placement later looks at the la
 """
 
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,8 +28,6 @@ Labels = tuple[tuple[str, str], ...]
 UNCOVERED: Final = ""
 """Stands for the flavor of a resource that a ClusterQueue does not cover."""
 PODS: Final = "pods"
-MOST_KEPT: Final = 10_000
-"""For so many selectors and tolerations of classes their choices are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,17 @@ class Choice:
 Choices = tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]
 """The choices in the order of the queue, and the flavors that do not suit."""
 
+Confining = Callable[[PodClass, Labels, tuple[Toleration, ...]], PodClass]
+"""`confined`, or a function that remembers what that returned."""
+
 
 class FlavorChoices:
-    """The flavor choices of each class in each queue, kept as long as the queues stay the same."""
+    """The flavors of one cycle, and which of them members of a class can have in a queue."""
 
     def __init__(self, declared: QueueSet) -> None:
         self._declared = declared
         self._flavors = {(each.product, each.name): each for each in declared.flavors}
         self._by_name = {each.name: each for each in reversed(declared.flavors)}
-        self._known: dict[Hashable, Choices] = {}
 
     def flavor(self, product: Product, name: str) -> Flavor | None:
         """Return the flavor of that name: the product's own, else another product's."""
@@ -80,38 +80,16 @@ class FlavorChoices:
         *,
         edited: bool = False,
     ) -> Choices:
-        """Return the choices of a class. Classes that differ in nothing relevant share them.
+        """Return the choices of a class.
 
         `kept` are the flavors of other members of the gang, by resource: no others are allowed.
         `edited`: members get the tolerations of their flavors.
         """
         asked = self._declared.charged(pod_class.charged)
-        wanted = [
-            (tuple(name for name in group.resources if asked.get(name)), group) for group in groups
-        ]
-        of_groups = tuple((names, tuple(group.flavors)) for names, group in wanted)
-        chosen_by = (pod_class.node_selector, pod_class.affinity, pod_class.tolerations)
-        key = (product, of_groups, chosen_by, frozenset(kept), edited)
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= MOST_KEPT:
-                self._known.clear()
-            known = self._found(product, wanted, pod_class, kept, edited=edited)
-            self._known[key] = known
-        return known
-
-    def _found(
-        self,
-        product: Product,
-        wanted: Sequence[tuple[tuple[str, ...], ResourceGroup]],
-        pod_class: PodClass,
-        kept: Collection[tuple[str, str]],
-        *,
-        edited: bool,
-    ) -> Choices:
         unsuitable: dict[UnsuitableFlavor, None] = {}
         of_groups = []
-        for resources, group in wanted:
+        for group in groups:
+            resources = tuple(name for name in group.resources if asked.get(name))
             if resources:
                 suited = self._suited(product, group, pod_class, unsuitable, edited=edited)
                 keeping = _keeping(suited, resources, kept)

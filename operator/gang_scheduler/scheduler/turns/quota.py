@@ -243,7 +243,8 @@ class Quota:
     def units_of(self, assignment: FlavorAssignment) -> tuple[PlacementUnit, ...]:
         """Return the units on the nodes of their flavors: the same objects each time."""
         if assignment not in self._flavored:
-            units = assignment.option.units(assignment.units, self._snapshot)
+            confined = self.requests.confined
+            units = assignment.option.units(assignment.units, self._snapshot, confined)
             if isinstance(units, Problem):
                 raise AssertionError(units)
             if units != assignment.units:

@@ -14,7 +14,6 @@ from gang_scheduler.model.causes.queues import (
     UnsuitableFlavor,
 )
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.nodes import Toleration
 from gang_scheduler.model.plan import EmptyFlavor
 from gang_scheduler.model.pods import Pod, PodClass, VirtualPods, numbers_by
 from gang_scheduler.model.queues import (
@@ -31,7 +30,7 @@ from gang_scheduler.model.records import revised
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.quota import promises
 from gang_scheduler.scheduler.turns import flavors
-from gang_scheduler.scheduler.turns.flavors import Choice, FlavorChoices, Labels
+from gang_scheduler.scheduler.turns.flavors import Choice, Choices, Confining, FlavorChoices
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey, in_trees
 
@@ -112,21 +111,26 @@ class FlavorOption:
         return self.charge(Counter(podset_of(pod) for pod in pods))
 
     def units(
-        self, units: Sequence[PlacementUnit], snapshot: Snapshot
+        self,
+        units: Sequence[PlacementUnit],
+        snapshot: Snapshot,
+        confined: Confining | None = None,
     ) -> tuple[PlacementUnit, ...] | Problem:
         """Return the units with members that must be on nodes of their flavors.
 
         The objects stay the same if flavors change nothing. The result is a problem if the topology
-        request of a unit is about another topology than its flavors.
+        request of a unit is about another topology than its flavors. `confined` is given to make
+        each class once for many options.
         """
         if all(choice.is_anywhere for choice in self.choices.values()):
             return tuple(units)
+        confined = confined or functools.cache(flavors.confined)
         found = []
         for unit in units:
             sited = self._in_topology(unit, snapshot)
             if isinstance(sited, Problem):
                 return sited
-            found.append(self._on_labels(sited))
+            found.append(self._on_labels(sited, confined))
         return tuple(found)
 
     def _in_topology(self, unit: PlacementUnit, snapshot: Snapshot) -> PlacementUnit | Problem:
@@ -140,17 +144,13 @@ class FlavorOption:
         trees = [each for each in snapshot.tree_specs if names <= {"", _name(each.name)}]
         return in_trees(unit, trees, snapshot.nodes)
 
-    def _on_labels(self, unit: PlacementUnit) -> PlacementUnit:
-        confined: dict[tuple[PodClass, Labels, tuple[Toleration, ...]], PodClass] = {}
-
+    def _on_labels(self, unit: PlacementUnit, confined: Confining) -> PlacementUnit:
         def member(pod: Pod) -> Pod:
             choice = self.choices.get(podset_of(pod))
             if choice is None or not (choice.labels or choice.tolerations):
                 return pod
-            key = pod.pod_class, choice.labels, choice.tolerations
-            if key not in confined:
-                confined[key] = flavors.confined(*key)
-            return revised(pod, pod_class=confined[key])
+            there = confined(pod.pod_class, choice.labels, choice.tolerations)
+            return revised(pod, pod_class=there)
 
         if not any(choice.labels or choice.tolerations for choice in self.choices.values()):
             return unit
@@ -162,16 +162,42 @@ def options(
     podsets: Mapping[PodSetKey, int],
     choices: Mapping[PodSetKey, Sequence[Choice]],
     declared: QueueSet,
-) -> Iterator[FlavorOption]:
+) -> Iterator[tuple[FlavorOption, Amounts]]:
     """Yield the combinations of flavors in the order of the queue, varying the last podset first.
 
-    A podset that has only surplus members always gets the first of its choices.
+    With each comes its charge. A podset that has only surplus members always gets the first of its
+    choices.
     """
-    needed = [key for key, number in podsets.items() if number]
-    spare = {key: some[0] for key, some in choices.items() if some and not podsets[key]}
-    combinations = itertools.product(*(choices[key] for key in needed))
+    if not all(choices[key] for key, number in podsets.items() if number):
+        return
+    varied = _varied(podsets, choices)
+    same = {key: some[0] for key, some in choices.items() if some and key not in varied}
+    charge = FlavorOption(same, declared).charge(podsets)
+    combinations = itertools.product(*(choices[key] for key in varied))
     for chosen in itertools.islice(combinations, MOST_OPTIONS):
-        yield FlavorOption({**spare, **dict(zip(needed, chosen, strict=True))}, declared)
+        others = dict(zip(varied, chosen, strict=True))
+        yield (
+            FlavorOption({**same, **others}, declared),
+            _with_more(charge, FlavorOption(others, declared).charge(varied)),
+        )
+
+
+def _varied(
+    podsets: Mapping[PodSetKey, int], choices: Mapping[PodSetKey, Sequence[Choice]]
+) -> dict[PodSetKey, int]:
+    """Return the last podsets that have all options that are judged; the others never vary."""
+    combinations, found = 1, []
+    for key, number in reversed(list(podsets.items())):
+        if combinations >= MOST_OPTIONS:
+            break
+        if number and len(choices[key]) > 1:
+            combinations *= len(choices[key])
+            found.append((key, number))
+    return dict(reversed(found))
+
+
+def _with_more(charge: Amounts, more: Amounts) -> Amounts:
+    return {**charge, **{key: charge.get(key, 0) + amount for key, amount in more.items()}}
 
 
 def _name(tree: str) -> str:
@@ -181,8 +207,6 @@ def _name(tree: str) -> str:
 
 MOST_KINDS: Final = 16_384
 """At most this many kinds of requests are remembered."""
-
-_Found = tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]
 
 
 class _Groups(NamedTuple):
@@ -246,11 +270,14 @@ class Requests:
         self._snapshot = snapshot
         self._ledger = ledger
         self._choices = FlavorChoices(state.declared)
+        self.confined: Confining = functools.cache(flavors.confined)
         self._declared = state.declared
         self._enforced = state.declared.enforced
         self._groups: dict[QueueRef, _Groups] = {}
         self._alike: dict[tuple[ResourceGroup, ...], _Groups] = {}
-        self._found: dict[tuple[object, ...], _Found] = {}
+        self._selections: dict[PodClass, int] = {}
+        self._kinds: dict[tuple[object, ...], int] = {}
+        self._found: dict[tuple[object, ...], Choices] = {}
 
     def request_of(
         self,
@@ -308,10 +335,12 @@ class Requests:
         if problem is not None and enforced:
             return problem
         choices = {key: some for key, (some, _) in found.items()}
+        distinct = {id(some): some for some in choices.values()}.values()
+        has_topology = any(choice.topology for some in distinct for choice in some)
         assignments = [
-            FlavorAssignment(option, option.charge(podsets), units)
-            for option in options(podsets, choices, self._declared)
-            if self._is_in_topology(option, units)
+            FlavorAssignment(option, charge, units)
+            for option, charge in options(podsets, choices, self._declared)
+            if not has_topology or self._is_in_topology(option, units)
         ]
         if not (assignments or enforced):
             # Another controller enforces the quota of this queue, and has admitted the members.
@@ -362,21 +391,35 @@ class Requests:
 
     def _choices_of_podsets(
         self, group: GangGroup, queue: Queue, podsets: Iterable[PodSetKey]
-    ) -> dict[PodSetKey, _Found]:
+    ) -> dict[PodSetKey, Choices]:
         kept = frozenset(pair for gang in group.gangs for pair in gang.flavors)
         edited = group.editable
         return {key: self._choices_of_class(queue, key, kept, edited=edited) for key in podsets}
 
     def _choices_of_class(
         self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]], *, edited: bool
-    ) -> _Found:
-        groups = self._groups_of(queue)
-        known = (queue.ref.product, groups.number, key[0], kept, edited)
+    ) -> Choices:
+        """Return the choices of a class. Classes that differ in nothing relevant share them."""
+        product, groups, pod_class = queue.ref.product, self._groups_of(queue), key[0]
+        known = (product, groups.number, self._selection(pod_class), kept, edited)
         if known not in self._found:
             self._found[known] = self._choices.choices(
-                queue.ref.product, groups.groups, key[0], kept, edited=edited
+                product, groups.groups, pod_class, kept, edited=edited
             )
         return self._found[known]
+
+    def _selection(self, pod_class: PodClass) -> int:
+        """Return a number that classes share if no flavor can tell them apart.
+
+        A class knows its hash, and its selectors do not: those can be long.
+        """
+        known = self._selections.get(pod_class)
+        if known is None:
+            selects = (pod_class.node_selector, pod_class.affinity, pod_class.tolerations)
+            asked = frozenset(self._declared.charged(pod_class.charged))
+            known = self._kinds.setdefault((selects, asked), len(self._kinds))
+            self._selections[pod_class] = known
+        return known
 
     def _groups_of(self, queue: Queue) -> _Groups:
         """Return the resource groups of a queue, as one object for queues with equal groups.
@@ -396,7 +439,7 @@ class Requests:
         group: GangGroup,
         queue: Queue,
         podsets: Mapping[PodSetKey, int],
-        found: Mapping[PodSetKey, _Found],
+        found: Mapping[PodSetKey, Choices],
     ) -> Problem | None:
         """Return why no flavor is possible for a podset of the quorums, if so."""
         needed = [key for key, number in podsets.items() if number]
@@ -421,7 +464,9 @@ class Requests:
 
     def _is_in_topology(self, option: FlavorOption, units: Sequence[PlacementUnit]) -> bool:
         names = any(choice.topology for choice in option.choices.values())
-        return not names or not isinstance(option.units(units, self._snapshot), Problem)
+        return not names or not isinstance(
+            option.units(units, self._snapshot, self.confined), Problem
+        )
 
     def _is_possible(self, queue: Queue, assignment: FlavorAssignment) -> bool:
         return self._ledger.exceeds_potential(queue.ref, assignment.charge) is None
