@@ -10,7 +10,7 @@ from gang_scheduler import internal_errors
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.forced_deletions import PartialGangs
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.at_work import DecisionTimes
@@ -156,7 +156,7 @@ class Loop:
             self._cache, plan, now, lost_nominations=self._lost_nominations, writers=self._writers
         )
         self._cache.degraded.refused(taken.plan.refused, now)
-        self._evictor.settle_leftovers(taken.plan)
+        self._evictor.withdraw_orphaned_marks(taken.plan)
         with internal_errors.confined("report", "reservations"):
             self._gang_events.promised(taken.reservations)
         if self._partial_gangs is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.forced_deletions import PartialGangs
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import (
     AdmissionFailed,
     AdmissionWritten,

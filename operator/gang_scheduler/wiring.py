@@ -23,10 +23,11 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.forced_deletions import PartialGangs, StuckMembers
 from gang_scheduler.apply.gang_evictions import DegradedEvictions, Drainer
-from gang_scheduler.apply.leftovers import LostNominations, StuckVictims
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.provisioning import Provisioner
+from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.apply.workloads.replicas import Resizer, Shrinking
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender

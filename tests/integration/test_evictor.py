@@ -183,7 +183,7 @@ async def test_a_pod_that_was_created_again_meanwhile_is_left_alone(method: str)
         await process.until(lambda: is_bound(made))
 
         left = made.pods()["low-1"]
-        assert ("another life", "", False) == (left.uid, left.node, left.marked)
+        assert ("another life", "", False) == (left.uid, left.node, left.marked_as_victim)
         assert [] == made.marked()
 
 

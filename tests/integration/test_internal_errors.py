@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from gang_scheduler import internal_errors
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor, Stages
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.gang_events import GangEvents

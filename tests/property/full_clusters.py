@@ -270,7 +270,7 @@ def _sound(surplus: Mapping[GangKey, int], found: Sequence[BoundPod]) -> dict[Ga
 def _guarded(dice: Random, each: BoundPod, allowed: Iterable[str], marks: int) -> BoundPod:
     budgets = tuple(name for name in allowed if dice.randint(0, 2) == 0)
     what = dice.choice(["marked"] * marks + ["leaving", "leaving", "protected"] + [""] * 16)
-    held = replace(each.pod, marked=what == "marked", deleting=what == "leaving")
+    held = replace(each.pod, marked_as_victim=what == "marked", deleting=what == "leaving")
     if held.deleting:
         held = replace(held, gone_by=dice.choice([0, NOW + 5, NOW - 20, NOW - 31]))
     return replace(each, pod=held, budgets=budgets, evictable=what != "protected")

@@ -114,7 +114,7 @@ class Pod:
         return not (self.deleting or self.terminal or self.spec.get("schedulingGates"))
 
     @property
-    def marked(self) -> bool:
+    def marked_as_victim(self) -> bool:
         """It was decided before that it goes."""
         conditions = self.status.get("conditions") or []
         return any(c["type"] == "DisruptionTarget" and c["status"] == "True" for c in conditions)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from gang_scheduler import internal_errors
 from gang_scheduler.apply import plan as plans
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.model.plan import Placed, Plan, Preemption
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.state.cache import Cache

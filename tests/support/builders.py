@@ -141,7 +141,7 @@ def pod(
     labels: Text | None = None,
     annotations: Text | None = None,
     nominated: str = "",
-    marked: bool = False,
+    marked_as_victim: bool = False,
     started_at: int = 0,
     gone_by: int = 0,
     **asks: Any,
@@ -182,7 +182,7 @@ def pod(
         annotations=metadata.annotations,
         labels=metadata.labels,
         nominated=nominated,
-        marked=marked,
+        marked_as_victim=marked_as_victim,
         started_at=started_at,
         gone_by=gone_by,
     )

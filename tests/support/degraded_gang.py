@@ -96,7 +96,7 @@ class DegradedGang:
     def marks(self, number: int, *, starting_anew: bool = True) -> None:
         """Mark a member as one of a gang that starts again, or as a victim of another gang."""
         made = self._replacement(number, f"n{number}")
-        self.cache.upsert_pod(replace(made, marked=True, starting_anew=starting_anew))
+        self.cache.upsert_pod(replace(made, marked_as_victim=True, starting_anew=starting_anew))
 
     def joins(self, number: int, where: str) -> None:
         """Let a member run on a node."""

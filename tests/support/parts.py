@@ -16,7 +16,7 @@ from gang_scheduler.apply.checkpoints import (
 from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.volume_binder import VolumeBinder

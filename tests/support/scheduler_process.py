@@ -95,7 +95,7 @@ class FakeWorkloads:
 
     def marked(self) -> list[str]:
         """Return the names of those that are marked as victims."""
-        return [name for name, pod in self.pods().items() if pod.marked]
+        return [name for name, pod in self.pods().items() if pod.marked_as_victim]
 
     def nominated(self) -> dict[str, str]:
         """Return the nominated nodes of those that have one and wait."""

@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.checkpoints import GracePeriods, Saving
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.leftovers import OrphanedMarks
+from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed, VictimsGone
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.apply.workloads import whole_workloads
@@ -203,7 +203,7 @@ class Stages:
 
     def is_marked(self, pod: Pod) -> bool:
         """Return whether a pod is marked; the cache may not have seen a mark's removal yet."""
-        return pod.marked and pod.uid not in self._unmarked
+        return pod.marked_as_victim and pod.uid not in self._unmarked
 
     def _is_gone(self, pod: Pod) -> bool:
         found = self._cache.pod(pod.uid)
@@ -314,7 +314,7 @@ class Evictor:
             if queue is not None and queue not in queues and not each.evicted:
                 self._stop(each)
 
-    def settle_leftovers(self, plan: Plan) -> None:
+    def withdraw_orphaned_marks(self, plan: Plan) -> None:
         """Withdraw marks and requests to save from an earlier process that no plan needs.
 
         Called after every cycle.
@@ -322,7 +322,10 @@ class Evictor:
         found = self._orphaned_marks.settled(plan, int(self._clock()))
         pods = [pod for pod in found if pod.uid not in self._by_victim]
         if pods:
-            marked, asked = {pod.uid for pod in pods if pod.marked}, self._saving.requested(pods)
+            marked, asked = (
+                {pod.uid for pod in pods if pod.marked_as_victim},
+                self._saving.requested(pods),
+            )
             made = PreemptionRun(Preemption((), ()), void=True, marked=marked, asked=asked)
             self._begin(made)
             for uid in made.told:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import GangBinding
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.internal_errors import confined

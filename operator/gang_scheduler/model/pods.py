@@ -177,10 +177,10 @@ class Pod:
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so it does not count when pods are compared. `unscheduled_at` is when that condition
     became false, and `scheduled_at` when it became true. `nominated` is the pod's nominated node,
-    `preempts` whether the pod may evict other pods. `marked`: the pod is marked as a victim;
-    `starting_anew`: it is marked because its degraded gang starts again as a whole. `started_at` is
-    when the pod began to run. A pod that is being deleted since `deleted_at` should be gone at
-    `gone_by`. `refused` is why the kubelet rejected the pod, "" if it did not.
+    `preempts` whether the pod may evict other pods. `marked_as_victim`: the pod has our condition
+    DisruptionTarget; `starting_anew`: it has it because its degraded gang starts again as a whole.
+    `started_at` is when the pod began to run. A pod that is being deleted since `deleted_at` should
+    be gone at `gone_by`. `refused` is why the kubelet rejected the pod, "" if it did not.
 
     A `pinned` pod is recreated on the same node after an eviction (DaemonSets, mirror pods). A
     `virtual` pod is not created yet, since its workload is suspended: nothing can be written to it.
@@ -228,7 +228,7 @@ class Pod:
     scheduled_at: int = field(default=0, compare=False)
     nominated: str = ""
     preempts: bool = True
-    marked: bool = False
+    marked_as_victim: bool = False
     starting_anew: bool = False
     started_at: int = field(default=0, compare=False)
     gone_by: int = field(default=0, compare=False)
@@ -265,7 +265,9 @@ class Pod:
     @property
     def chosen(self) -> bool:
         """Whether the pod is a victim of a plan in progress: marked, or asked to save its work."""
-        return self.marked or (self.checkpoint is not None and self.checkpoint.request is not None)
+        return self.marked_as_victim or (
+            self.checkpoint is not None and self.checkpoint.request is not None
+        )
 
     @property
     def ran_since(self) -> int:

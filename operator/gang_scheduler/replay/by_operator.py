@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Placed, Plan, Preemption

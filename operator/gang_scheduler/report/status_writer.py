@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.at_work import Work, note
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api

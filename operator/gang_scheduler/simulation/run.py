@@ -8,7 +8,7 @@ from typing import Final
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused, Reservation
@@ -232,7 +232,7 @@ def _recreated(pod: Pod) -> Pod:
         assumed=False,
         phase=PodPhase.PENDING,
         nominated="",
-        marked=False,
+        marked_as_victim=False,
         charged_to=None,
         unscheduled=None,
         scheduled_at=0,

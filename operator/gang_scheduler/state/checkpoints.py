@@ -149,7 +149,7 @@ class CheckpointRecords:
         if save is not None:
             save = save._replace(workload_uid=pod.workload_uid)
             if self._taken.get(pod.uid) != save:
-                self._reports.put(pod.uid, Report(key, save, pod.marked))
+                self._reports.put(pod.uid, Report(key, save, pod.marked_as_victim))
         if said.unreadable and self._unreadable.get(pod.uid) != said.unreadable:
             self._unreadable[pod.uid] = said.unreadable
             news = CheckpointReport(CheckpointOutcome.FAILED, why=said.unreadable, evicted=False)

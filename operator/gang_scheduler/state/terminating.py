@@ -38,7 +38,7 @@ def charged_until(pod: Pod, rules: PreemptionRules) -> int:
     """
     if not pod.gone_by:
         return 0
-    longest = _longest(rules, is_victim=pod.marked)
+    longest = _longest(rules, is_victim=pod.marked_as_victim)
     ends_at = min(pod.gone_by, pod.deleted_at + longest) if pod.deleted_at else pod.gone_by
     return ends_at + PATIENCE_SECONDS
 
@@ -78,7 +78,7 @@ class Leaving:
             self._asked_to_hurry.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
-        elif pod.marked or (pod.checkpoint is not None and pod.chosen):
+        elif pod.marked_as_victim or (pod.checkpoint is not None and pod.chosen):
             self._chosen[pod.uid] = pod.node
 
     def delete(self, uid: str) -> None:
@@ -145,12 +145,12 @@ class Leaving:
     def _stays(self, pod: Pod, now: int) -> bool:
         if pod.uid in self._asked_to_hurry:
             return False
-        is_victim = pod.marked or pod.uid in self._decided
+        is_victim = pod.marked_as_victim or pod.uid in self._decided
         return stays(pod, now, self._rules, is_victim=is_victim)
 
     def _hangs(self, pod: Pod, now: int) -> bool:
         """Return whether a pod is stuck in termination, and should long be gone."""
-        is_ours = pod.marked or pod.uid in self._decided
+        is_ours = pod.marked_as_victim or pod.uid in self._decided
         patience = self._victim_patience if is_ours else PATIENCE_SECONDS
         return pod.deleting and 0 < pod.gone_by < now - patience
 

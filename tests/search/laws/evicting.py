@@ -103,7 +103,7 @@ def _lean_on_others(case: Case) -> bool:
 
 def room_is_made_if_it_can_be(case: Case) -> Iterator[str]:
     """Check that a quorum waits for room only where no victims would make it."""
-    if any(pod.marked for pod in case.running) or _lean_on_others(case):
+    if any(pod.marked_as_victim for pod in case.running) or _lean_on_others(case):
         return
     waiting = [*refused(case)]
     for group, contest, losses in _contests(case):
@@ -135,7 +135,7 @@ def _cheaper(losses: Losses, mask: Masks) -> Masks:
 
 def _is_comparable(case: Case) -> bool:
     """Return whether victim costs are comparable: no mixed priorities, no pod marked before."""
-    return not case.has_mixed_gangs and not any(pod.marked for pod in case.running)
+    return not case.has_mixed_gangs and not any(pod.marked_as_victim for pod in case.running)
 
 
 def _contests(case: Case) -> Iterator[tuple[Group, Contest, Losses]]:

@@ -12,7 +12,7 @@ def complaints(documents: Sequence[Manifest]) -> Iterator[str]:
     for pod in facts.pods(documents):
         if pod.living and pod.ours and not pod.node and not _reason(pod):
             yield f"{pod.key} waits, and is not told why"
-        if pod.marked and pod.living:
+        if pod.marked_as_victim and pod.living:
             yield f"{pod.key} is marked as a victim, and stays"
     answer = answers.ask(answers.read(documents), settled=True)
     for name in ("bindings", "victims"):

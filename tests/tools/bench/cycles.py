@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gang_scheduler import policy
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod

@@ -34,7 +34,9 @@ def test_pods_that_are_gone_take_no_memory() -> None:
         shrinking=None,
         clock=lambda: 0.0,
     )
-    victims = [builders.pod(f"v-{number}", node="n1", marked=True) for number in range(50)]
+    victims = [
+        builders.pod(f"v-{number}", node="n1", marked_as_victim=True) for number in range(50)
+    ]
     for each in victims:
         cache.upsert_pod(each)
         assert ["unmark"] == taken_back(stages, each)

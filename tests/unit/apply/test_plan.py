@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler import internal_errors
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.evictions import Backfilled

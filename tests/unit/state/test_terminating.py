@@ -59,7 +59,7 @@ def test_a_victim_leaves_from_the_decision_on_and_is_decided_on_no_more(cache: C
     assert (["x"], ["a-0", "a-1", "a-2"]) == (leaving(cache, NOW + 2), staying(cache, NOW + 3))
 
 
-@pytest.mark.parametrize("shown", [X, replace(X, marked=True), ENDING])
+@pytest.mark.parametrize("shown", [X, replace(X, marked_as_victim=True), ENDING])
 def test_it_does_so_whatever_the_api_server_shows_of_it_yet(cache: Cache, shown: Pod) -> None:
     cache.victims.decided(["uid-x"])
 
@@ -98,7 +98,7 @@ def test_a_pod_that_is_gone_leaves_no_more_and_another_of_its_name_does_not(cach
 
 
 def test_a_mark_of_another_life_does_not_make_a_pod_leave(cache: Cache) -> None:
-    cache.upsert_pod(replace(X, marked=True))
+    cache.upsert_pod(replace(X, marked_as_victim=True))
 
     assert ([], True) == (leaving(cache), "x" in staying(cache, NOW + 1))
 
@@ -108,7 +108,7 @@ def test_a_mark_of_another_life_does_not_make_a_pod_leave(cache: Cache) -> None:
     [
         (ENDING, False, PATIENCE_SECONDS),
         (ENDING, True, HANGS_AFTER),
-        (replace(ENDING, marked=True), False, HANGS_AFTER),
+        (replace(ENDING, marked_as_victim=True), False, HANGS_AFTER),
     ],
 )
 def test_a_pod_that_hangs_in_termination_neither_leaves_nor_stays(
@@ -142,7 +142,7 @@ RULES = NO_SETTINGS.preemption
     ("shown", "longest"),
     [
         (LEAVES_LATE, RULES.max_termination_seconds),
-        (replace(LEAVES_LATE, marked=True), RULES.max_grace_period_seconds),
+        (replace(LEAVES_LATE, marked_as_victim=True), RULES.max_grace_period_seconds),
     ],
 )
 def test_a_pod_that_leaves_later_than_is_waited_for_stays_until_then(

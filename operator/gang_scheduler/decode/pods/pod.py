@@ -377,7 +377,7 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         scheduled_at=_since(said.scheduled),
         nominated="" if spec.node_name else source.status.nominated_node_name,
         preempts=spec.preemption_policy != "Never",
-        marked=said.marked,
+        marked_as_victim=said.marked_as_victim,
         starting_anew=said.starting_anew,
         started_at=timestamp(source.status.start_time, "status.startTime"),
         gone_by=gone_by,
@@ -406,7 +406,7 @@ class _Said(NamedTuple):
 
     unscheduled: Condition | None = None
     scheduled: Condition | None = None
-    marked: bool = False
+    marked_as_victim: bool = False
     starting_anew: bool = False
 
 

@@ -372,7 +372,7 @@ class Preempted:
         """Return whether the victims are gone, and no members wait to replace them."""
         living = self._observed.living
         bound = {pod.uid for pod in living if pod.node}
-        is_over = not self._bound_then <= bound and not any(pod.marked for pod in living)
+        is_over = not self._bound_then <= bound and not any(pod.marked_as_victim for pod in living)
         return is_over and len(bound) == len(living)
 
 

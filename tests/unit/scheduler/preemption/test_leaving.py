@@ -96,7 +96,7 @@ def test_it_waits_on_while_its_room_is_not_free() -> None:
 
 
 def test_it_waits_for_victims_that_are_marked_and_not_yet_deleted() -> None:
-    marked = bound_pod("x", "n1", cpu=4, priority=1, marked=True)
+    marked = bound_pod("x", "n1", cpu=4, priority=1, marked_as_victim=True)
 
     plan = decide(four("n1"), to("n1", block=IS_UNDER_WAY), held=bound_pods(marked))
 
@@ -105,7 +105,7 @@ def test_it_waits_for_victims_that_are_marked_and_not_yet_deleted() -> None:
 
 
 def test_the_room_of_one_that_waits_stays_kept() -> None:
-    marked = bound_pod("x", "n1", cpu=4, priority=1, marked=True)
+    marked = bound_pod("x", "n1", cpu=4, priority=1, marked_as_victim=True)
     nodes, waiting = [node("n1", cpu=8)], to("n1", "n1", block=IS_UNDER_WAY)
 
     plan = decide(nodes, waiting, one("b"), held=bound_pods(marked))
@@ -128,7 +128,7 @@ def test_a_nomination_to_a_node_that_is_gone_is_worth_nothing() -> None:
 
 def test_planned_again_it_stays_where_victims_are_marked() -> None:
     cheap = low("cheap", "n1")
-    marked = bound_pod("marked", "n2", cpu=4, priority=9, marked=True)
+    marked = bound_pod("marked", "n2", cpu=4, priority=9, marked_as_victim=True)
 
     plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(cheap, marked))
 
@@ -137,7 +137,7 @@ def test_planned_again_it_stays_where_victims_are_marked() -> None:
 
 def test_it_stays_where_marks_say_that_its_plan_had_begun() -> None:
     cheap = low("cheap", "n1")
-    marked = bound_pod("marked", "n2", cpu=2, priority=1, marked=True)
+    marked = bound_pod("marked", "n2", cpu=2, priority=1, marked_as_victim=True)
     other = bound_pod("other", "n2", cpu=2, priority=9)
 
     plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(cheap, marked, other))
@@ -147,7 +147,7 @@ def test_it_stays_where_marks_say_that_its_plan_had_begun() -> None:
 
 def test_what_must_stay_there_sends_it_elsewhere() -> None:
     cheap = low("cheap", "n1")
-    marked = bound_pod("marked", "n2", cpu=2, priority=1, marked=True)
+    marked = bound_pod("marked", "n2", cpu=2, priority=1, marked_as_victim=True)
     equal = bound_pod("equal", "n2", cpu=2, priority=10)
 
     plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(cheap, marked, equal))

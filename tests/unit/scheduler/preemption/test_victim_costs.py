@@ -152,7 +152,7 @@ def test_one_victim_more_makes_no_set_cheaper() -> None:
 
 
 def test_a_pod_that_is_marked_costs_nothing() -> None:
-    marked = bound_pod("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
+    marked = bound_pod("x", "n1", priority=5, marked_as_victim=True, budgets=["b"], started_at=1)
     found = tolls(marked)
 
     assert (Cost(), NO_PRIORITY) == (found.cost(victims([marked])), found.priority(marked))
@@ -187,7 +187,7 @@ def test_costs_are_compared_from_the_budget_to_the_number() -> None:
 
 def test_the_running_cost_is_that_of_the_whole() -> None:
     elastic = of_gang("e", 4, priority=3, started_at=NOW - 7)
-    others = [bound_pod(f"x-{i}", "n1", budgets=["b"], marked=i == 0) for i in range(3)]
+    others = [bound_pod(f"x-{i}", "n1", budgets=["b"], marked_as_victim=i == 0) for i in range(3)]
     found = tolls(*elastic, *others, surplus={"e": 1}, allowed={"b": 1})
     tally = found.tally()
 
@@ -208,7 +208,7 @@ def apart(found: VictimCosts, those: Iterable[BoundPod]) -> list[list[str]]:
 
 def test_the_most_valuable_are_spared_first() -> None:
     those = [
-        bound_pod("marked", "n1", priority=9, marked=True, budgets=["b"]),
+        bound_pod("marked", "n1", priority=9, marked_as_victim=True, budgets=["b"]),
         bound_pod("young", "n1", priority=2, started_at=9),
         bound_pod("old", "n1", priority=2, started_at=5),
         *of_gang("pair", 2, priority=2, started_at=9),

@@ -177,7 +177,7 @@ def test_what_preemption_depends_on_is_read_as_on_a_cluster() -> None:
     )
 
     assert isinstance(pod, Pod)
-    assert ("n1", False, True) == (pod.nominated, pod.preempts, pod.marked)
+    assert ("n1", False, True) == (pod.nominated, pod.preempts, pod.marked_as_victim)
     assert (100, 120) == (pod.started_at, pod.gone_by)
 
 

@@ -131,7 +131,7 @@ def test_a_report_from_the_future_is_of_now_if_it_is_little_ahead(
 
 def test_a_pod_that_is_being_evicted_says_so_of_what_it_leaves_behind() -> None:
     cache = new_cache()
-    see(cache, replace(member(0, NOW - 5), marked=True))
+    see(cache, replace(member(0, NOW - 5), marked_as_victim=True))
 
     assert [True] == [each.evicted for _, each in cache.checkpoints.news]
 

@@ -169,7 +169,7 @@ def victims_go(cache: Cache, plan: Plan, *, come_back: bool) -> None:
     for each in (each.pod for made in plan.preemptions for each in made.victims):
         cache.delete_pod(each.uid)
         if come_back:
-            cache.upsert_pod(replace(each, uid=f"{each.uid}+", marked=False))
+            cache.upsert_pod(replace(each, uid=f"{each.uid}+", marked_as_victim=False))
 
 
 def evict_in_vain(cache: Cache, number: int, *, whole: bool = True) -> int:

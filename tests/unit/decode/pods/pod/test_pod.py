@@ -292,14 +292,14 @@ def test_what_preemption_depends_on_is_read() -> None:
 
     found = pod.pod(body)
 
-    assert ("n1", False, True) == (found.nominated, found.preempts, found.marked)
+    assert ("n1", False, True) == (found.nominated, found.preempts, found.marked_as_victim)
     assert (1767323045, 1767323075) == (found.started_at, found.gone_by)
 
 
 def test_no_pod_on_a_node_is_nominated_and_by_default_every_pod_preempts() -> None:
     found = pod.pod(pod_body(nodeName="n1", status={"nominatedNodeName": "n1"}))
 
-    assert ("", True, False) == (found.nominated, found.preempts, found.marked)
+    assert ("", True, False) == (found.nominated, found.preempts, found.marked_as_victim)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_no_pod_on_a_node_is_nominated_and_by_default_every_pod_preempts() -> No
     ],
 )
 def test_other_conditions_mark_no_victim(condition: dict[str, Any]) -> None:
-    assert not pod.pod(pod_body(status={"conditions": [condition]})).marked
+    assert not pod.pod(pod_body(status={"conditions": [condition]})).marked_as_victim
 
 
 def test_a_member_of_a_gang_that_starts_anew_is_marked() -> None:
@@ -326,8 +326,8 @@ def test_a_member_of_a_gang_that_starts_anew_is_marked() -> None:
     found = pod.pod(pod_body(status={"conditions": [mark]}))
     withdrawn = pod.pod(pod_body(status={"conditions": [{**mark, "status": "False"}]}))
 
-    assert (True, True) == (found.marked, found.starting_anew)
-    assert (False, False) == (withdrawn.marked, withdrawn.starting_anew)
+    assert (True, True) == (found.marked_as_victim, found.starting_anew)
+    assert (False, False) == (withdrawn.marked_as_victim, withdrawn.starting_anew)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ def test_a_loss_sums_up_its_bound_pods() -> None:
 
 
 def test_a_pod_that_is_marked_counts_for_nothing_but_its_room() -> None:
-    marked = bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"], unprotected=True)
+    marked = bound_pod(
+        "x", "n1", marked_as_victim=True, started_at=1, budgets=["b"], unprotected=True
+    )
     unit = EvictionUnit([marked], now=100)
 
     assert (1, 0, NO_PRIORITY, 0) == (len(unit), unit.going, unit.highest_priority, unit.lost_work)

@@ -247,7 +247,9 @@ def test_only_the_quorum_is_nominated() -> None:
 
 
 def test_a_pod_that_is_marked_costs_nothing() -> None:
-    held = bound_pods(low("cheap", "n1", priority=1), low("marked", "n2", priority=9, marked=True))
+    held = bound_pods(
+        low("cheap", "n1", priority=1), low("marked", "n2", priority=9, marked_as_victim=True)
+    )
 
     assert {"marked"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
 

@@ -23,7 +23,7 @@ KEY = gang_key("a")
 UNDER_WAY = PreemptionBlock(BlockCause.UNDER_WAY)
 NOMINATED = replace(pod("a-0", gang="a", priority=5), nominated="n1")
 VICTIM = pod("victim", node="n1", phase="Running")
-MARKED = replace(VICTIM, marked=True)
+MARKED = replace(VICTIM, marked_as_victim=True)
 LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
 
 
@@ -68,7 +68,7 @@ def test_one_member_that_may_not_evict_keeps_the_whole_gang_from_it() -> None:
     ("other", "is_under_way"),
     [
         (LEAVING, True),
-        (replace(LEAVING, marked=False), True),
+        (replace(LEAVING, marked_as_victim=False), True),
         (replace(LEAVING, node="n2"), False),
         (replace(LEAVING, priority=5), False),
         (replace(LEAVING, gone_by=0), True),

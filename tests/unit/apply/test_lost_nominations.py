@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.leftovers import MOST_REFUSALS, REST_SECONDS, LostNominations
+from gang_scheduler.apply.lost_nominations import MOST_REFUSALS, REST_SECONDS, LostNominations
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gang_scheduler.apply.leftovers import StuckVictims
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
+from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason

@@ -6,7 +6,7 @@ Others: integration/test_evictor.py and integration/test_evictor_killed.py.
 import asyncio
 import contextlib
 
-from gang_scheduler.apply.leftovers import OrphanedMarks
+from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.model.plan import Plan
@@ -33,7 +33,7 @@ async def written(gang: DegradedGang) -> list[tuple[str, str]]:
     api = FakeApi(FakeCluster())
     evictor = Parts(api, gang.cache, Changes(), clock=lambda: LATER).evictor
     running = asyncio.create_task(evictor.run())
-    evictor.settle_leftovers(Plan())
+    evictor.withdraw_orphaned_marks(Plan())
     await evictor.drain()
     running.cancel()
     with contextlib.suppress(asyncio.CancelledError):

@@ -1,12 +1,10 @@
-"""Preemption leftovers: nominations that lost their room, orphaned marks, and victims that stay."""
+"""Nominations that a gang loses: room that was made for it goes, or is not used in time."""
 
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.model.causes.gangs import (
     NodeFault,
     NominationExpired,
@@ -19,18 +17,12 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Cause, Reason, those_with
+from gang_scheduler.model.reasons import Cause, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
 from gang_scheduler.state.gangs.gang_info import HOLD_SECONDS, GangInfo
-from gang_scheduler.state.memory import Reported, pruned
-from gang_scheduler.state.queues import draining
-from gang_scheduler.tasks import every
-from gang_scheduler.telemetry import metrics
-from gang_scheduler.telemetry.logger import Logger
-
-# Room that was made for a gang and was then lost, or that its members did not use in time.
+from gang_scheduler.state.memory import pruned
 
 HOLDING = INCOMPLETE | those_with(lambda rule: Room.KEPT in rule.room)
 """A gang that waits for one of these reasons keeps its nominated room.
@@ -171,134 +163,3 @@ def _fault_of(name: str, nodes: NodeTable) -> NodeFault:
     if not node.ready:
         return NodeFault.NOT_READY
     return NodeFault.UNSCHEDULABLE if node.unschedulable else NodeFault.FULL
-
-
-# Marks and checkpoint requests that an earlier process left and that no preemption needs now.
-
-
-class OrphanedMarks:
-    """Finds pods that are marked for eviction, or asked to save, although no preemption needs them.
-
-    After a restart, pods may carry the DisruptionTarget condition or the request of a preemption
-    that is not planned again. Victims get these only after all members of the preemptor are
-    nominated. So once every gang with nominated members has been decided, each such pod that is no
-    victim in a plan is orphaned. A pod of a drained queue, or of a gang that is evicted to start
-    again, is orphaned once the queue is no longer drained, or the gang no longer evicted.
-    """
-
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
-        self._marked: set[str] | None = None
-        self._unjudged: set[GangKey] = set()
-
-    def settled(self, plan: Plan, now: int) -> list[Pod]:
-        """Return the pods with orphaned marks or requests; nothing until these are certain.
-
-        `now` is in seconds.
-        """
-        if self._marked is None:
-            self._marked = {pod.uid for pod in self._cache.pods() if self._is_marked_or_asked(pod)}
-            self._unjudged = set(self._nominated_gangs())
-        if not self._marked:
-            return []
-        self._marked -= {each.pod.uid for made in plan.preemptions for each in made.victims}
-        self._unjudged -= {placed.gang.key for placed in plan.placed}
-        self._unjudged -= {refused.gang.key for refused in plan.refused}
-        self._unjudged &= self._cache.gang_queue.infos.keys()
-        if self._unjudged:
-            return []
-        found = [pod for uid in sorted(self._marked) if (pod := self._cache.pod(uid)) is not None]
-        leaving = self._evictable_without_preemptor(found, now)
-        self._marked = {pod.uid for pod in leaving if self._is_marked_or_asked(pod)}
-        return [pod for pod in found if pod.uid not in self._marked]
-
-    def _evictable_without_preemptor(self, pods: Sequence[Pod], now: int) -> list[Pod]:
-        """Return the pods that may be evicted without a preemptor: other parts handle them."""
-        gangs = {pod.gang for pod in pods if pod.starting_anew}
-        gangs |= {each.gang for each in draining.all_in_drained(self._cache, now)}
-        # A degraded gang is asked to save before its eviction; its pods are marked later.
-        asked = {info.key for info, _ in self._cache.degraded.all(now)}
-        return [pod for pod in pods if pod.gang in (gangs if pod.marked else gangs | asked)]
-
-    def _is_marked_or_asked(self, pod: Pod) -> bool:
-        """Return whether a running pod is marked or asked as a future victim."""
-        told = pod.marked or self._cache.checkpoints.standing_on(pod) is not None
-        return told and pod.living and bool(pod.node)
-
-    def _nominated_gangs(self) -> Iterator[GangKey]:
-        for key, info in self._cache.gang_queue.infos.items():
-            if any(pod.nominated and not pod.node for pod in info.observed.living):
-                yield key
-
-
-# Victims that should be gone but still hold room for which gangs wait.
-
-LOOK_SECONDS = 5.0
-
-log = Logger()
-
-
-class StuckVictims:
-    """Reports each stuck pod once: it terminates, and a gang is nominated to its node.
-
-    A pod is stuck when `timeout_seconds` have passed since the end of its grace period, or if its
-    grace period is longer than gangs are willing to wait. `outcomes` then gets the waiting gang,
-    and the pod.
-    """
-
-    def __init__(
-        self,
-        cache: Cache,
-        timeout_seconds: int,
-        outcomes: Outcomes,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._cache = cache
-        self._timeout_seconds = timeout_seconds
-        self._outcomes = outcomes
-        self._clock = clock
-        self._told: Reported[str, str] = Reported()
-        self._lingering: set[str] = set()
-
-    async def run(self) -> None:
-        """Look every LOOK_SECONDS, until cancelled."""
-        await every(LOOK_SECONDS, self.look, "look for pods that do not end", "all gangs")
-
-    def look(self) -> None:
-        """Report the stuck pods, and count them.
-
-        A pod is counted until it is gone, even if its gang has found room elsewhere. Costs nothing
-        while no gang waits for victims and no pod is stuck.
-        """
-        waiting = dict(self._waiting())
-        hanging = [*self._hanging(waiting)] if waiting or self._lingering else []
-        in_the_way = [pod for pod in hanging if pod.node in waiting]
-        for pod in in_the_way:
-            if self._told.is_news(pod.uid, pod.node):
-                gang = waiting[pod.node]
-                log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
-                self._outcomes.put(VictimStuck(gang, pod))
-        self._told.keep({pod.uid for pod in in_the_way})
-        self._lingering = {pod.uid for pod in hanging}
-        metrics.VICTIMS_LINGERING.set(len(hanging))
-
-    def _hanging(self, waiting: Collection[str]) -> Iterator[Pod]:
-        """Yield the stuck pods on these nodes, and the stuck pods that the last call found."""
-        for pod in self._cache.pods():
-            if (pod.node in waiting or pod.uid in self._lingering) and self._hangs(pod):
-                yield pod
-
-    def _waiting(self) -> Iterator[tuple[str, GangKey]]:
-        """Yield the nodes on which room is being made, and the gang that waits for it."""
-        gang_queue = self._cache.gang_queue
-        if gang_queue.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
-            return
-        for key, info in gang_queue.infos.items():
-            nominated = (pod for pod in info.observed.living if pod.nominated and not pod.node)
-            yield from ((pod.nominated, key) for pod in nominated)
-
-    def _hangs(self, pod: Pod) -> bool:
-        now = self._clock()
-        is_over = pod.deleting and now >= pod.gone_by + self._timeout_seconds
-        stays = self._cache.evictable_pods.leaving.stays(pod.uid, int(now))
-        return not pod.terminal and (is_over or stays)
