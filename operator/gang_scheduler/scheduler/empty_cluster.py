@@ -15,13 +15,17 @@ with the looks they once took, so that the same snapshot gives the same plan.
 """
 
 import functools
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import IfEmpty
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort, spare_nodes
@@ -39,6 +43,8 @@ SPENT: Final = effort.MOST_LOOKS - 800
 """Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
 WORK: Final = 800
 """A search also stops after this much work of any kind, in looks."""
+MANY_CLASSES: Final = 50
+"""Of so many classes it is seen first whether each member can have a node of its own."""
 MOST_KEPT: Final = 20_000
 """At most this many findings are kept, including those that no cycle has searched yet."""
 
@@ -145,8 +151,33 @@ class EmptyCluster:
             (pod_class,) = unit.classes
             slots = offer_slots(pod_class, trial, profile)
             return int(slots.clip(max=unit.at_least).sum()) >= unit.at_least
+        if self._can_have_a_node_each(asked):
+            return True
         with trial.all_or_nothing():
             return isinstance(Quorums(trial, profile, explained=False).in_any_order(asked), dict)
+
+    def _can_have_a_node_each(self, asked: Sequence[PlacementUnit]) -> bool:
+        """Return whether members of many classes fit because there is a node for each of them.
+
+        This takes one offer a class. To place them takes four, so it is done only if this fails.
+        """
+        sizes: Counter[PodClass] = Counter()
+        for unit in asked:
+            sizes.update(unit.classes)
+        if len(sizes) < MANY_CLASSES or sizes.total() > len(self._trial.nodes):
+            return False
+        if any(unit.scope is not None for unit in asked):
+            return False
+        if any(each.pod_affinity or each.storage or each.devices for each in sizes):
+            return False
+        # The class that can be on the fewest nodes chooses first.
+        offers = ((offer_slots(each, self._trial, self._profile), n) for each, n in sizes.items())
+        chosen = 0
+        for nodes, number in sorted((int(np.count_nonzero(slots)), n) for slots, n in offers):
+            chosen += number
+            if chosen > nodes:
+                return False
+        return True
 
     @functools.cached_property
     def _trial(self) -> Trial:

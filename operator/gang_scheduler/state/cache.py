@@ -350,15 +350,16 @@ class Cache:
     def prepare(self, now: int) -> Iterator[None]:
         """Do work of the next snapshot ahead of time, a little in each step.
 
-        There is such work only if very many gangs of queues have changed, or terms of pods about
-        very many other pods. Events may come in between the steps. The snapshot is the same with or
-        without this.
+        There is such work only if very many gangs of queues have changed, terms of pods about very
+        many other pods, or very many pods on nodes that a gang may evict. Events may come in
+        between the steps. The snapshot is the same with or without this.
         """
         are_new = self.gang_queue.queues_are_new
         yield from self.pod_store.enrich_in_steps()
         self._take_in_objects(now)
         yield from self.gang_queue.regroup_in_steps()
         self.gang_queue.take_in()
+        yield from self.evictable_pods.evaluate_in_steps(self.gang_queue.may_evict)
         keys = self.gang_queue.to_make(every=are_new)
         if keys:
             while self.queue_usage.settle_part(self.pod_store, now):

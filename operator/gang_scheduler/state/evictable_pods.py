@@ -6,8 +6,9 @@ depend on the clock.
 """
 
 import functools
+import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -26,6 +27,8 @@ from gang_scheduler.state.protections import SYSTEM_PRIORITY, GangProtection, Pr
 from gang_scheduler.state.terminating import Leaving, is_late
 
 NONE_RANKED: Mapping[GangKey, int] = {}
+MANY: Final = 2_000
+"""So many pods are evaluated ahead of the snapshot, this many in a step."""
 _key_of_namespace: Final = functools.lru_cache(maxsize=4096)(natural_key)
 
 T = TypeVar("T")
@@ -118,6 +121,20 @@ class EvictablePods:
         staying = [pod for pod in map(self.leaving.spared, uids) if pod is not None]
         self._changed.update((pod.uid, None) for pod in staying)
         return {pod.node for pod in staying}
+
+    def evaluate_in_steps(self, may_evict: Callable[[int], bool]) -> Iterator[None]:
+        """Evaluate changed pods, a part in each step, if they are many and may have to be known.
+
+        `may_evict`: whether a gang that waits may evict pods of this priority.
+        """
+        if len(self._changed) < MANY or not may_evict(min(self._present, default=SYSTEM_PRIORITY)):
+            return
+        while len(self._changed) >= MANY:
+            self._refresh(MANY)
+            yield
+        self._refresh()
+        self._put_in_order()
+        yield
 
     def outranked_by(self, priority: int) -> bool:
         """Return whether any evictable pod has a priority lower than this."""
@@ -249,14 +266,14 @@ class EvictablePods:
         if not pods:
             del self._of_jobs[pod.job_uid]
 
-    def _refresh(self) -> None:
-        """Evaluate the pods that have changed since the last call."""
-        for uid in self._changed:
+    def _refresh(self, most: int | None = None) -> None:
+        """Evaluate the pods that have changed since the last call, or the first of them."""
+        for uid in list(itertools.islice(self._changed, most)):
             before = self._bound_pods.get(uid)
             if before is not None:
                 self._count(before, -1)
             self._evaluate(uid)
-        self._changed.clear()
+            del self._changed[uid]
 
     def _evaluate(self, uid: str) -> None:
         self._spared.pop(uid, None)

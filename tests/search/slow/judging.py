@@ -102,7 +102,8 @@ def _at_most(seconds: float) -> Iterator[None]:
         raise _OvertimeError
 
     before = signal.signal(signal.SIGPROF, over)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Python ignores what is raised in a callback of a weak reference, so this repeats.
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
     try:
         yield
     finally:

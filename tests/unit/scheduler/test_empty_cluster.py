@@ -116,3 +116,40 @@ def test_a_cycle_searches_no_more_than_its_bound(monkeypatch: pytest.MonkeyPatch
     plans = [decided(shot) for _ in range(3)]
 
     assert [[IfEmpty.FITS] * 3 + [IfEmpty.NOT_SEARCHED]] * 3 == plans
+
+
+def different(*cpus: int) -> Gang:
+    return gang("a", members=[pod(f"a-{i}", gang="a", cpu=cpu) for i, cpu in enumerate(cpus)])
+
+
+@pytest.mark.parametrize(
+    ("cpus", "expected"),
+    [
+        ((4, 8), IfEmpty.FITS),
+        ((5, 8), IfEmpty.TOO_LARGE),
+        ((3, 9), IfEmpty.TOO_LARGE),
+        # More members than nodes, and two that share one.
+        ((4, 3, 5), IfEmpty.FITS),
+        ((5, 3), IfEmpty.FITS),
+        ((6, 7), IfEmpty.TOO_LARGE),
+    ],
+)
+def test_many_different_members_fit_if_they_do(
+    cpus: tuple[int, ...], expected: IfEmpty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(empty_cluster, "MANY_CLASSES", 2)
+    nodes = (node("n1", cpu=4), node("n2", cpu=8))
+    full = (pod("x", node="n1", cpu=4), pod("y", node="n2", cpu=8))
+
+    assert expected is told(different(*cpus), nodes, full)
+
+
+def test_many_different_members_are_not_placed_if_there_is_a_node_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    placed = "quorums.Quorums.in_any_order"
+    searched = calls_of(lambda: told(different(6, 7)))[placed]
+    monkeypatch.setattr(empty_cluster, "MANY_CLASSES", 2)
+
+    assert searched - 1 == calls_of(lambda: told(different(6, 7)))[placed]
+    assert searched == calls_of(lambda: told(different(8, 9)))[placed]

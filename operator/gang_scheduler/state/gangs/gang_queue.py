@@ -399,6 +399,13 @@ class GangQueue:
         waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
         return sorted(self.grouping.not_kept(waiting))
 
+    def may_evict(self, priority: int) -> bool:
+        """Return whether a gang to try may evict pods of this priority: a quick test."""
+        infos = (self.infos[key] for key in self.to_try & self.infos.keys())
+        above = (info for info in infos if info.observed.priority > priority)
+        in_use = self.queues.names.in_use
+        return in_use or any(info.has_pending(self.schedulers) for info in above)
+
     def make(self, keys: Iterable[GangKey], now: int) -> Iterator[None]:
         """Make the groups of these gangs, one for each step; gangs may disappear meanwhile."""
         known = (key for key in keys if key in self.infos)

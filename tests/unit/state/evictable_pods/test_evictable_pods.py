@@ -15,12 +15,15 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.state import evictable_pods
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
+from support.call_counts import calls_of
 
 NOW = 1000
+EVALUATED = "evictable_pods.EvictablePods._evaluate"
 DISABLED = {"scheduling.koordinator.sh/disable-preemptible": "true"}
 NOT_PREEMPTIBLE = {"quota.scheduling.koordinator.sh/preemptible": "false"}
 HARMLESS = {
@@ -329,3 +332,48 @@ def test_they_are_not_where_nothing_waits_or_preemption_is_off(
         cache.upsert_pod(pod("new", priority=5))
 
     assert cache.snapshot(NOW).bound_pods is None
+
+
+def crowded() -> Cache:
+    """Return a cache with five pods on a node, and one that may evict them."""
+    return new_cache(NO_SETTINGS.preemption, *map(running, "edcba"), pod("above", priority=1))
+
+
+def test_very_many_pods_are_evaluated_ahead_of_the_snapshot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache, other = crowded(), crowded()
+    monkeypatch.setattr(evictable_pods, "MANY", 2)
+
+    ahead = calls_of(lambda: list(cache.prepare(NOW)))
+    found: list[BoundPods | None] = [other.snapshot(NOW).bound_pods]
+    left = calls_of(lambda: found.append(cache.snapshot(NOW).bound_pods))
+
+    assert (5, 0) == (ahead[EVALUATED], left[EVALUATED])
+    names = [[each.pod.name for each in some.pods] for some in found if some]
+    assert [list("abcde")] * 2 == names
+
+
+def test_nothing_is_evaluated_ahead_if_nobody_may_evict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evictable_pods, "MANY", 2)
+    cache = new_cache(NO_SETTINGS.preemption, *map(running, "edcba"), pod("equal"))
+
+    assert calls_of(lambda: list(cache.prepare(NOW)))[EVALUATED] == 0
+
+
+@pytest.mark.parametrize("after", range(3))
+def test_pods_may_come_and_go_between_two_parts(
+    after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evictable_pods, "MANY", 2)
+    cache = crowded()
+
+    for number, _ in enumerate(cache.prepare(NOW)):
+        if number == after:
+            cache.delete_pod("uid-a")
+            cache.delete_pod("uid-e")
+            cache.upsert_pod(running("aa"))
+
+    found = cache.snapshot(NOW).bound_pods
+    assert found is not None
+    assert ["aa", "b", "c", "d"] == [each.pod.name for each in found.pods]
