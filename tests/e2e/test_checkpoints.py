@@ -153,7 +153,7 @@ def test_the_next_operator_goes_on_where_the_last_one_was_killed(
     assert "Saved" == checkpoint(namespace)["outcome"]
 
 
-def test_a_gang_that_is_told_by_sigterm_leaves_a_message_in_the_time_of_its_queue(
+def test_a_gang_that_saves_on_sigterm_has_the_time_of_its_queue(
     namespace: Namespace, objects: Objects
 ) -> None:
     longer = {"gracePeriod": "2m"}

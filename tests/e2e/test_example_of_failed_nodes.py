@@ -25,7 +25,7 @@ def plane() -> Iterator[controlplane.ControlPlane]:
         yield started
 
 
-def test_the_place_of_a_member_is_taken_on_another_node_and_the_gang_is_told(
+def test_the_place_of_a_member_is_taken_on_another_node_and_the_gang_gets_an_event(
     plane: controlplane.ControlPlane,
 ) -> None:
     readme = (EXAMPLE / "README.md").read_text()

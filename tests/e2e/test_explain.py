@@ -99,7 +99,7 @@ def test_history_has_the_events_of_the_gang(
     until(told)
 
 
-def test_who_may_read_one_namespace_is_told_what_is_written_there(
+def test_a_user_who_may_read_one_namespace_sees_what_is_written_there(
     namespace: Namespace, plane: controlplane.ControlPlane, tmp_path: Path
 ) -> None:
     namespace.own_nodes(1, cpu=1)

@@ -122,7 +122,7 @@ def test_members_that_are_created_again_at_once_are_bound_at_once(
         print(f"\nthree members bound {seconds:.2f} s after the deletion of three")
 
 
-def test_without_room_a_gang_is_told_and_is_healed_when_a_node_comes_back(
+def test_without_room_a_gang_gets_an_event_and_is_healed_when_a_node_comes_back(
     start: Start, namespace: Namespace
 ) -> None:
     with Blocks(namespace.cluster, b0=4, b1=3):

@@ -31,7 +31,9 @@ def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.
         yield started
 
 
-def test_every_gang_that_lacks_members_is_told_why_that_may_be(namespace: Namespace) -> None:
+def test_every_gang_that_lacks_members_gets_an_event_with_a_likely_cause(
+    namespace: Namespace,
+) -> None:
     namespace.own_nodes(1)
     namespace.create(manifests.pod_group("theirs", 2), manifests.pod_group("in-order", 3))
     namespace.create(*manifests.members("theirs", 2, scheduler="another-scheduler"))

@@ -59,7 +59,7 @@ def plane(
         yield started
 
 
-def test_pods_at_once_are_all_bound_and_told_of_and_the_leader_stays(
+def test_pods_at_once_are_all_bound_and_reported_and_the_leader_stays(
     plane: controlplane.ControlPlane,
 ) -> None:
     namespace = Namespace(plane, "many")

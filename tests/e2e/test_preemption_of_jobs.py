@@ -55,7 +55,7 @@ def test_a_job_that_ignores_disruptions_waits_whole_until_its_preemptor_has_gone
         assert [] == watcher.partial_gangs({"job": PODS})
 
 
-def test_a_job_that_evictions_end_is_told_so_goes_last_and_ends_with_its_gang(
+def test_a_job_that_evictions_end_gets_an_event_goes_last_and_ends_with_its_gang(
     namespace: Namespace,
 ) -> None:
     namespace.own_nodes(2, cpu=8)

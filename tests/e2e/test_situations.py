@@ -61,7 +61,7 @@ def world(whole_world: World) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_a_situation_is_told_from_all_sources_and_can_be_undone(
+def test_a_situation_is_explained_from_all_sources_and_can_be_undone(
     case: Case, world: World, tenant: Path, tmp_path: Path
 ) -> None:
     world.put(expanded(case["manifests"]))

@@ -126,7 +126,7 @@ def with_event_of(namespace: Namespace, path: Path, gang: str) -> str:
     return file if (namespace.name, gang) in there else ""
 
 
-def test_what_is_told_of_it_is_what_is_told_of_the_cluster(
+def test_the_answers_on_a_snapshot_are_those_on_the_cluster(
     waiting: Namespace, tmp_path: Path
 ) -> None:
     file = taken(waiting, tmp_path / "s.jsonl.gz")

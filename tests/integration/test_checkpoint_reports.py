@@ -206,7 +206,7 @@ def test_a_pod_without_a_token_or_an_authority_warns(
     assert "not written to pod train-0" in caplog.text
 
 
-def test_a_server_of_another_authority_is_told_nothing(
+def test_nothing_is_sent_to_a_server_of_another_authority(
     environ: dict[str, str],
     server: ApiServer,
     tmp_path: Path,

@@ -181,7 +181,7 @@ async def test_what_was_saved_is_written_before_the_first_pod_is_deleted() -> No
     assert [7] == [each["step"] for each in status["checkpoints"]]
 
 
-async def test_a_gang_that_is_bound_again_is_told_where_to_go_on() -> None:
+async def test_a_gang_that_is_bound_again_gets_its_checkpoint_to_continue_from() -> None:
     made = of_http()
     async with SchedulerProcess(made, modes=Modes(http=Pods())) as process:
         await process.until(lambda: is_bound(made))

@@ -65,7 +65,9 @@ async def volume_now(server: Server, ref: VolumeRef) -> dict[str, Any]:
 # A node for a claim.
 
 
-async def test_a_claim_is_told_its_node_and_keeps_its_annotations(server: Server) -> None:
+async def test_the_selected_node_is_written_to_a_claim_and_its_annotations_stay(
+    server: Server,
+) -> None:
     ref = await claim(server, metadata={"annotations": {"example.com/own": "kept"}})
 
     version = await server.api.select_node(ref, "n1")

@@ -76,7 +76,7 @@ async def test_a_warning_is_an_event_and_not_repeated() -> None:
 
 
 @pytest.mark.parametrize(("source", "told"), [(refs.POD_GROUP, 0), (refs.SINGLE, 1)])
-async def test_what_each_pod_of_a_gang_is_told_is_not_told_to_one_of_them_before(
+async def test_an_event_that_each_pod_of_a_gang_gets_is_not_sent_to_one_of_them_before(
     source: refs.GangSource, told: int
 ) -> None:
     desk = Desk()
@@ -137,7 +137,7 @@ async def test_a_new_fault_is_reported_at_once_in_other_words() -> None:
 TEAM_A = QueueRef(QueueKind.QUEUE, "team-a")
 
 
-async def test_a_gang_that_its_queue_admits_is_told_in_which_flavors() -> None:
+async def test_the_event_of_an_admitted_gang_names_its_flavors() -> None:
     gang = replace(builders.gang("a", pods=2), queue=TEAM_A)
     binds = tuple(Bind(pod, "n1", flavors=(("cpu", "spot"),)) for pod in gang.pending)
 
@@ -145,7 +145,7 @@ async def test_a_gang_that_its_queue_admits_is_told_in_which_flavors() -> None:
     assert expected == await Desk().told(Plan(placed=(Placed(gang, binds),)))
 
 
-async def test_a_gang_that_borrows_is_told_once() -> None:
+async def test_a_gang_that_borrows_gets_one_event() -> None:
     gang = replace(builders.gang("a"), queue=TEAM_A)
     plan = Plan(placed=(Placed(gang, (Bind(gang.pending[0], "n1"),), borrows=True),))
 
@@ -216,7 +216,7 @@ def bound_pods(number: int, gang: str = "", **fields: Any) -> list[BoundPod]:
     return [builders.bound_pod(name, "n1", gang=gang, **fields) for name in names]
 
 
-async def test_a_preemptor_is_told_how_many_go_and_where() -> None:
+async def test_the_event_of_a_preemptor_says_how_many_pods_leave_and_where() -> None:
     plan = Plan(preemptions=(preemption(*bound_pods(12), domain=Domain("SpineLayer", ("s1",))),))
 
     names = ", ".join(f"default/v-{i}" for i in range(10))
@@ -266,7 +266,7 @@ async def test_waiting_for_victims_is_no_failure() -> None:
     assert [] == await Desk().told(plan)
 
 
-async def test_each_gang_of_the_victims_is_told_once_which_gang_took_them() -> None:
+async def test_each_gang_of_victims_gets_one_event_that_names_the_preemptor() -> None:
     desk = Desk()
     desk.gang_events.preempted(preemption(*bound_pods(2, gang="g", owner="default/job")))
 
@@ -291,7 +291,7 @@ async def test_an_eviction_for_devices_names_the_devices_that_become_free() -> N
     assert many.endswith("gpu-8; gpu.example.com n1/gpu-0 and 2 more")
 
 
-async def test_a_gang_is_told_which_devices_its_victims_free() -> None:
+async def test_the_event_of_a_preemptor_names_the_devices_that_its_victims_free() -> None:
     desk = Desk()
     made = preemption(*bound_pods(1, gang="g", owner="default/job"))
     frees = {made.victims[0].pod.uid: (DeviceId("gpu.example.com", "n0", "gpu-0"),)}
@@ -300,7 +300,7 @@ async def test_a_gang_is_told_which_devices_its_victims_free() -> None:
     assert note.endswith("; frees gpu.example.com n0/gpu-0")
 
 
-async def test_a_victim_that_no_controller_creates_again_is_told_so() -> None:
+async def test_the_event_of_a_victim_says_that_no_controller_creates_it_again() -> None:
     desk = Desk()
     (victim,) = bound_pods(1)
     key = victim.pod.gang
@@ -422,7 +422,7 @@ def left_out_events(desk: Desk, left_out: LeftOutObjects) -> LeftOutEvents:
     return LeftOutEvents(left_out, desk.events, desk.cache.schedulers)
 
 
-async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_is() -> None:
+async def test_an_object_with_a_name_gets_an_event_on_its_faults_whatever_else_it_has() -> None:
     desk = Desk()
     why = InvalidField("metadata.labels", 5, "must be an object")
 
@@ -439,7 +439,7 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()
 
 
-async def test_what_is_never_scheduled_is_told_to_be_invalid() -> None:
+async def test_an_object_that_is_never_scheduled_is_reported_as_invalid() -> None:
     desk, left_out = Desk(), LeftOutObjects()
     why = InvalidField("spec.weight", "2", "must be a number")
     obj = {"metadata": {"name": "q", "uid": "u"}}
@@ -466,7 +466,7 @@ async def test_what_is_never_scheduled_is_told_to_be_invalid() -> None:
     ],
     ids=["waits", "of another scheduler", "gated", "on a node"],
 )
-async def test_a_pod_that_waits_with_what_is_wrong_is_told_by_the_verdict_alone(
+async def test_a_pod_that_waits_with_a_fault_gets_only_the_event_of_the_verdict(
     spec: dict[str, Any], events: int
 ) -> None:
     desk, left_out = Desk(), LeftOutObjects()
@@ -491,7 +491,7 @@ def of_job(name: str, gang: str = "a", **fields: Any) -> Plan:
     return Plan(refused=(Refused(waiting, Reason.WAITING_FOR_MEMBERS, waiting.pending),))
 
 
-async def test_a_job_that_one_eviction_ends_is_told_what_to_write_and_only_once() -> None:
+async def test_a_job_that_one_eviction_ends_gets_one_event_with_the_fields_to_write() -> None:
     desk = Desk()
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
     desk.cache.evictable_pods.upsert_job("uid-y", JobFailures(8, None))
@@ -512,7 +512,7 @@ def placed(name: str) -> Plan:
     return Plan(placed=(Placed(builders.gang("a", members=[pod]), (Bind(pod, "n1"),)),))
 
 
-async def test_a_job_that_comes_after_its_pods_were_placed_is_told() -> None:
+async def test_a_job_that_comes_after_its_pods_were_placed_gets_the_event() -> None:
     desk = Desk()
     before = await desk.told(placed("x"), Plan())
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
@@ -522,7 +522,7 @@ async def test_a_job_that_comes_after_its_pods_were_placed_is_told() -> None:
     assert ([], [("UnprotectedJob", "x")]) == (before, [each[1:3] for each in found])
 
 
-async def test_a_job_that_was_protected_when_its_pods_were_placed_is_not_told_later() -> None:
+async def test_a_job_that_was_protected_when_its_pods_were_placed_gets_no_event_later() -> None:
     desk = Desk()
     cache_feeding.upsert_gang_specs(desk.cache, JOBS.name, "uid-x", [])
     await desk.told(placed("x"), Plan())
@@ -531,7 +531,7 @@ async def test_a_job_that_was_protected_when_its_pods_were_placed_is_not_told_la
     assert [] == await desk.told(Plan())
 
 
-async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
+async def test_a_job_set_gets_one_event_for_all_of_its_jobs() -> None:
     desk = Desk()
     for name in "xy":
         desk.cache.evictable_pods.upsert_job(f"uid-{name}", JobFailures(8, 6))
@@ -565,14 +565,14 @@ async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
 @pytest.mark.parametrize(
     "rules", [PreemptionRules(preemption=False), PreemptionRules(preempt_unprotected_jobs=False)]
 )
-async def test_where_no_job_is_evicted_none_is_told(rules: PreemptionRules) -> None:
+async def test_without_evictions_of_jobs_no_job_gets_an_event(rules: PreemptionRules) -> None:
     desk = Desk(rules)
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
 
     assert [] == await desk.told(of_job("x"))
 
 
-async def test_pods_of_a_job_that_are_no_gang_are_not_told() -> None:
+async def test_pods_of_a_job_that_are_no_gang_get_no_event() -> None:
     desk = Desk()
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
     alone = GangKey(refs.SINGLE.name, builders.NAMESPACE, "x-0")

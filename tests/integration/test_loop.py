@@ -15,7 +15,7 @@ pytestmark = pytest.mark.looptime
 
 
 @pytest.mark.parametrize("steps", range(4))
-async def test_it_ends_when_it_is_told_to_in_the_moment_of_a_change(steps: int) -> None:
+async def test_it_ends_when_it_is_cancelled_in_the_moment_of_a_change(steps: int) -> None:
     made = FakeWorkloads("n1")
     made.gang("too-large", 5, priority=0)
     async with SchedulerProcess(made) as process:

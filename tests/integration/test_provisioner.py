@@ -366,7 +366,7 @@ def test_a_gang_whose_nodes_its_user_asked_for_asks_for_none() -> None:
     assert ([], NO_ROOM) == (nodes.names, nodes.reason("a"))
 
 
-def test_each_thing_that_comes_of_a_request_is_told_once() -> None:
+def test_each_outcome_of_a_request_is_reported_once() -> None:
     nodes = BoughtNodes()
     nodes.gang("a", 2)
     nodes.settle()

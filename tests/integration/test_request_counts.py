@@ -155,7 +155,7 @@ async def test_events_on_pods_cost_a_request_a_pod_and_come_no_faster_than_their
     assert 10 * SIZE + 10 == found["create_event"]
 
 
-async def test_members_that_wait_are_told_once_why() -> None:
+async def test_why_members_wait_is_written_once() -> None:
     workloads = FakeWorkloads(*nodes(SIZE))
     workloads.gang("a", SIZE + 1, priority=0)
 

@@ -336,7 +336,9 @@ async def test_a_kind_is_watched_for_as_long_as_its_crd_is_there(
         await found.until(lambda: not trees.known())
 
 
-async def test_a_kind_is_watched_of_whose_crd_no_watch_told(watched: Given, trees: Trees) -> None:
+async def test_a_kind_is_watched_although_no_watch_showed_its_crd(
+    watched: Given, trees: Trees
+) -> None:
     found, source = watched
     async with running(source):
         found.link.cut()

@@ -122,7 +122,7 @@ async def test_a_status_is_written_once_for_as_long_as_nothing_changes() -> None
     assert ("Pending", 1) == (harness.phase("a"), harness.writes("patch_status"))
 
 
-async def test_a_gang_that_is_being_bound_is_told_of_once_it_is() -> None:
+async def test_the_status_of_a_gang_that_is_being_bound_is_written_once_it_is_bound() -> None:
     harness = StatusHarness()
     harness.gang("a", 2, pods=2)
     harness.assume("a-0", "a-1")
@@ -138,7 +138,7 @@ async def test_a_gang_that_is_being_bound_is_told_of_once_it_is() -> None:
     assert 1 == harness.writes("patch_status")
 
 
-async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
+async def test_the_status_of_a_gang_that_is_being_bound_for_long_is_written() -> None:
     harness = StatusHarness()
     harness.gang("a", 2, pods=2)
     harness.assume("a-0", "a-1")
@@ -165,7 +165,7 @@ async def test_what_another_scheduler_tells_of_its_gang_is_left_alone() -> None:
     assert ("Running", "Scheduling") == (before, harness.phase("a"))
 
 
-async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_has_none() -> None:
+async def test_the_status_of_a_gang_whose_pods_name_another_scheduler_shows_no_members() -> None:
     harness = StatusHarness()
     harness.gang("a", 1, pods=0)
     harness.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
@@ -175,7 +175,7 @@ async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_ha
     assert "Pending" == harness.phase("a")
 
 
-async def test_a_gang_that_was_ours_is_told_of_when_only_foreign_members_are_left() -> None:
+async def test_the_status_of_a_gang_of_ours_is_written_when_only_foreign_members_are_left() -> None:
     harness = StatusHarness()
     harness.gang("a", 1, pods=1)
     harness.cluster.put(PODS, api_objects.pod_body("b", gang="a", schedulerName="another"))
@@ -238,7 +238,7 @@ async def test_a_write_that_the_server_has_no_time_for_is_sent_again_when_it_ask
     assert (1, "Pending") == (before, harness.phase("a"))
 
 
-async def test_pods_are_told_after_a_while_and_once_that_members_are_missing() -> None:
+async def test_missing_members_are_reported_to_pods_once_and_after_a_while() -> None:
     harness = StatusHarness()
     harness.gang("a", 3, pods=2)
 
@@ -281,7 +281,7 @@ async def test_a_node_that_moves_takes_its_gangs_to_another_domain() -> None:
     assert (None, 2) == (harness.written("a", "domain"), harness.writes("patch_status"))
 
 
-async def test_what_was_told_of_gangs_that_are_gone_is_forgotten(
+async def test_reports_on_gangs_that_are_gone_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "MOST_GONE", 3)
@@ -398,7 +398,7 @@ async def test_a_timeout_is_written_though_the_reason_is_the_same() -> None:
     assert "SchedulingTimeout" in [each["type"] for each in conditions]
 
 
-async def test_surplus_that_no_verdict_speaks_of_is_told_why_it_waits() -> None:
+async def test_surplus_without_a_verdict_gets_a_reason_why_it_waits() -> None:
     harness = StatusHarness()
     harness.gang("a", 2, pods=3)
     harness.assume("a-0", "a-1")
@@ -411,7 +411,7 @@ async def test_surplus_that_no_verdict_speaks_of_is_told_why_it_waits() -> None:
     assert ([""], ["Unschedulable"]) == (early, late)
 
 
-async def test_members_that_come_while_others_wait_for_claims_are_told_so() -> None:
+async def test_members_that_come_while_others_wait_for_claims_get_that_reason() -> None:
     harness = StatusHarness()
     harness.gang("a", 2, pods=3)
     harness.assume("a-0", "a-1")
@@ -439,7 +439,9 @@ async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_namespace_is_told_soon_though_another_one_has_a_thousand_gangs() -> None:
+async def test_a_namespace_gets_its_statuses_soon_although_another_one_has_a_thousand_gangs() -> (
+    None
+):
     """The statuses of one namespace take several seconds; what comes then has its turn."""
     harness, answer_seconds = StatusHarness(), 0.1
     harness.api.scripts.append(lambda _: Fault(delay_seconds=answer_seconds))

@@ -153,7 +153,7 @@ async def test_a_start_ends_although_pods_go_while_others_are_waited_for() -> No
     await started
 
 
-async def test_a_kind_of_which_nothing_is_told_is_found() -> None:
+async def test_a_kind_that_no_watch_reports_is_found() -> None:
     watch = Watch()
 
     with (

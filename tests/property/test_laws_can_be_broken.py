@@ -205,7 +205,7 @@ def test_the_right_answer_does_not_break(law: str) -> None:
     assert {} == table.broken(Case(World(0, tuple(documents))), [law])
 
 
-def test_a_pod_that_is_evicted_twice_is_told() -> None:
+def test_a_pod_that_is_evicted_twice_is_reported() -> None:
     twice = [{"pod": "default/low", "preemptor": "default/p"}] * 2
     found = complaints("the_end_comes", world(*RUNNING), Cycle(), victims=twice)
 

@@ -182,7 +182,9 @@ def test_a_job_saves_as_often_as_it_likes_and_tells_each_time(container: Contain
     assert {"step": 6, "path": "/saved/6"} == container.told
 
 
-def test_a_job_looks_only_as_often_as_it_is_told_and_at_the_end(container: Container) -> None:
+def test_a_job_looks_only_as_often_as_its_interval_says_and_at_the_end(
+    container: Container,
+) -> None:
     looked: list[int] = []
 
     def agree(own: int) -> int:

@@ -72,7 +72,7 @@ def test_each_name_in_a_command_is_that_of_a_pod(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("directory", EXAMPLES, ids=lambda each: each.name)
-def test_torchrun_is_told_where_the_others_are(directory: Path) -> None:
+def test_torchrun_gets_the_address_of_the_others(directory: Path) -> None:
     for pod in read(directory)[1]:
         words = [*arguments(pod)]
         if "torchrun" not in words or PYTORCH in pod["metadata"].get("labels", {}):

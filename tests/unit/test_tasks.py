@@ -68,7 +68,7 @@ async def test_an_error_of_the_work_is_raised_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("work", [wait, anyio.sleep_forever])
-async def test_work_that_is_told_to_end_does(
+async def test_work_that_is_cancelled_ends(
     work: Callable[[], Awaitable[None]],
 ) -> None:
     with anyio.fail_after(10):

@@ -90,7 +90,7 @@ async def test_a_loop_that_waits_for_the_system_is_reported_too(logs: Logs) -> N
     assert [0.0] == [each["cpu_seconds"] for each in held(logs)]
 
 
-async def test_a_c_function_that_keeps_the_interpreter_is_told_after_it(logs: Logs) -> None:
+async def test_a_c_function_that_keeps_the_interpreter_is_logged_after_it(logs: Logs) -> None:
     clocks = Clocks()
     clocks.look()
     clocks.look(every=5.0, busy=4.9)
@@ -117,7 +117,7 @@ async def test_the_end_of_a_hold_is_reported_with_how_long_it_was(logs: Logs) ->
     assert [("loop_free", 6.0)] == [(it["event"], it["seconds"]) for it in logs[1:]]
 
 
-async def test_in_a_cycle_the_gang_is_told_that_is_decided(logs: Logs) -> None:
+async def test_in_a_cycle_the_gang_that_is_being_decided_is_logged(logs: Logs) -> None:
     clocks = Clocks()
     clocks.times.begin(Steps())
     clocks.look(25, busy=LOOK_SECONDS)

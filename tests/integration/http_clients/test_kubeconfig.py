@@ -164,7 +164,7 @@ async def test_a_proxy_does_not_change_whose_name_is_proved(
 
 @pytest.mark.parametrize("own_tls", ["https"], indirect=True)
 @each_client
-async def test_the_proxy_is_told_the_user_of_its_url(
+async def test_the_proxy_gets_the_user_of_its_url(
     server: RawServer, certificate: Path, proxy: TunnelProxy, ask: Asker
 ) -> None:
     found = configuration(server.url, certificate, proxy_url=proxy.url("us:p%40ss@"))

@@ -41,7 +41,7 @@ def test_a_mark_and_its_end_are_two_states_of_one_condition() -> None:
     assert mark["lastTransitionTime"] < end["lastTransitionTime"]
 
 
-def test_members_of_a_gang_that_starts_anew_are_told_of_their_own_gang() -> None:
+def test_the_mark_of_members_of_a_gang_that_starts_again_names_their_own_gang() -> None:
     made = disruption_target.mark(
         Preemption((HIGH,), (), to_start_anew=True), "ml", Naming(), now=0
     )
@@ -52,7 +52,7 @@ def test_members_of_a_gang_that_starts_anew_are_told_of_their_own_gang() -> None
     )
 
 
-def test_a_pod_that_is_removed_is_told_of_its_node() -> None:
+def test_the_mark_of_a_pod_that_is_removed_names_its_node() -> None:
     made = disruption_target.stuck("n1", now=0)
 
     assert ("True", "NodeFailed") == (made["status"], made["reason"])

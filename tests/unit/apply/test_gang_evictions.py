@@ -112,7 +112,7 @@ def test_the_time_goes_on_that_an_earlier_process_has_begun() -> None:
     assert 3 == len(desk.victims(LATER + TIMEOUT))
 
 
-def test_a_member_that_was_told_another_reason_has_all_of_its_time() -> None:
+def test_a_member_that_waited_for_another_reason_has_the_whole_timeout() -> None:
     desk = Desk(now=LATER + TIMEOUT // 2)
 
     assert [] == desk.victims(LATER + TIMEOUT)

@@ -163,9 +163,7 @@ def test_of_a_gang_that_is_nominated_elsewhere_only_the_others_end() -> None:
 
 
 @pytest.mark.parametrize(("hides", "named"), [(False, "other/b"), (True, "uid-b")])
-def test_a_gang_that_loses_room_to_a_higher_gang_is_told_to_which(
-    *, hides: bool, named: str
-) -> None:
+def test_a_gang_that_loses_room_to_a_higher_gang_gets_its_name(*, hides: bool, named: str) -> None:
     books, waits = losses(hides_foreign=hides), gang("n1")
     higher = replace(builders.gang("b"), key=builders.gang_key("b", "other"))
 

@@ -49,7 +49,7 @@ def test_a_pod_is_given_time_beyond_its_grace_period() -> None:
     assert [] == Vigil().look(GONE_BY + TIMEOUT - 1)
 
 
-def test_a_pod_that_hangs_is_told_of_once() -> None:
+def test_a_pod_that_hangs_is_reported_once() -> None:
     vigil = Vigil()
 
     for late in range(3):
@@ -58,7 +58,7 @@ def test_a_pod_that_hangs_is_told_of_once() -> None:
     assert [("default/a", "low")] == vigil.told
 
 
-def test_a_pod_that_leaves_later_than_is_waited_for_is_told_of_at_once() -> None:
+def test_a_pod_that_leaves_later_than_gangs_wait_for_is_reported_at_once() -> None:
     vigil = Vigil()
     vigil.cache.upsert_pod(replace(leaving("low", "n1"), gone_by=GONE_BY + 10**8))
 

@@ -268,7 +268,7 @@ class Container:
         return found
 
 
-def test_the_scheduler_is_told_what_is_published(url: str, tmp_path: Path) -> None:
+def test_the_published_checkpoint_is_reported_to_the_scheduler(url: str, tmp_path: Path) -> None:
     container = Container(tmp_path)
     store = Store(url, container.checkpoints, environ={})
 
@@ -277,7 +277,7 @@ def test_the_scheduler_is_told_what_is_published(url: str, tmp_path: Path) -> No
     assert {"step": 5, "path": saved.path} == container.told
 
 
-def test_nothing_is_told_that_is_not_published(url: str, tmp_path: Path) -> None:
+def test_no_checkpoint_is_reported_that_is_not_published(url: str, tmp_path: Path) -> None:
     container = Container(tmp_path)
     store = Store(url, container.checkpoints, environ={})
     KilledAt(store, BEFORE_THE_MANIFEST)
@@ -329,7 +329,7 @@ def test_the_checkpoint_from_which_the_gang_began_is_kept(url: str, tmp_path: Pa
     assert [1, 4] == steps(store)
 
 
-def test_the_checkpoint_that_the_scheduler_knows_is_kept_while_it_can_be_told_no_other(
+def test_the_checkpoint_that_the_scheduler_knows_is_kept_while_no_other_can_be_reported(
     url: str, tmp_path: Path
 ) -> None:
     container = Container(tmp_path)

@@ -123,7 +123,7 @@ def test_a_gang_in_another_namespace_is_what_may_be_meant() -> None:
     assert "did you mean a/alpha?" in outcome.stderr
 
 
-def test_a_name_in_a_namespace_that_is_none_is_told_that() -> None:
+def test_the_error_of_a_name_in_an_unknown_namespace_says_so() -> None:
     elsewhere = [
         {"kind": "PodGroup", "name": "alpha", "minMember": 1, "metadata": {"namespace": "a-team"}}
     ]

@@ -47,7 +47,7 @@ def test_what_waits_comes_first_in_the_order_of_turns(tmp_path: Path) -> None:
     assert all(len(line) <= 100 for line in lines)
 
 
-def test_gangs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_gangs_of_one_name_are_distinguished(tmp_path: Path) -> None:
     template: Body = {
         "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
         "spec": {

@@ -20,7 +20,9 @@ def record(path: Path, *arguments: str, url: str = "http://127.0.0.1:1") -> Resu
 
 
 @pytest.mark.parametrize("kind", [NODES, PODS])
-def test_a_user_with_fewer_rights_is_told_which_it_takes(kind: GVR, tmp_path: Path) -> None:
+def test_the_error_of_a_user_with_too_few_rights_names_those_that_are_needed(
+    kind: GVR, tmp_path: Path
+) -> None:
     with served(forbidden(kind)) as url:
         result = record(tmp_path, url=url)
 

@@ -288,7 +288,7 @@ def test_what_is_given_one_by_one_has_a_flag_in_the_singular(singular: str, plur
     assert [plural, singular] in flags
 
 
-def test_a_misspelt_flag_is_told_the_near_one() -> None:
+def test_the_error_of_a_misspelt_flag_names_the_near_one() -> None:
     result = CliRunner().invoke(main, ["run", "--fair-strategie", "x"])
 
     assert 2 == result.exit_code

@@ -241,7 +241,7 @@ def test_what_is_made_of_a_kind_of_others_is_held_against_the_schemas_once() -> 
     assert "resources.limits[nvidia.com/gpu] must be a whole number" in wrong.stderr
 
 
-def test_a_pod_without_the_limit_that_it_needs_is_told() -> None:
+def test_a_pod_without_the_limit_that_it_needs_is_reported() -> None:
     text = MANIFESTS.replace("cpu: 2}}}", "nvidia.com/gpu: 1}}}")
 
     assert (

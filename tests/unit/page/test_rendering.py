@@ -105,7 +105,7 @@ def test_the_map_of_few_nodes_leaves_room_for_the_rest_of_the_screen() -> None:
     ]
 
 
-def test_columns_of_a_line_of_a_command_are_told_apart() -> None:
+def test_columns_of_a_line_of_a_command_are_separated() -> None:
     assert ["priority 1", "27 pods  would go"] == rendering.cells(
         "priority 1     27 pods  would go"
     )

@@ -167,7 +167,9 @@ async def test_without_a_right_in_any_namespace_there_is_no_stream(tmp_path: Pat
     assert 403 == refused.status
 
 
-async def test_what_was_told_by_name_of_another_is_told_without_it(tmp_path: Path) -> None:
+async def test_an_event_that_names_a_gang_of_others_is_shown_without_its_message(
+    tmp_path: Path,
+) -> None:
     async with opened_for(source(tmp_path), by_token(known())) as browser:
         found = json.loads((await browser.get("/api/v1/decisions", **bearer("r"))).text)
         screen = (await browser.get("/decisions", **bearer("r"))).text

@@ -40,7 +40,7 @@ def test_a_queue_that_has_all_is_unfair() -> None:
     assert pytest.approx((0.5, 0.5)) == found
 
 
-def test_gpus_that_no_waiting_gang_could_use_are_told_apart() -> None:
+def test_gpus_that_no_waiting_gang_could_use_are_counted_separately() -> None:
     free = np.array([3, 3, 8])
 
     # Of pods of 4 GPUs two fit, on the last node.

@@ -152,7 +152,7 @@ def test_a_gang_without_an_end_does_not_end(tmp_path: Path) -> None:
     assert any("2 gangs without an end in the recording" in each for each in found.notes)
 
 
-def test_gangs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_gangs_of_one_name_are_distinguished(tmp_path: Path) -> None:
     found = trace(tmp_path, gang(1, "a", 0), ran(1, 0, 9), gang(2, "a", 20), ran(2, 20, 29))
 
     assert ["a", "a-2"] == [job.name for job in found.jobs]
@@ -282,7 +282,7 @@ def test_other_nodes_take_the_place_of_those_that_were_recorded(tmp_path: Path) 
     assert (24, 0) == (policy["capacity"], policy["evictions"]["byFailures"])
 
 
-def test_half_a_line_at_the_end_is_left_out_and_told(tmp_path: Path) -> None:
+def test_half_a_line_at_the_end_is_left_out_and_reported(tmp_path: Path) -> None:
     result = replay(tmp_path, CONTENT + b'{"at":1767225799,"gang":{"id":3,"na')
 
     assert 0 == result.exit_code

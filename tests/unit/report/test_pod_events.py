@@ -97,7 +97,7 @@ async def desk(pods: int = 1, **how: Any) -> AsyncIterator[Desk]:
 # Why a pod waits.
 
 
-async def test_a_pod_is_told_of_a_reason_that_has_stood_for_5_seconds() -> None:
+async def test_a_pod_gets_an_event_of_a_reason_that_has_stood_for_5_seconds() -> None:
     async with desk() as here:
         assert 5 == here.wait()
         await here.at(4.9)
@@ -130,7 +130,7 @@ async def test_a_reason_that_ends_sooner_makes_no_event() -> None:
         assert [] == here.told()
 
 
-async def test_a_pod_that_joins_a_waiting_gang_is_told_after_5_seconds_of_its_own() -> None:
+async def test_a_pod_that_joins_a_waiting_gang_gets_its_event_after_5_seconds_of_its_own() -> None:
     async with desk() as here:
         await here.at(5)
         here.wait()
@@ -248,7 +248,7 @@ async def test_a_message_that_is_too_long_is_cut_and_known_again() -> None:
         assert (1800 + 5) == here.wait("x" * 2000)
 
 
-async def test_a_pod_without_a_gang_is_told_elsewhere() -> None:
+async def test_a_pod_without_a_gang_gets_no_event_of_a_gang_member() -> None:
     async with desk() as here:
         alone = builders.pod("alone")
         here.cache.upsert_pod(alone)
@@ -262,7 +262,7 @@ async def test_a_pod_without_a_gang_is_told_elsewhere() -> None:
         assert ([], []) == (here.told(), here.told("Scheduled"))
 
 
-async def test_a_pod_without_a_gang_is_told_of_what_is_worth_no_event_of_a_gang() -> None:
+async def test_a_pod_without_a_gang_gets_events_that_a_gang_would_not_get() -> None:
     async with desk() as here:
         alone = builders.pod("alone")
         here.cache.upsert_pod(alone)
@@ -290,7 +290,7 @@ async def test_how_long_a_reason_must_stand_is_a_setting() -> None:
 # Where a pod was bound.
 
 
-async def test_a_bound_pod_is_told_of_its_node_and_its_gang() -> None:
+async def test_the_event_of_a_bound_pod_names_its_node_and_its_gang() -> None:
     async with desk(2) as here:
         here.bind()
         await here.at(SENT)
@@ -431,7 +431,7 @@ async def test_an_event_that_is_refused_is_not_sent_again_and_again() -> None:
     ],
     ids=["gone", "bound"],
 )
-async def test_a_pod_that_waits_no_longer_is_not_told(happens: Callable[[Desk], None]) -> None:
+async def test_a_pod_that_waits_no_longer_gets_no_event(happens: Callable[[Desk], None]) -> None:
     async with desk(2, busy=lambda: True) as here:
         here.wait()
         await here.at(5)

@@ -124,7 +124,7 @@ def test_members_with_channels_gather_in_one_nvlink_domain(
     assert expected == (len(found) if isinstance(expected, int) else found)
 
 
-def test_members_that_must_gather_are_told_what_the_best_domain_lacks() -> None:
+def test_the_refusal_of_members_that_must_gather_says_what_the_best_domain_lacks() -> None:
     plan = schedule(cluster(members(4), GatherComputeDomains.MUST), PROFILES["binpack"])
 
     (refused,) = plan.refused

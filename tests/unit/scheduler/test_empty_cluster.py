@@ -39,12 +39,12 @@ def decided(shot: Snapshot) -> list[IfEmpty | None]:
     return [each.if_empty for each in schedule(shot, BINPACK).refused]
 
 
-def test_a_gang_that_fits_once_all_pods_are_gone_is_told_so() -> None:
+def test_the_refusal_says_that_a_gang_fits_once_all_pods_are_gone() -> None:
     assert IfEmpty.FITS is told(gang("a", pods=2, cpu=8))
 
 
 @pytest.mark.parametrize(("pods", "cpu"), [(3, 8), (1, 9)])
-def test_a_gang_that_never_fits_is_told_so(pods: int, cpu: int) -> None:
+def test_the_refusal_says_that_a_gang_never_fits(pods: int, cpu: int) -> None:
     assert IfEmpty.TOO_LARGE is told(gang("a", pods=pods, cpu=cpu))
 
 
@@ -79,14 +79,16 @@ def test_gangs_of_a_group_must_fit_together() -> None:
 
 
 @pytest.mark.parametrize("cpu", [1, 9])
-def test_a_gang_with_a_pod_on_a_node_is_told_nothing(cpu: int) -> None:
+def test_of_a_gang_with_a_pod_on_a_node_nothing_is_said(cpu: int) -> None:
     assert told(gang("a", pods=2, bound=1, cpu=cpu)) is None
 
 
 @pytest.mark.parametrize(
     "storage", [Storage(problem="a claim is missing"), Storage(needs=(Need("fast"),))]
 )
-def test_a_gang_that_waits_for_volumes_is_not_told_that_it_never_fits(storage: Storage) -> None:
+def test_the_refusal_of_a_gang_that_waits_for_volumes_does_not_say_that_it_never_fits(
+    storage: Storage,
+) -> None:
     assert told(gang("a", storage=storage)) is None
 
 

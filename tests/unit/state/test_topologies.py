@@ -234,7 +234,9 @@ async def test_what_is_there_already_is_not_written(harness: TopologyHarness) ->
     assert 1 == harness.writes()
 
 
-async def test_after_a_restart_nothing_is_written_nor_told_twice(harness: TopologyHarness) -> None:
+async def test_after_a_restart_nothing_is_written_or_reported_twice(
+    harness: TopologyHarness,
+) -> None:
     harness.node("n3")
     harness.topology()
     await harness.writer.flush()

@@ -247,7 +247,7 @@ def test_a_checkpoint_is_annotations() -> None:
     } == pod_group(checkpoint=asked)["metadata"]["annotations"]
 
 
-def test_a_member_that_is_told_by_a_signal_has_the_time_to_save() -> None:
+def test_a_member_that_gets_a_signal_has_the_time_to_save() -> None:
     asked = {"mode": "Signal", "timeout": "5m"}
 
     assert 300 == pod(checkpoint=asked)["spec"]["terminationGracePeriodSeconds"]
@@ -256,7 +256,7 @@ def test_a_member_that_is_told_by_a_signal_has_the_time_to_save() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Job", "PyTorchJob"])
-def test_members_are_told_where_to_continue(kind: str) -> None:
+def test_members_get_the_checkpoint_from_which_to_continue(kind: str) -> None:
     spec = job(job_type=kind, env={"RESUME_COUNT": "7"})
     template = (
         spec["template"] if kind == "Job" else spec["pytorchReplicaSpecs"]["Master"]["template"]

@@ -23,7 +23,7 @@ def panels(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("text", [training_jobs.text(), scheduler.text()])
-def test_panels_are_told_apart_explained_and_lie_side_by_side(text: str) -> None:
+def test_panels_have_different_titles_and_explanations_and_lie_side_by_side(text: str) -> None:
     made = panels(text)
     taken = [
         (x, y)

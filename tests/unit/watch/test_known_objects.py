@@ -173,7 +173,7 @@ def test_null_is_absent() -> None:
 
 
 @pytest.mark.parametrize("change", ["ADDED", "MODIFIED"])
-def test_an_object_that_cannot_be_read_is_left_out_and_told_and_others_go_on(change: str) -> None:
+def test_an_unreadable_object_is_left_out_and_reported_and_others_continue(change: str) -> None:
     harness = Harness()
     harness.relist(*pods("a", "b"))
 

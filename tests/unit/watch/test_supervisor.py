@@ -62,7 +62,7 @@ class World:
         return {kind: self._loop.time() - at for kind, at in self.signs.items()}
 
 
-async def test_a_watch_that_is_silent_is_begun_anew_and_that_is_counted_and_told() -> None:
+async def test_a_silent_watch_is_begun_again_counted_and_logged() -> None:
     world = World()
     with structlog.testing.capture_logs() as logs, growing("pgs_watches_begun_anew_total") as grown:
         await world.go_on(100)

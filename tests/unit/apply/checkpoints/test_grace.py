@@ -60,7 +60,9 @@ def test_no_pod_gets_longer_than_is_waited_for(own: int, queue: str | None, expe
 
 
 @pytest.mark.parametrize(("own", "expected"), [(30, 30), (315_360_000, 300)])
-def test_one_that_terminates_already_is_told_how_long(own: int, expected: int) -> None:
+def test_a_pod_that_terminates_already_has_its_grace_period_up_to_the_limit(
+    own: int, expected: int
+) -> None:
     assert expected == grace(own, deleting=True, gone_by=10**9)
 
 

@@ -37,7 +37,7 @@ def test_a_namespace_that_no_event_has_shown_has_its_name() -> None:
     assert OWN == Namespaces().labels_of("team")
 
 
-def test_it_is_told_whether_labels_are_others() -> None:
+def test_an_update_of_a_namespace_returns_whether_its_labels_changed() -> None:
     known = Namespaces()
     told = [
         known.upsert(cluster.read_namespace(body(labels)))

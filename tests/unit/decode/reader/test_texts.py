@@ -132,7 +132,7 @@ def test_an_annotation_of_kubectl_may_be_as_long_as_it_likes() -> None:
         annotations.NETWORK_TOPOLOGY_INDEX,
     ],
 )
-def test_a_pod_is_told_which_annotation_is_too_long_and_all_else_of_it_counts(key: str) -> None:
+def test_the_annotation_of_a_pod_that_is_too_long_is_named_and_all_others_count(key: str) -> None:
     found = decoded.pod(pod_body("p", metadata={"annotations": {key: LONG}}))
 
     assert found.problem is not None

@@ -81,7 +81,7 @@ def test_what_differs_in_numbers_alone_is_reported_as_it_was_at_last() -> None:
     assert (NOON + 5, short[-1].what, 3, NOON + 8) == (at, what, times, last)
 
 
-def test_what_is_told_of_each_pod_at_one_time_happened_once() -> None:
+def test_events_on_each_pod_at_one_time_are_one_occurrence() -> None:
     alike = [Happened(NOON + 5, "FailedScheduling: it lacks room")] * 3
 
     _, found = told_with(*alike)
@@ -97,7 +97,7 @@ def test_an_event_of_many_times_is_one_line() -> None:
     assert often == found
 
 
-def test_members_that_are_bound_one_after_the_other_are_all_told() -> None:
+def test_members_that_are_bound_one_after_the_other_are_all_shown() -> None:
     counts = [Happened(NOON + n, f"{n} members bound") for n in (1, 2)]
 
     assert [each.what for each in counts] == told(*counts)[1:]

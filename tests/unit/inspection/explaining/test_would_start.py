@@ -125,7 +125,7 @@ def test_quota_is_enough_for_what_comes_before_too(
     assert "Starts" == after["verdict"], quotas
 
 
-def test_a_gang_that_has_lost_members_is_not_told_to_evict_its_own(tmp_path: Path) -> None:
+def test_a_gang_that_has_lost_members_gets_no_advice_to_evict_its_own(tmp_path: Path) -> None:
     members = gang("asks", 4, gpus=5, nodes=["n-0", "n-1"])
     for each in members[3:]:
         each["spec"]["containers"][0]["resources"]["requests"][GPU] = 4

@@ -231,7 +231,7 @@ TWO_OF_ONE_NAME = """
 """
 
 
-def test_gangs_of_one_name_are_told_apart_by_their_sources() -> None:
+def test_gangs_of_one_name_are_distinguished_by_their_sources() -> None:
     found = objects.load(
         documents.parse("f", TWO_OF_ONE_NAME), Policy().rules.gangs.scheduler_names[0]
     )

@@ -44,7 +44,7 @@ class Told:
         return [(e["type"], e["reason"], e["regarding"]["name"], e["note"]) for e in found]
 
 
-async def test_a_gang_is_told_what_is_asked_of_it_and_what_came_of_that() -> None:
+async def test_a_gang_gets_events_on_a_request_to_save_and_on_its_outcome() -> None:
     told = Told()
     told.cache.checkpoints.ask(A, REQUEST, CheckpointReport(None, by="default/high", seconds=30))
 
@@ -91,7 +91,7 @@ async def test_a_report_without_a_request_is_reported_once() -> None:
     assert {("", "own", "Saved"): 1} == grown
 
 
-async def test_a_gang_whose_pods_are_gone_already_is_told_by_its_object() -> None:
+async def test_the_event_of_a_gang_whose_pods_are_gone_is_on_its_object() -> None:
     told = Told()
     told.cache.checkpoints.answered(A, Save(NOW, 7), NOW)
     told.cache.delete_pod("uid-a-0")
@@ -99,7 +99,7 @@ async def test_a_gang_whose_pods_are_gone_already_is_told_by_its_object() -> Non
     assert ["a"] == [name for _, _, name, _ in told.events()]
 
 
-async def test_news_of_a_gang_that_is_gone_have_no_object_to_be_told_of() -> None:
+async def test_the_outcome_of_a_gang_that_is_gone_causes_no_event() -> None:
     told = Told()
     told.cache.checkpoints.news.append(
         (gang_key("gone"), CheckpointReport(CheckpointOutcome.TIMED_OUT))

@@ -83,7 +83,7 @@ async def test_pods_of_another_scheduler_are_named_with_its_name_and_ours() -> N
     assert note.endswith(f"members need {builders.SCHEDULER}")
 
 
-async def test_of_the_gang_of_a_job_set_the_job_set_is_told() -> None:
+async def test_missing_members_of_the_gang_of_a_job_set_are_reported_to_the_job_set() -> None:
     key = GangKey(refs.JOB_SET.name, builders.NAMESPACE, "set/workers")
     desk = Desk(replace(foreign("a-0"), gang=key), key=key)
     desk.say(replace(builders.gang_spec("a", 3), key=key, gvr=JOB_SETS))
@@ -150,7 +150,7 @@ async def test_otherwise_nothing_is_guessed(pods: list[Pod]) -> None:
     assert [] == await Desk(*pods).told()
 
 
-async def test_a_native_pod_group_that_no_pod_names_is_told_why_that_may_be() -> None:
+async def test_the_event_of_a_native_pod_group_that_no_pod_names_says_why_that_may_be() -> None:
     desk = Desk(key=NATIVE)
     desk.say(replace(builders.gang_spec("a", 3), key=NATIVE, gvr=NATIVE_POD_GROUPS[0]))
 
@@ -189,7 +189,7 @@ async def test_pods_that_misspell_the_name_are_named() -> None:
     assert 'pod p-0 names PodGroup "A", which does not exist: is this one meant?' == note
 
 
-async def test_pods_that_misspell_the_name_later_make_the_pod_group_told() -> None:
+async def test_pods_that_misspell_the_name_later_cause_an_event_of_the_pod_group() -> None:
     desk = Desk()
     assert [] == await desk.told()
     pod = misspelt("p-0", created_at=LATE)

@@ -43,11 +43,11 @@ HEALED = ("Normal", "DomainHealed", "PodGroup")
 STUCK = ("Warning", "StuckPods", "PodGroup")
 
 
-async def test_a_healthy_gang_is_told_nothing() -> None:
+async def test_a_healthy_gang_gets_no_event() -> None:
     assert [] == await Desk().told(NOW)
 
 
-async def test_a_gang_is_told_that_it_is_degraded_and_that_it_is_whole_again() -> None:
+async def test_a_gang_gets_an_event_when_it_is_degraded_and_when_it_is_whole_again() -> None:
     desk = Desk()
     desk.gang.fails(1)
 
@@ -78,7 +78,7 @@ async def test_pods_are_stuck_also_when_others_have_taken_their_place() -> None:
     assert [STUCK] == await desk.told(LATER)
 
 
-async def test_a_gang_that_is_forgotten_is_told_anew() -> None:
+async def test_a_gang_that_is_forgotten_gets_the_event_again() -> None:
     desk = Desk()
     desk.gang.fails(1)
     await desk.told(LATER)

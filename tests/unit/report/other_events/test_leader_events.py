@@ -25,7 +25,7 @@ async def test_a_replica_that_follows_no_other_became_leader() -> None:
     assert {"kind": "Lease", "namespace": "ns", "name": "lease", "uid": "u1"} == regarding
 
 
-async def test_it_is_told_how_long_nothing_was_scheduled() -> None:
+async def test_the_event_says_how_long_nothing_was_scheduled() -> None:
     cluster = FakeCluster()
     told = LeaderEvents(FakeApi(cluster), "b_1", lambda: LEASE)
     await told.began(Predecessor("a_1", Sign.RELEASED, 7.0), 0.84)
@@ -37,7 +37,7 @@ async def test_it_is_told_how_long_nothing_was_scheduled() -> None:
     ] == sorted(notes(cluster))
 
 
-async def test_it_is_told_that_a_replica_stopped_and_whether_the_next_must_wait() -> None:
+async def test_the_event_says_that_a_replica_stopped_and_whether_the_next_must_wait() -> None:
     cluster = FakeCluster()
     told = LeaderEvents(FakeApi(cluster), "a_1", lambda: LEASE)
     await told.ended(released=True)

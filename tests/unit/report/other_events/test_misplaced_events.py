@@ -60,7 +60,7 @@ def job_set() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("body", "kind", "name"), [(job(), "Job", "ns/j"), (job_set(), "JobSet", "ns/s")]
 )
-async def test_a_workload_is_told_when_it_is_seen_and_only_once(
+async def test_a_workload_gets_its_event_when_it_is_seen_and_only_once(
     body: dict[str, Any], kind: str, name: str
 ) -> None:
     desk = Desk()

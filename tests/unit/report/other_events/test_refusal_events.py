@@ -36,7 +36,7 @@ def told(shapes: RefusedShapes, now: int) -> list[tuple[str, str, str, bool]]:
     return recorded.told
 
 
-def test_the_gang_is_told_once_which_node_refused_which_pod() -> None:
+def test_one_event_of_the_gang_says_which_node_refused_which_pod() -> None:
     shapes = RefusedShapes()
     shapes.note(REFUSED, "n", REFUSED.gang)
 

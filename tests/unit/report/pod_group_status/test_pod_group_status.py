@@ -421,7 +421,7 @@ def test_an_eviction_is_reported_until_the_gang_is_whole_again() -> None:
     assert ("False", "Scheduled") == (told["status"], told["reason"])
 
 
-def test_a_gang_that_was_never_evicted_is_told_of_no_evictions() -> None:
+def test_the_status_of_a_gang_that_was_never_evicted_has_no_evictions() -> None:
     status = written(record_of(), View({}, now=7))
 
     assert "evictions" not in status
@@ -454,7 +454,7 @@ def test_what_an_earlier_process_wrote_of_a_degraded_gang_stands_while_members_l
     assert present == [each for each in found["conditions"] if each["type"] == "DegradedDomain"]
 
 
-def test_a_gang_that_is_evicted_whole_for_its_own_sake_is_told_so() -> None:
+def test_the_status_says_that_a_gang_is_evicted_whole_to_start_again() -> None:
     made = DegradedGang()
     made.cache.decisions.preempted(KEY, str(KEY))
     for number in range(SIZE):

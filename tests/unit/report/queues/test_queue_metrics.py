@@ -89,7 +89,7 @@ def test_gangs_that_wait_are_counted_by_the_name_of_their_class(metrics: QueueMe
     assert 0 == sample("pgs_queue_oldest_wait_seconds", queue="team-a")
 
 
-def test_a_queue_that_starves_is_told_from_one_that_does_not(metrics: QueueMetrics) -> None:
+def test_a_starving_queue_is_distinguished_from_others(metrics: QueueMetrics) -> None:
     metrics.show([IMPLIED_ROOT, TEAM_A, replace(TEAM_B, starving=True)])
 
     queues = ("team-a", "team-b")

@@ -147,5 +147,5 @@ def test_an_entry_says_whose_turn_it_is(entries: dict[str, Entry | Rule]) -> Non
         assert entry.fixers, name
 
 
-def test_a_gang_that_waits_for_action_is_told_which() -> None:
+def test_the_text_of_a_gang_that_waits_for_action_says_which_action() -> None:
     assert [] == [reason for reason, rule in RULES.items() if not rule.do]

@@ -230,7 +230,7 @@ def test_a_group_gets_none_of_its_quorums_when_one_does_not_fit() -> None:
     assert {"a": "Unschedulable", "b": "Unschedulable"} == reasons(plan)
 
 
-def test_the_others_of_a_refused_group_are_told_which_pod_did_not_fit() -> None:
+def test_the_refusals_of_the_others_of_a_group_name_the_pod_that_did_not_fit() -> None:
     plan = decide(four_gpus(), group(gang("a", pods=2, gpu=1), gang("b", pods=3, gpu=1)))
 
     first, second = sorted(plan.refused, key=lambda each: each.gang.key)

@@ -14,6 +14,6 @@ def test_the_budget_is_20000_steps_a_search_and_60000_a_gang() -> None:
     assert Budget(STEPS_OF_A_GANG, STEPS_OF_A_SEARCH) == Budget()
 
 
-def test_what_is_not_understood_is_told_from_what_is_not_valid() -> None:
+def test_what_is_not_understood_is_distinguished_from_what_is_not_valid() -> None:
     assert not Refused(0, "gpu", "asks for too much").is_unsupported
     assert Refused(0, "gpu", "x is not supported", (Unsupported("x"),)).is_unsupported

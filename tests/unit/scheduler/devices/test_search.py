@@ -142,7 +142,7 @@ def test_all_devices_are_taken_or_none() -> None:
     assert Lack.DEVICES is lack(search([slice_of([])], everything))
 
 
-def test_all_devices_cannot_be_told_of_an_incomplete_or_an_invalid_pool() -> None:
+def test_all_devices_of_an_incomplete_or_an_invalid_pool_cannot_be_allocated() -> None:
     everything = claim(request(mode=Mode.ALL))
     good = slice_of(devices(1))
     incomplete = slice_of(devices(1), pool="p", slice_count=2)

@@ -75,7 +75,7 @@ def test_what_a_claim_can_see_makes_a_difference(special: Device) -> None:
     assert signature([special, *devices(1)]) != signature(devices(2))
 
 
-def test_values_of_constraints_are_told_by_their_first_occurrence() -> None:
+def test_values_of_constraints_are_numbered_by_their_first_occurrence() -> None:
     same = claim(request(count=2), constraints=[Constraint(match_attribute=f"{DRIVER}/root")])
 
     def rooted(*roots: str) -> list[Device]:

@@ -111,7 +111,7 @@ def counted(nodes: list[Node], near: list[bool] | None = None, **asks: Any) -> S
     return found.shortage
 
 
-def test_what_is_asked_for_is_told_of_what_every_node_has_too_little_of() -> None:
+def test_the_request_is_shown_of_resources_that_every_node_has_too_little_of() -> None:
     without_gpu = node("n1", cpu=1)
 
     # One node lacks both, and the other only the GPUs.
@@ -121,7 +121,7 @@ def test_what_is_asked_for_is_told_of_what_every_node_has_too_little_of() -> Non
     assert {("cpu", 8000), (GPU, 8)} == set(several)
 
 
-def test_it_is_told_whether_a_node_could_hold_two() -> None:
+def test_the_diagnosis_says_whether_a_node_could_hold_two() -> None:
     assert counted([node("n1", gpu=7)], gpu=8).one_a_node
     assert not counted([node("n1", gpu=1), node("n2", gpu=4, unschedulable=True)], gpu=2).one_a_node
 

@@ -106,7 +106,7 @@ def test_members_of_other_roles_are_not_held_back() -> None:
     assert {"a": [f"a-{i}" for i in range(5)]} == names(found.snapshot.groups[0].gangs)
 
 
-def test_a_gang_that_waits_for_something_else_is_told_that_alone() -> None:
+def test_a_gang_that_waits_for_something_else_gets_only_that_reason() -> None:
     waiting = paced("a", 6, ElasticSize(ELASTIC))
     taken = snapshot([node("n")], [waiting], taken_at=NOW)
     other = Refused(waiting, Reason.UNSCHEDULABLE, waiting.pending)
@@ -114,7 +114,7 @@ def test_a_gang_that_waits_for_something_else_is_told_that_alone() -> None:
     assert (other,) == hold_back(taken).with_held_back(Plan(refused=(other,))).refused
 
 
-def test_a_gang_with_a_problem_is_told_of_that() -> None:
+def test_a_gang_with_a_problem_gets_that_reason() -> None:
     problem = Problem(Reason.INVALID_SPEC, BeyondMaxWorkers(gang_key("a"), 4))
     invalid = replace(paced("a", 6, ElasticSize(ELASTIC)), problem=problem)
     taken = snapshot([node("n")], [invalid], taken_at=NOW)

@@ -136,7 +136,7 @@ def test_the_nearest_node_says_how_many_devices_are_missing() -> None:
     )
 
 
-def test_no_number_is_told_if_there_are_alternatives_or_a_constraint_fails() -> None:
+def test_no_number_is_given_if_there_are_alternatives_or_a_constraint_fails() -> None:
     assert missing(devices(1), first_available(asked("a", count=3), asked("b", count=2))) is None
     two = ClaimSpec((request(count=2),), (Constraint(match_attribute=f"{DRIVER}/size"),))
     made = pod("a-0", gang="a")

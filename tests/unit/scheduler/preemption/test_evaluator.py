@@ -99,7 +99,7 @@ def test_the_other_gangs_of_a_group_say_which_gang_tried() -> None:
     assert {"a": NOT_HELPFUL, "b": attempted} == said
 
 
-def test_a_gang_that_may_not_evict_is_told_why() -> None:
+def test_the_refusal_of_a_gang_that_may_not_evict_says_why() -> None:
     proud = high(block=never("default/a-0"))
 
     plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), proud)

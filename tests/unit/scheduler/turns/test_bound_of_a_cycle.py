@@ -177,7 +177,7 @@ def of_two_classes(first: str, second: str, taken_at: int = 0) -> Snapshot:
     return world([queue], [gang], nodes, flavors=declared, taken_at=taken_at)
 
 
-def test_a_gang_tries_some_of_its_flavor_assignments_in_a_cycle_and_is_told_so() -> None:
+def test_a_gang_tries_some_of_its_flavor_assignments_in_a_cycle_and_its_refusal_says_so() -> None:
     plan = with_looks(500, of_two_classes("f6", "f3"))
 
     (refused,) = plan.refused

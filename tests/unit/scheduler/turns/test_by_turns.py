@@ -284,7 +284,7 @@ def test_without_room_in_any_flavor_with_quota_the_nodes_are_to_blame() -> None:
     assert reasons(plan) == {"x": "Unschedulable"}
 
 
-def test_a_gang_whose_flavors_have_no_nodes_never_fits_and_is_told_which() -> None:
+def test_a_gang_whose_flavors_have_no_nodes_never_fits_and_they_are_named() -> None:
     queues, flavors, _ = flavored(first=10)
     gangs = [in_queue(cq_ref("q"), "x", pods=6)]
 
@@ -451,7 +451,9 @@ def test_replacements_keep_the_flavors_of_their_gang() -> None:
 
 
 @pytest.mark.parametrize(("looks", "unsearched"), [(effort.MOST_OF_ALL, ""), (1, "y")])
-def test_it_is_told_for_which_gangs_no_search_came_to_its_end(looks: int, unsearched: str) -> None:
+def test_the_plan_names_the_gangs_for_which_no_search_came_to_its_end(
+    looks: int, unsearched: str
+) -> None:
     """The first one has its turn to search, in vain; then all looks are spent."""
     guest = our_queue("guest", 0, borrowing=True, evictions=NEVER)
     queues = [*two(), our_queue("vain", 0, borrowing=True), guest]

@@ -146,7 +146,7 @@ def test_one_that_may_start_is_one_gang_and_is_reported_once(body: Body) -> None
     assert [(1, [])] * 2 == [(each["running"], each["pending"]) for each in document["queues"]]
 
 
-def test_people_are_told_where_the_room_is_kept() -> None:
+def test_the_report_says_where_the_room_is_kept() -> None:
     lines = simulated(workload("Job", {OURS: "night"}, GANG), QUEUE, output="table").stdout
 
     assert "Job default/duo  night  2 pods on 1 node: oak (2)" in lines

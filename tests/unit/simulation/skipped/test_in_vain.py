@@ -94,7 +94,7 @@ def apart(
         ("completions: 2, parallelism: 3", 2),
     ],
 )
-def test_a_job_that_kueue_would_admit_whole_is_told_how_to_say_so_here(
+def test_the_hint_for_a_job_that_kueue_would_admit_whole_says_how_to_get_that_here(
     spec: str, pods: int
 ) -> None:
     assert (
@@ -121,7 +121,7 @@ def test_a_job_that_kueue_would_admit_whole_is_told_how_to_say_so_here(
         {"kind": "CronJob"},
     ],
 )
-def test_one_that_says_it_or_is_one_pod_or_waits_whole_is_told_nothing(
+def test_a_job_that_says_it_or_is_one_pod_or_waits_whole_gets_no_hint(
     given: dict[str, str],
 ) -> None:
     assert "" == apart(**given)

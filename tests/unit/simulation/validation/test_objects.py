@@ -102,7 +102,7 @@ def test_a_queue_with_its_quota_in_the_wrong_place(spec: mistakes.Body, field: s
     assert (DROPPED, f"unknown field {field}") == said(body)
 
 
-def test_a_limit_that_a_limit_range_may_set_is_told_of_a_pod_only() -> None:
+def test_a_limit_that_a_limit_range_may_set_is_reported_for_pods_only() -> None:
     asked = {"requests": {"nvidia.com/gpu": 8, "cpu": 1}}
     pod = mistakes.edited(mistakes.POD, "spec.containers.0.resources", asked)
 

@@ -132,7 +132,7 @@ def test_claims_of_the_whole_cluster_take_their_devices() -> None:
     assert {"default/mine": ["gpu-0"], "other/strange": ["gpu-1"]} == town.taken
 
 
-def test_the_claims_that_pods_wait_for_are_told_apart() -> None:
+def test_only_claims_without_devices_that_pods_name_are_waited_for() -> None:
     town = Town()
     town.see(claim("a"), claim("unused"), allocated(claim("mine"), "n0", "gpu-0"))
     town.pod("w", "a", "mine")

@@ -288,7 +288,7 @@ def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
     assert changes.cycle.is_set()
 
 
-def test_a_pod_that_is_gone_stays_gone_however_often_that_is_told() -> None:
+def test_a_pod_that_is_gone_stays_gone_however_often_it_is_deleted() -> None:
     cache = new_cache(NO_SETTINGS.preemption, pod("x", node="n1"))
     before = evictable(cache)
 
@@ -308,7 +308,7 @@ def test_a_pod_that_came_and_went_between_two_looks_is_not_remembered() -> None:
 
 
 @pytest.mark.parametrize("priority", [0, 5, 99])
-def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> None:
+def test_pods_that_leave_are_listed_whatever_their_priority(priority: int) -> None:
     old = running("old", priority=priority, deleting=True)
     cache = new_cache(
         NO_SETTINGS.preemption, old, running("above", priority=99), pod("new", priority=5)

@@ -50,7 +50,7 @@ def test_other_stop_policies_let_run_what_runs() -> None:
         assert [] == going(made)
 
 
-def test_what_leaves_already_is_not_told_to_go_again() -> None:
+def test_a_gang_that_is_leaving_is_not_drained_again() -> None:
     made = cluster()
     running(made, "x", "a")
     (one,) = draining.drained(made.cache, 0)

@@ -69,7 +69,7 @@ def test_a_claim_that_two_jobs_share_is_charged_to_one_of_them() -> None:
     assert 2 == charged(found)
 
 
-def test_members_are_the_same_when_they_are_told_again() -> None:
+def test_members_are_the_same_when_they_are_declared_again() -> None:
     body = suspended("a", by_name("both"))
     found = cluster(claim("both", request(2)), body)
     (before,) = found.cache.gang_queue.infos.values()

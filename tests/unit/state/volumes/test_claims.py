@@ -314,7 +314,7 @@ def test_a_volume_that_names_no_uid_is_reserved_for_the_one_it_means() -> None:
     assert (ClaimStep(DATA, "n1", VolumeRef("disk", "uid-disk")),) == assumed(cache)
 
 
-def test_a_pod_that_waits_is_told_of_every_step() -> None:
+def test_a_pod_that_waits_for_claims_is_touched_by_every_step() -> None:
     changes = Changes()
     heard: list[str] = []
     cache = found(pod_body("q", volumes=mounting("other")), changes=changes)

@@ -58,7 +58,7 @@ def offered(*bodies: Mapping[str, Any]) -> dict[str, bool]:
     return {each.name: each.for_claim for each in known(*bodies).available.get(LOCAL, ())}
 
 
-def test_nothing_is_told_where_no_pod_asks() -> None:
+def test_a_snapshot_has_no_volumes_if_no_pod_asks_for_any() -> None:
     plain = cluster(volume_body("d", LOCAL), class_body(), pod_body("p"))
 
     assert plain.snapshot(0).volumes is NO_VOLUMES

@@ -116,14 +116,14 @@ def test_a_command_that_is_ignored_does_nothing(tmp_path: Path) -> None:
     assert "mpirun" not in batch_script.stand_ins(["mpirun"])
 
 
-def test_srun_exports_what_it_is_told_to(tmp_path: Path) -> None:
+def test_srun_exports_the_variables_that_its_option_names(tmp_path: Path) -> None:
     done = run(tmp_path, "B=2 srun --export=ALL,A='x y',B,C=3 sh -c 'echo $A,$B,$C'")
 
     assert ("x y,2,3\n", "") == (done.stdout, done.stderr)
     assert "must be ALL" in run(tmp_path, "srun --export=NONE true").stderr
 
 
-def test_srun_runs_in_the_directory_it_is_told(tmp_path: Path) -> None:
+def test_srun_runs_in_the_directory_that_its_option_names(tmp_path: Path) -> None:
     assert "/\n" == run(tmp_path, "srun --chdir=/ pwd").stdout
     assert "/\n" == run(tmp_path, "srun -D / pwd").stdout
     nowhere = run(tmp_path, "srun -D /none pwd")

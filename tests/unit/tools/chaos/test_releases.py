@@ -34,7 +34,7 @@ def code(root: Path | None) -> str:
 
 
 @pytest.mark.usefixtures("checkout")
-def test_without_a_tag_it_is_what_told_users_last(tmp_path: Path) -> None:
+def test_without_a_tag_it_is_the_last_commit_that_changed_the_changelog(tmp_path: Path) -> None:
     assert "1" == code(releases.unpacked(tmp_path / "old"))
 
 

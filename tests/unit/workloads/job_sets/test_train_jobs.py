@@ -71,7 +71,7 @@ def test_a_job_set_of_nothing_else_has_no_gangs_by_default() -> None:
         ([], "InOrder", "t", False),
     ],
 )
-def test_a_pod_group_of_all_pods_is_told_where_they_come_in_order(
+def test_a_pod_group_of_all_pods_is_reported_where_jobs_start_in_order(
     owners: list[dict[str, Any]], order: str, named: str, *, told: bool
 ) -> None:
     body = job_set(*owners, startupPolicy={"startupPolicyOrder": order})

@@ -34,7 +34,7 @@ def test_members_that_are_missing_are_named_if_numbers_tell(
     assert said == summary(tmp_path, [group, *(pods[number] for number in there)])
 
 
-def test_members_of_a_job_are_told_by_their_index(tmp_path: Path) -> None:
+def test_members_of_a_job_are_named_by_their_index(tmp_path: Path) -> None:
     group, *pods = gang("asks", 3)
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "1", "controller": True}
     for number, each in enumerate(pods):

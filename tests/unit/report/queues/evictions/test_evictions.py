@@ -80,7 +80,7 @@ def test_names_of_other_namespaces_may_be_hidden(cluster: Cluster) -> None:
     assert ["uid-b"] == [each["by"] for each in status["yieldedTo"]]
 
 
-def test_a_gang_of_another_namespace_without_an_object_is_not_told(cluster: Cluster) -> None:
+def test_a_gang_of_another_namespace_without_an_object_is_not_named(cluster: Cluster) -> None:
     cluster.run("x", namespace="other")
     key = gang_key("x", "other")
     cluster.evict({key: RECLAIM}, "absent")

@@ -16,7 +16,7 @@ def noted(**spec: Any) -> tuple[str, ...]:
     return notes.unknown_name_notes(queue, {"a", "research"}, RESOURCES)
 
 
-def test_queues_are_told_that_no_queue_is_called() -> None:
+def test_unknown_names_of_queues_are_reported() -> None:
     assert (
         "spec.borrowing.allowedQueues: no queue is called nobody",
         "spec.borrowing.allowedQueues: no queue is called reserch (did you mean research?)",
@@ -27,7 +27,7 @@ def test_queues_are_told_that_no_queue_is_called() -> None:
     )
 
 
-def test_resources_are_told_that_no_node_has() -> None:
+def test_resources_that_no_node_has_are_reported() -> None:
     quota = {"soft": {"cpu": 1, "gpu": 1}, "hard": {"nvidia.com/gpus": "8"}}
 
     meant = "no node has nvidia.com/gpus (did you mean nvidia.com/gpu?)"
@@ -36,7 +36,7 @@ def test_resources_are_told_that_no_node_has() -> None:
     assert (f"spec.flavors[1].quota: {meant}",) == noted(flavors=flavors)
 
 
-def test_nothing_is_told_of_resources_while_there_are_no_nodes() -> None:
+def test_no_resources_are_reported_while_there_are_no_nodes() -> None:
     queue = ours.queue({"metadata": {"name": "a"}, "spec": {"quota": {"soft": {"x": 1}}}}).queue
 
     assert () == notes.unknown_name_notes(queue, ["a"], notes.counted(NodeTable([]), NO_RULES))

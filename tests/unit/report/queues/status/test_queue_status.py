@@ -98,7 +98,7 @@ def test_an_infinite_share_is_absent() -> None:
     assert queue_status.status_of(replace(TEAM_A, share=None), VIEW)["share"] is None
 
 
-def test_a_condition_that_is_over_is_told_if_it_was_there() -> None:
+def test_a_condition_that_is_over_is_written_if_it_was_there() -> None:
     more = {FlavorResource("default", "cpu"): (12000, 10000)}
     before = queue_status.status_of(replace(TEAM_A, oversubscribed=more), VIEW)
     after = queue_status.status_of(TEAM_A, replace(VIEW, written=before))

@@ -68,7 +68,7 @@ def test_growth_is_reported_and_neither_a_start_nor_a_replacement() -> None:
     assert up(None, "x") == ""
 
 
-def test_a_gang_that_shrinks_is_told_for_which_other() -> None:
+def test_the_message_of_a_gang_that_shrinks_names_the_other_gang() -> None:
     info = info_of(6)
     lost = [pod("a-4"), pod("a-5")]
     info.scaling.shrink([each.uid for each in lost], 90)

@@ -34,7 +34,7 @@ def test_a_pod_without_gang_gets_kube_schedulers_message_after_plain_words() -> 
     assert expected == message(nodes, gang("a", cpu=2))
 
 
-def test_a_gang_is_told_what_it_is_short_of() -> None:
+def test_the_message_says_what_a_gang_is_short_of() -> None:
     expected = (
         f"Needs 4 nodes with 1 free {GPU}, 2 have it. "
         "It would not fit even the empty cluster: ask for less, or add nodes. "
@@ -44,7 +44,7 @@ def test_a_gang_is_told_what_it_is_short_of() -> None:
     assert expected == message([node("n1", gpu=1), node("n2", gpu=1)], gang("a", pods=4, gpu=1))
 
 
-def test_a_gang_with_a_quorum_is_told_how_many_wait() -> None:
+def test_the_message_of_a_gang_with_a_quorum_says_how_many_wait() -> None:
     expected = (
         f"The quorum has a place; each of 2 more members waits for room: short of 1 {GPU} on one "
         f"node. 0/1 nodes are available: 1 Insufficient {GPU}."
@@ -57,7 +57,7 @@ def test_a_cluster_without_nodes_says_so() -> None:
     assert expected == message([], gang("a"))
 
 
-def test_a_gang_that_was_not_tried_is_told_the_cause() -> None:
+def test_the_message_of_a_gang_that_was_not_tried_says_the_cause() -> None:
     missing = ObjectMissing("PodGroup", gang_key("a"))
     problem = Problem(Reason.POD_GROUP_NOT_FOUND, missing)
 
@@ -126,7 +126,7 @@ def in_domains(
     return messages.describe(refused)
 
 
-def test_a_gang_without_a_domain_is_told_what_the_domains_offer() -> None:
+def test_the_message_of_a_gang_without_a_domain_says_what_the_domains_offer() -> None:
     # `plan-must-spine-fail-3-of-4` of the conformance data (from Koordinator, Apache-2.0).
     expected = (
         "3 of 4 members fit now; the best SpineLayer has room for 3 of 4: s1 3, s2 3. "
@@ -151,7 +151,7 @@ def test_domains_beyond_the_best_are_counted(more: int, words: str) -> None:
     assert f"SpineLayer/s2: 3 and {words}, 0/8 nodes" in in_domains(Offers(TWO_SPINES, more))
 
 
-def test_domains_of_one_name_are_told_apart_by_their_paths() -> None:
+def test_domains_of_one_name_are_distinguished_by_their_paths() -> None:
     paths = [("s1", "b1"), ("s2", "b1"), ("s2", "b2")]
     offers = Offers(tuple((Domain("BlockLayer", path), 1) for path in paths))
 
@@ -178,7 +178,7 @@ def test_a_topology_without_domains_offers_nothing() -> None:
     assert expected == in_domains(Offers(()))
 
 
-def test_surplus_is_told_in_which_domain_it_waits() -> None:
+def test_the_message_of_surplus_names_the_domain_in_which_it_waits() -> None:
     expected = (
         "The quorum has a place; each of 2 more members waits for room in SpineLayer/s1. "
         "0/8 nodes are available: 8 Insufficient cpu."
@@ -186,7 +186,7 @@ def test_surplus_is_told_in_which_domain_it_waits() -> None:
     assert expected == in_domains(Offers(TWO_SPINES[:1]), needs=2, left_over=True)
 
 
-def test_a_new_member_of_a_gang_that_runs_is_told_where_it_waits() -> None:
+def test_the_message_of_a_new_member_of_a_running_gang_says_where_it_waits() -> None:
     expected = (
         "Gang default/a has started; 1 more member waits for room in one of SpineLayer/s1, "
         "SpineLayer/s2 and 3 more domains (podCountMultiple BlockLayer=2)."
@@ -217,5 +217,5 @@ def test_a_new_member_of_a_gang_that_runs_is_told_where_it_waits() -> None:
         ),
     ],
 )
-def test_a_gang_is_told_why_it_may_not_evict(block: PreemptionBlock, words: str) -> None:
+def test_the_message_says_why_a_gang_may_not_evict(block: PreemptionBlock, words: str) -> None:
     assert words == messages.blocked(block)

@@ -68,7 +68,7 @@ def test_amounts_are_as_in_manifests(asked: tuple[tuple[str, int], ...], words: 
     assert f"needs 7 nodes with {words}" == needs(shortage)
 
 
-def test_nodes_that_have_it_and_are_ruled_out_are_told_the_ones_that_may_come_back_first() -> None:
+def test_of_ruled_out_nodes_those_that_may_come_back_are_named_first() -> None:
     ruled_out = (
         (taints.obstacle, 9),
         (unschedulable.obstacle, 2),

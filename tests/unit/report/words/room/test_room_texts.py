@@ -75,7 +75,7 @@ def test_labels_that_no_node_has_are_named() -> None:
     assert expected == short(misfit, pods=1)
 
 
-def test_a_flavor_without_nodes_is_told_rather_than_what_pods_select() -> None:
+def test_a_flavor_without_nodes_is_named_rather_than_what_pods_select() -> None:
     misfit = Misfit(8, 0, 1, (), shortage=Shortage(node_affinity.obstacle, 8))
     waits, spot = gang("a"), EmptyFlavor("spot", (("pool", "spot"), ("zone", "z")))
     refused = Refused(
@@ -120,7 +120,7 @@ def test_a_rule_is_reported_with_the_nodes_that_break_it(nodes: int, words: str)
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES, ids=lambda each: each.name)
-def test_every_obstacle_is_told_of_one_node_and_of_several(obstacle: Obstacle) -> None:
+def test_every_obstacle_has_words_for_one_node_and_for_several(obstacle: Obstacle) -> None:
     one = short(Misfit(2, 0, 1, (), shortage=Shortage(obstacle, 1)), pods=1)
     both = short(Misfit(2, 0, 1, (), shortage=Shortage(obstacle, 2)), pods=1)
 
@@ -152,7 +152,7 @@ def test_only_the_best_domains_are_named_first() -> None:
     assert found.endswith(": b0 5, b1 4, b2 3 and 4 more.")
 
 
-def test_domains_of_one_name_are_told_apart() -> None:
+def test_domains_of_one_name_are_distinguished() -> None:
     best = tuple((Domain("BlockLayer", (spine, "b")), 5) for spine in ("s1", "s2"))
 
     assert short(Misfit(12, 5, 8, (), Offers(best)), pods=8).endswith(": s1/b 5, s2/b 5.")

@@ -112,7 +112,7 @@ def test_the_highest_preferred_layer_is_split_into_the_fewest_whatever_is_above(
     assert [1, 2, 7, 8, 9, 10, 11] == numbers(plan)
 
 
-def test_a_gang_that_must_gather_by_a_label_of_no_node_is_told_of_the_label() -> None:
+def test_the_refusal_of_a_gang_that_must_gather_by_a_label_of_no_node_names_the_label() -> None:
     nodes = [node(f"node-{i}", cpu=8, labels={"example.com/rack": "r1"}) for i in range(2)]
     typo = TopologyRequest(must=(LayerRef("cloud.example.com/rack", by_label=True),))
 
@@ -355,7 +355,7 @@ def test_members_of_a_group_join_those_of_gangs_that_have_started() -> None:
     assert [4] == numbers(plan)
 
 
-def test_members_bound_in_two_domains_are_told_and_joined_where_most_are() -> None:
+def test_members_bound_in_two_domains_are_reported_and_joined_where_most_are() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4, 5)}, cpu=8)
     bound_members = [pod(f"a-{i}", node=f"node-{n}", cpu=8) for i, n in enumerate((1, 3, 4))]
 
@@ -426,7 +426,7 @@ def test_surplus_that_comes_later_comes_in_multiples_too() -> None:
     assert [3, 4] == later(2, 3)
 
 
-def test_of_an_elastic_gang_only_what_is_told_is_explained() -> None:
+def test_offers_of_domains_are_explained_once_for_an_elastic_gang() -> None:
     nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     calls = calls_of(lambda: plan_for(nodes, must(BLOCK), pods=60, min_member=30, cpu=8))

@@ -56,7 +56,7 @@ def test_the_charges_are_copied_once_until_anything_changes() -> None:
     assert (3, 23) == (third.forest.used(A, CPU), cpu_of(charged, A) + cpu_of(charged, B))
 
 
-def test_any_queue_that_could_be_looked_into_is_told_whatever_lacks() -> None:
+def test_whether_any_queue_may_be_reclaimed_from_is_known_whatever_is_short() -> None:
     nodes = Nodes()
     nodes.run(B, "v", 11, priority=3)
     rules = EvictionRules(NEVER, LOWER, NEVER)

@@ -62,7 +62,7 @@ def test_the_second_decision_that_takes_too_long_sets_a_gang_aside_and_says_so()
     assert NOW + REST == until(found)
 
 
-def test_all_gangs_of_a_group_are_told() -> None:
+def test_all_gangs_of_a_group_are_reported() -> None:
     found = SetAside()
     plans = [found.judge(refusing("a", "b"), took(SLOW, "a", "b"), NOW) for _ in range(2)]
 
@@ -185,14 +185,14 @@ def test_a_gang_that_was_stuck_when_the_process_ended_is_set_aside_at_once() -> 
     assert NOW + 1195 == until(found)
 
 
-def test_a_suspect_that_is_told_already_counts_once_more() -> None:
+def test_a_suspect_that_was_reported_already_counts_once_more() -> None:
     told = struck(3).told
 
     assert (Costly(KEY, 9.0, 4),) == with_suspects(told, [Costly(KEY, 9.0, 1)])
     assert told == with_suspects(told, [])
 
 
-def test_so_many_are_told_the_last_ones() -> None:
+def test_only_the_last_ones_are_written() -> None:
     found = [Costly(gang_key(f"g{number}"), SLOW, 2) for number in range(100)]
 
     assert tuple(found[-set_aside.MOST_TOLD :]) == read(written(found))

@@ -77,7 +77,7 @@ def found_for(
         ({}, NONE),
     ],
 )
-def test_the_queue_is_told_by_an_object(told: dict[str, Any], expected: QueueRef) -> None:
+def test_an_object_names_the_queue(told: dict[str, Any], expected: QueueRef) -> None:
     found = found_for(**told)
 
     assert (expected, None) == (found.queue, found.problem)
