@@ -18,7 +18,7 @@ from aiohttp import connector, tracing
 
 from gang_scheduler.client import http
 from gang_scheduler.client.address import Address
-from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError
+from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError, TooLongError
 
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=http.CONNECT_SECONDS)
 """aiohttp has no time limit of its own: this module times the whole request, with any waiting."""
@@ -122,7 +122,14 @@ async def _whole(answer: aiohttp.ClientResponse) -> Answer:
     if answer.status < 200:
         raise BrokenError(f"the answer is no HTTP: {answer.status} {answer.reason}")
     headers = {name.lower(): value for name, value in answer.raw_headers}
-    return Answer(answer.status, answer.reason or "", headers, await answer.read())
+    parts, size = [], 0
+    async for part in answer.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > http.LARGEST_ANSWER:
+            answer.close()
+            raise TooLongError
+    return Answer(answer.status, answer.reason or "", headers, b"".join(parts))
 
 
 async def _once(

@@ -25,9 +25,15 @@ import yaml
 from gang_scheduler import __version__
 from gang_scheduler.client import errors, kubeconfigs
 from gang_scheduler.client.address import Address, Proxy
-from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.errors import AnswerTooLongError, ApiError
 from gang_scheduler.client.fence import Fence
-from gang_scheduler.client.http import CONNECT_SECONDS, Answer, HttpClient, NotSentError
+from gang_scheduler.client.http import (
+    CONNECT_SECONDS,
+    Answer,
+    HttpClient,
+    NotSentError,
+    TooLongError,
+)
 from gang_scheduler.client.http1 import Client
 from gang_scheduler.client.kubeconfigs import ConfigException, Configuration
 from gang_scheduler.settings.choices import HttpClientName
@@ -287,6 +293,9 @@ class Connection:
                 answer = await self.client.ask(method, path, headers, body, timeout_seconds)
             else:
                 answer = await self._write(method, path, headers, body, timeout_seconds)
+        except TooLongError as error:
+            _count_request(method, path, 0, began)
+            raise AnswerTooLongError(str(error)) from error
         except (OSError, ConfigException) as error:
             _count_request(method, path, 0, began)
             raise ApiError(0, f"{type(error).__name__}: {error}") from error

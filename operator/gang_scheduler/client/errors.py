@@ -72,6 +72,13 @@ class ApiError(Exception):
         return BY_STATUS.get(self.status, Kind.REFUSED)
 
 
+class AnswerTooLongError(ApiError):
+    """An answer is longer than is read, whatever its status. A list can be read in more pages."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(0, message)
+
+
 def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> ApiError:
     """Return the error for an answer; its body is a Status if the API server itself wrote it."""
     cause = ""

@@ -24,6 +24,17 @@ class BrokenError(ConnectionError):
     """A connection ended, or carried something else, before an answer was complete."""
 
 
+LARGEST_ANSWER = 32 * 2**20
+"""In bytes. The objects of one user may be a gigabyte: lists are then read in shorter pages."""
+
+
+class TooLongError(ConnectionError):
+    """An answer is longer than LARGEST_ANSWER. Its connection is closed, and the rest not read."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the answer is longer than {LARGEST_ANSWER // 2**20} MiB")
+
+
 class NotSentError(TimeoutError):
     """Nothing was sent: it was too late, or writing is no longer allowed."""
 
@@ -65,6 +76,7 @@ class HttpClient(Protocol):
     ) -> Answer:
         """Return the answer with any status. Raises OSError if none comes in time.
 
+        TooLongError: the answer is longer than LARGEST_ANSWER.
         After an exception a write may have been carried out, but at most once: only reads are
         repeated. A write is not sent later than SEND_SECONDS after it was requested, not if
         `may_send` forbids it just before, and not after this method has returned or raised.

@@ -20,7 +20,13 @@ import httptools
 
 from gang_scheduler.client import http
 from gang_scheduler.client.address import Address, Proxy
-from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError
+from gang_scheduler.client.http import (
+    Answer,
+    BrokenError,
+    MaySend,
+    NotSentError,
+    TooLongError,
+)
 
 # Assembles answers from the bytes of a connection, in whatever pieces they arrive. No I/O.
 
@@ -40,11 +46,12 @@ class AnswerReader:
         self._reason = b""
         self._headers: dict[bytes, bytes] = {}
         self._parts: list[bytes] = []
+        self._size = 0
 
     def feed(self, received: bytes) -> Answer | None:
         """Take in the next bytes; return the answer if they complete one, else None.
 
-        Raises BrokenError if the bytes are not HTTP.
+        Raises BrokenError if the bytes are not HTTP, and TooLongError for too many of them.
         """
         try:
             self._parser.feed_data(received)
@@ -52,6 +59,8 @@ class AnswerReader:
             if self._answer is None:
                 raise BrokenError(f"the answer is no HTTP: {error}") from error
             self._has_surplus = True
+        if self._size > http.LARGEST_ANSWER:
+            raise TooLongError
         answer, self._answer = self._answer, None
         # Bytes after an answer would be mistaken for the next answer.
         return answer._replace(lasts=False) if answer and self._has_surplus else answer
@@ -65,7 +74,7 @@ class AnswerReader:
         self._has_surplus = self._answer is not None
         self._reason = b""
         self._headers = {}
-        self._parts = []
+        self._parts, self._size = [], 0
 
     def on_status(self, reason: bytes) -> None:
         """Collect the reason, which may come in pieces."""
@@ -82,6 +91,7 @@ class AnswerReader:
     def on_body(self, part: bytes) -> None:
         """Keep a part of the body."""
         self._parts.append(part)
+        self._size += len(part)
 
     def on_message_complete(self) -> None:
         """Keep the answer, unless it is informational (1xx) and the real answer follows."""
@@ -159,7 +169,7 @@ class Channel(asyncio.Protocol):
         self._is_answering = True
         try:
             answer = self._reader.feed(data)
-        except BrokenError as error:
+        except (BrokenError, TooLongError) as error:
             waiter.set_exception(error)
         else:
             if answer is not None:

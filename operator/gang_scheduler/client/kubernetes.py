@@ -1,6 +1,6 @@
 """The Api port on a real API server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -8,7 +8,8 @@ import msgspec
 from gang_scheduler.api.kinds import GVR, LEASES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from gang_scheduler.client import patches
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
+from gang_scheduler.client.errors import UNREADABLE, AnswerTooLongError, ApiError, Kind
+from gang_scheduler.client.pages import Pages
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 from gang_scheduler.wire import pods as pod_wire
@@ -20,6 +21,12 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 PAGE = 5000
+MOST_NAMES = 16
+MOST_OBJECTS = 500
+LONGEST_OBJECTS = 4 * 2**20
+"""In bytes. A user may have a thousand objects of a megabyte: these are not decoded."""
+TOO_LARGE = 413
+"""The status of a list that is more than is read at once: another request would not help."""
 EVENT_SECONDS = 5.0
 """The timeout of an Event.
 
@@ -188,16 +195,20 @@ class KubernetesApi:
     async def uids(self, gvr: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
         found: dict[str, PodRef] = {}
-        following: str | None = ""
-        while following is not None:
-            path = f"{_path(gvr)}?limit={PAGE}&continue={following}"
-            answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
-            page = _decoded(answer, IdentityList)
+        pages, following = Pages(PAGE), ""
+        while True:
+
+            def ask(limit: int, following: str = following) -> Awaitable[bytes]:
+                path = f"{_path(gvr)}?limit={limit}&continue={following}"
+                return self._connection.request("GET", path, accept=METADATA_ONLY)
+
+            page = _decoded(await pages.get(ask), IdentityList)
             for item in page.items or ():
                 each = item.metadata
                 found[each.uid] = PodRef(each.namespace, each.name, each.uid)
-            following = page.metadata.continue_ or None
-        return found
+            following = page.metadata.continue_
+            if not following:
+                return found
 
     async def count(self, gvr: GVR) -> int:
         """Return how many objects of a kind there are. GONE if it is not served."""
@@ -208,15 +219,30 @@ class KubernetesApi:
         return len(page.items or ()) + page.metadata.remaining_item_count
 
     async def names(self, gvr: GVR, namespace: str, label: str, value: str) -> list[str]:
-        """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
-        path = f"{_path(gvr, namespace)}?labelSelector={label}={value}"
+        """List the first objects of a kind in a namespace that have a label.
+
+        GONE if it is not served.
+        """
+        path = f"{_path(gvr, namespace)}?labelSelector={label}={value}&limit={MOST_NAMES}"
         answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
         return [each.metadata.name for each in _decoded(answer, IdentityList).items or ()]
 
     async def objects(self, gvr: GVR, namespace: str) -> list[Body]:
-        """List the objects of a kind in a namespace. GONE if it is not served."""
-        answer = await self._connection.request("GET", _path(gvr, namespace))
-        return list(_document(answer).get("items") or ())
+        """List the objects of a kind in a namespace. GONE if it is not served.
+
+        REFUSED if they are more or longer than is read at once.
+        """
+        path = f"{_path(gvr, namespace)}?limit={MOST_OBJECTS}"
+        try:
+            answer = await self._connection.request("GET", path)
+        except AnswerTooLongError:
+            raise ApiError(TOO_LARGE, f"{gvr.plural} in {namespace} are too long") from None
+        if len(answer) > LONGEST_OBJECTS:
+            raise ApiError(TOO_LARGE, f"{gvr.plural} in {namespace} are too long")
+        listed = _document(answer)
+        if (listed.get("metadata") or {}).get("continue"):
+            raise ApiError(TOO_LARGE, f"{namespace} has more than {MOST_OBJECTS} {gvr.plural}")
+        return list(listed.get("items") or ())
 
     async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""

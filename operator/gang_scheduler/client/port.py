@@ -106,10 +106,16 @@ class Api(Protocol):
         """Return how many objects of a kind there are. GONE if it is not served."""
 
     async def names(self, resource: GVR, namespace: str, label: str, value: str) -> list[str]:
-        """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
+        """List the first objects of a kind in a namespace that have a label.
+
+        GONE if it is not served.
+        """
 
     async def objects(self, resource: GVR, namespace: str) -> list[Body]:
-        """List the objects of a kind in a namespace. GONE if it is not served."""
+        """List the objects of a kind in a namespace. GONE if it is not served.
+
+        REFUSED if they are more or longer than is read at once.
+        """
 
     async def get(self, resource: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""

@@ -13,6 +13,11 @@ from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.watch import live
 
 
+LONGEST_NOTE: Final = 1024
+LONGEST_REASON: Final = 128
+"""In characters. Users can write longer ones, by the core API: the rest of these is not read."""
+
+
 class Event(NamedTuple):
     """An Event: its object, and when it was first and last seen, in seconds since the epoch."""
 
@@ -29,28 +34,30 @@ class Event(NamedTuple):
 
 async def events_of(server: Server, namespace: str, names: Collection[str]) -> tuple[Event, ...]:
     """Return the Events about objects of these names, the oldest first. Raises ApiError."""
-    found = await live.bodies(
+    found = live.each_body(
         server.connection, EVENTS, namespace, page_seconds=server.request_seconds
     )
-    about = (event(each) for each in found if _named(each) in names)
+    about = [event(each) async for each in found if _named(each) in names]
     return tuple(sorted(about, key=lambda each: (each.first, each.last, each.name, each.reason)))
 
 
 async def of_scheduler(server: Server) -> list[Told] | None:
     """Return all Events of the scheduler, the oldest first; None if they may not be listed."""
+    found = live.each_body(
+        *(server.connection, EVENTS),
+        selector=f"reportingController={CONTROLLER}",
+        page_seconds=server.request_seconds,
+    )
     try:
-        found = await live.bodies(
-            *(server.connection, EVENTS),
-            selector=f"reportingController={CONTROLLER}",
-            page_seconds=server.request_seconds,
-        )
+        told = [
+            _told(each) async for each in found if each.get("reportingController") == CONTROLLER
+        ]
     except ApiError:
         return None
-    told = [_told(each) for each in found if each.get("reportingController") == CONTROLLER]
     return sorted(told, key=lambda each: (each.first, each.last, each.namespace, each.name))
 
 
-_OF_MEMBER: Final = re.compile(r"(?:as a member|other members?) of gang ([^/\s]+)/([^/\s]+)\S*$")
+_OF_MEMBER: Final = re.compile(r"(?:as a member|other members?) of gang ([^/\s]+)/([^/\s]++)\S*+$")
 """The end of the note of a member that was placed."""
 
 
@@ -82,8 +89,8 @@ def event(body: dict[str, Any]) -> Event:
     return Event(
         kind=str(regarding.get("kind", "")),
         name=_named(body),
-        reason=str(body.get("reason", "")),
-        note=str(body.get("note", "")),
+        reason=str(body.get("reason", ""))[:LONGEST_REASON],
+        note=str(body.get("note", ""))[:LONGEST_NOTE],
         first=first,
         last=max(first, last),
         times=int(series.get("count") or body.get("deprecatedCount") or 1),

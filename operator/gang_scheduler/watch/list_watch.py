@@ -6,7 +6,7 @@ version; if the server has forgotten that version, another list follows.
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import aclosing
 from typing import Final
 
@@ -17,6 +17,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.pages import Pages
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kinds, known_objects, synced
@@ -182,15 +183,18 @@ class ListWatch:
 
     async def _pages(self, gvr: GVR) -> AsyncGenerator[Page]:
         """Yield all pages of a list. While one page is taken in, the next is fetched."""
+        pages = Pages(PAGE)
+        patience = self._page_seconds * 2 ** min(self._failures, RESUMES)
+        longest = min(patience, max(self._page_seconds, LAST_PAGE_SECONDS))
 
         def ask(following: str) -> asyncio.Task[bytes]:
-            path = f"{gvr.path()}?limit={PAGE}&continue={following}"
-            patience = self._page_seconds * 2 ** min(self._failures, RESUMES)
-            longest = min(patience, max(self._page_seconds, LAST_PAGE_SECONDS))
-            request = self._connection.request(
-                "GET", path, accept=self._accept_list, timeout_seconds=longest
-            )
-            return asyncio.create_task(request)
+            def request(limit: int) -> Awaitable[bytes]:
+                path = f"{gvr.path()}?limit={limit}&continue={following}"
+                return self._connection.request(
+                    "GET", path, accept=self._accept_list, timeout_seconds=longest
+                )
+
+            return asyncio.create_task(pages.get(request))
 
         answer = ask("")
         try:

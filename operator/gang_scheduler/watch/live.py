@@ -4,7 +4,7 @@ It serves commands that ask once. The lists run concurrently, in pages. Forbidde
 reported, and only the lists of decisive kinds must succeed.
 """
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ import msgspec
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
+from gang_scheduler.client.pages import Pages
 from gang_scheduler.watch import list_watch
 from gang_scheduler.watch.kinds import DECISIVE
 from gang_scheduler.watch.known_objects import Handler, Handlers, KnownObjects
@@ -63,24 +64,40 @@ async def bodies(
 
     `selector` is a field selector.
     """
-    found: list[dict[str, Any]] = []
-    following: str | None = ""
-    while following is not None:
-        query = f"limit={list_watch.PAGE}&continue={following}"
-        query += f"&fieldSelector={quote(selector)}" if selector else ""
-        path = f"{gvr.path(namespace)}?{query}"
-        answer = await connection.request("GET", path, timeout_seconds=page_seconds)
+    found = each_body(connection, gvr, namespace, selector=selector, page_seconds=page_seconds)
+    return [each async for each in found]
+
+
+async def each_body(
+    connection: Connection,
+    gvr: GVR,
+    namespace: str = "",
+    *,
+    selector: str = "",
+    page_seconds: float = PAGE_SECONDS,
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield the JSON of each object, as `bodies` does, with one page in memory at a time."""
+    pages, following = Pages(list_watch.PAGE), ""
+    while True:
+
+        def ask(limit: int, following: str = following) -> Awaitable[bytes]:
+            query = f"limit={limit}&continue={following}"
+            query += f"&fieldSelector={quote(selector)}" if selector else ""
+            path = f"{gvr.path(namespace)}?{query}"
+            return connection.request("GET", path, timeout_seconds=page_seconds)
+
+        answer = await pages.get(ask)
         try:
             page = msgspec.json.decode(answer, type=dict[str, Any])
         except UNREADABLE as error:
             raise ApiError(0, f"no list: {error}") from error
         # Lists of some kinds give version and kind only once, for the whole list.
         kind = str(page.get("kind", "")).removesuffix("List")
-        found += (
-            {"apiVersion": gvr.api_version, "kind": kind, **each} for each in page["items"] or ()
-        )
-        following = page["metadata"].get("continue") or None
-    return found
+        for each in page["items"] or ():
+            yield {"apiVersion": gvr.api_version, "kind": kind, **each}
+        following = page["metadata"].get("continue")
+        if not following:
+            return
 
 
 class _Lists:

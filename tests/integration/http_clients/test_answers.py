@@ -5,7 +5,8 @@ import ssl
 
 import pytest
 
-from gang_scheduler.client.http import HttpClient
+from gang_scheduler.client import http
+from gang_scheduler.client.http import HttpClient, TooLongError
 from integration.http_clients.conftest import Opens, only_builtin
 from integration.support.raw_http_server import RawServer, ScriptedAnswer, Then, ok
 
@@ -66,6 +67,29 @@ async def test_an_answer_is_read_and_its_connection_used_again_if_it_can_be(
     # The last is the number of connections.
     assert expected == (*found, server.connections)
     assert (200, b"ok") == again
+
+
+@pytest.mark.parametrize(
+    "head", [b"Content-Length: 5000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n4c4b40\r\n"]
+)
+async def test_of_an_answer_that_is_too_long_the_rest_is_not_read(
+    server: RawServer,
+    opens: Opens,
+    tls: ssl.SSLContext,
+    monkeypatch: pytest.MonkeyPatch,
+    head: bytes,
+) -> None:
+    monkeypatch.setattr(http, "LARGEST_ANSWER", 100_000)
+    server.plays.append(ScriptedAnswer(b"HTTP/1.1 200 OK\r\n" + head + LONG[:200_000], Then.DEAF))
+    client = opens(server.url, tls, {}, limit=1)
+
+    with pytest.raises(TooLongError):
+        await ask(client)
+    again = await ask(client)
+    await client.close()
+
+    assert (200, b"ok") == again
+    assert 2 == server.connections
 
 
 @pytest.mark.parametrize("surplus", [b"HTTP/1.1 200 OK\r\n", ok(b"of what?"), b"garbage"])

@@ -51,6 +51,19 @@ async def test_a_snapshot_has_of_the_events_of_the_scheduler_what_is_shown() -> 
     assert [told] == found
 
 
+def test_of_a_note_and_a_reason_that_are_too_long_the_beginning_is_read() -> None:
+    made = past_events.event(body("p", reason="R" * 1_000_000, note="n" * 1_000_000))
+
+    assert (128, 1024) == (len(made.reason), len(made.note))
+
+
+def test_a_long_note_costs_no_look_at_each_pair_of_letters() -> None:
+    # It took an hour when each pair was looked at.
+    note = "placed as a member of gang ns/" + "n" * 1_000_000 + " and more"
+
+    assert not past_events.gang_of_member(Told(namespace="ns", name="p", reason="R", note=note, first=1))
+
+
 async def test_where_events_may_not_be_listed_they_are_not_known() -> None:
     async with (
         ListingServer({EVENTS.path(): 403}) as server,
