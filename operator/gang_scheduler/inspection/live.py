@@ -6,6 +6,7 @@ into them.
 """
 
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -20,6 +21,7 @@ from gang_scheduler.api.kinds import CONFIG_MAPS, GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
+from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.inspection import cluster, gangs_set_aside
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import waits
@@ -74,8 +76,14 @@ async def read_profiles(server: Server) -> OperatorSettings:
         return OperatorSettings(Policy())
     if not found:
         return OperatorSettings(Policy())
-    first, *others = sorted(found, key=lambda each: str(each["metadata"]["namespace"]))
+    first, *others = sorted(found, key=_age)
     return _with_note_of(others, of_config_map(first))
+
+
+def _age(body: dict[str, Any]) -> tuple[float, str]:
+    """Return a sort key for ConfigMaps: any user may make one, but none that is as old."""
+    made, namespace = body["metadata"].get("creationTimestamp"), body["metadata"]["namespace"]
+    return timestamp_or_zero(made) or math.inf, str(namespace)
 
 
 def of_config_map(body: dict[str, Any]) -> OperatorSettings:

@@ -4,15 +4,22 @@ A name is known for as long as a text may have it. The cluster changes while a r
 answer about rights, and Events are shown for a day: so names of objects that are gone still count.
 """
 
+import functools
+import importlib.util
+import pkgutil
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import CodeType
+from typing import Any, Final
 
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.simulation.snapshot_files import Told
 
-TOKEN: Final = re.compile(r"[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?")
+TOKEN: Final = re.compile(r"[^\W_](?:[-.\w]*[^\W_])?")
+"""A name of an object, or the value of a label. A name that is none of these counts by its parts."""
+NUMERIC: Final = re.compile(r"[0-9][-.0-9T]*[A-Za-z]{0,2}")
+"""An amount, a time or a part of one, as 8, 500m, 16Gi, 2026-01-01T12 and 00Z."""
 GONE_SECONDS: Final = 3600.0
 """A name counts for at least this long after its object, and longer while a text has it.
 
@@ -20,6 +27,47 @@ The API server keeps Events for about as long.
 """
 _AMOUNTS: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage"})
 _NONE: Final = frozenset[str]()
+
+
+# Users choose the names of their objects. A user who calls one "needs" must not have all texts
+# withheld that say what the gangs of others need. So a name that is a word of our sentences says
+# nothing: where a text means such an object of a foreign namespace, it names the namespace, too.
+
+_SAID_BY: Final = (
+    *("gang_scheduler.report", "gang_scheduler.model", "gang_scheduler.inspection"),
+    "gang_scheduler.scheduler",
+)
+"""The packages that have all sentences."""
+
+
+@functools.cache
+def own_words() -> frozenset[str]:
+    """Return the words of all sentences, from the texts in the code. Takes a second, once."""
+    return frozenset(
+        token
+        for package in _SAID_BY
+        for code in _codes(package)
+        for text in _texts(code)
+        for token in TOKEN.findall(text)
+    )
+
+
+def _codes(package: str) -> Iterator[CodeType]:
+    spec = importlib.util.find_spec(package)
+    places = spec.submodule_search_locations if spec is not None else None
+    for each in pkgutil.walk_packages(places, f"{package}."):
+        module = importlib.util.find_spec(each.name)
+        loader: Any = module.loader if module is not None else None
+        yield loader.get_code(each.name)
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _texts(each)
+        else:
+            values = each if isinstance(each, tuple | frozenset) else (each,)
+            yield from (value for value in values if isinstance(value, str))
 
 
 class _Known:
@@ -60,10 +108,6 @@ class Names:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.nodes, self.queues, self.namespaces = _Known(), _Known(), _Known()
         self.amounts: frozenset[str] = _AMOUNTS
-        self.unusual: Collection[str] = _NONE
-        """Names that are no tokens, as a label's value may be, are searched for as they are."""
-        self._came: set[str] = set()
-        """Those of this view that are new; a user may make thousands of them at once."""
         self._owners = _Known()
         self._clock = clock
         self._forgot_at = clock()
@@ -97,9 +141,6 @@ class Names:
         )
         if is_old or not is_same:
             self._note_objects(cluster)
-        if self._came:
-            # Another thread may be going through the names so far.
-            self.unusual, self._came = {*self.unusual, *self._came}, set()
 
     def _note_objects(self, cluster: Cluster) -> None:
         cache = cluster.cache
@@ -114,20 +155,17 @@ class Names:
             self._add(pod.namespace, pod.gang.name)
 
     def _add(self, namespace: str, name: str) -> None:
-        for each in filter(None, name.split("/")):
-            if each not in self._owners and not TOKEN.fullmatch(each):
-                self._came.add(each)
-            self._owners.add(each, namespace)
+        for each in TOKEN.findall(name):
+            if each not in own_words() and not NUMERIC.fullmatch(each):
+                self._owners.add(each, namespace)
 
     def _forget(self, told: Sequence[Told]) -> None:
         """Forget names that are old and in no decision that is still shown."""
         self._forgot_at = self._clock()
         notes = {each.note for each in told}
         said = {token for note in notes for token in TOKEN.findall(note)}
-        said.update(each for each in self.unusual if any(each in note for note in notes))
         for known in (self._owners, self.namespaces, self.nodes, self.queues):
             known.forget(said.__contains__)
-        self.unusual = {each for each in self.unusual if each in self._owners}
 
 
 def _add_all(known: _Known, names: Iterable[str]) -> None:

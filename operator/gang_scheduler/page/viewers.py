@@ -21,10 +21,11 @@ from gang_scheduler.inspection.explaining.history import Transition
 from gang_scheduler.inspection.listing.domains import TreeView
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.waits import Wait
+from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.wording import counted
 from gang_scheduler.page import node_map
-from gang_scheduler.page.names import TOKEN, Names
+from gang_scheduler.page.names import NUMERIC, TOKEN, Names
 from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.timeline import Timeline
 from gang_scheduler.page.view import View
@@ -77,7 +78,8 @@ def namespaces_of(seen: View) -> frozenset[str]:
 
 def note(names: Names, seen: View) -> None:
     """Take in the names of a view that was just made."""
-    queues = [line.name for line in seen.queues]
+    # The line of all gangs without a queue is no queue: its name is a word.
+    queues = [line.name for line in seen.queues if line.name != NONE.name]
     names.note(seen.cluster, seen.told, queues, namespaces_of(seen))
 
 
@@ -99,8 +101,7 @@ class Shown:
         for each in self._names.amounts:
             if "/" in each:
                 rest = rest.replace(each, "")
-        unusual = (each for each in self._names.unusual if each in rest)
-        return not any(map(self._hides, (*TOKEN.findall(rest), *unusual)))
+        return not any(map(self._hides, TOKEN.findall(rest)))
 
     def value(self, value: object) -> bool:
         """Return whether no text in a JSON value has a hidden name."""
@@ -113,19 +114,19 @@ class Shown:
     def _hides(self, token: str) -> bool:
         """Return whether a token is a name of something that the viewer may not see."""
         names = self._names
-        # A number is an amount: it says nothing about the object that has it as its name.
-        if token.isdigit() or token in names.amounts:
+        # An amount says nothing about the object that has it as its name.
+        if NUMERIC.fullmatch(token) or token in names.amounts:
             return False
-        owners = names.owners(token)
         if token in names.namespaces:
             return not self.namespace(token)
-        if any(map(self.namespace, owners)) or token in self.queues:
+        if token in self.queues:
             return False
-        return (
-            bool(owners)
-            or (token in names.queues and not self.viewer.queues)
-            or (token in names.nodes and not self.viewer.nodes)
+        # A pod of the viewer's own with the name of a node makes that node no better known.
+        is_hidden = (token in names.queues and not self.viewer.queues) or (
+            token in names.nodes and not self.viewer.nodes
         )
+        owners = names.owners(token)
+        return is_hidden or (bool(owners) and not any(map(self.namespace, owners)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,10 +1,13 @@
 """By which names texts are withheld: also those of objects that are gone."""
 
+import copy
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gang_scheduler.page.names import GONE_SECONDS, Names
+from gang_scheduler.page.names import GONE_SECONDS, TOKEN, Names
 from gang_scheduler.page.view import View
 from gang_scheduler.page.viewers import PartialViews, Viewer, namespaces_of, note, partial
 from gang_scheduler.simulation.snapshot_files import Told
@@ -119,22 +122,83 @@ def test_the_namespaces_of_a_view_stay_as_they_were(followed: Followed) -> None:
     assert {"red"} == namespaces_of(after)
 
 
-def test_the_names_that_are_no_tokens_are_copied_once_a_view(followed: Followed) -> None:
-    replaced: list[int] = []
+NAMELESS = ("  ", ".", "=", ": ")
+WITH_SIGNS = ("hush hush", "a_b", "of_hush", "団体", "hush_")
 
-    class Watched(Names):
-        def __setattr__(self, name: str, value: object) -> None:
-            if name == "unusual":
-                replaced.append(1)
-            super().__setattr__(name, value)
 
-    names, seen = Watched(), followed.view()
-    told = [
-        Told(namespace="red", name=f"a_{number}", reason="Waits", note="", first=1)
-        for number in range(1_000)
-    ]
-    replaced.clear()
-    names.note(seen.cluster, told, (), ())
+def annotated(name: str, number: int) -> dict[str, Any]:
+    """Return a pod of a foreign namespace whose gang has any name, by an annotation."""
+    made = copy.deepcopy(gang("x", 1, namespace="foreign")[-1])
+    said = {"gang.scheduling.koordinator.sh/name": name}
+    said["gang.scheduling.koordinator.sh/min-available"] = "1"
+    made["metadata"] |= {"name": f"foreign-{number}", "labels": {}, "annotations": said}
+    return made
 
-    assert 1 == len(replaced)
-    assert 1_000 == len([each for each in names.unusual if each.startswith("a_")])
+
+def owned(name: str, number: int) -> dict[str, Any]:
+    """Return a pod of a foreign namespace whose owner has any name."""
+    made = copy.deepcopy(gang("x", 1, namespace="foreign")[-1])
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": "u", "controller": True}
+    made["metadata"] |= {"name": f"owned-{number}", "labels": {}, "ownerReferences": [owner]}
+    return made
+
+
+def test_no_names_that_others_choose_withhold_what_a_tenant_is_told(followed: Followed) -> None:
+    def told() -> tuple[object, ...]:
+        names, seen = Names(), followed.view()
+        note(names, seen)
+        own = partial(seen, TENANT, names)
+        answer = own.explained("mine", "red").document
+        assert answer is not None
+        return own.rows[0].wait, answer.summary, answer.where, answer.would_start, answer.not_known
+
+    followed.put(node("node-0", gpus=0))
+    before = told()
+    words = {each for text in texts_in(before) for each in TOKEN.findall(text)}
+    chosen = [*NAMELESS, *sorted(words - {"red", "mine", "crimson"})]
+    for number, each in enumerate(chosen):
+        followed.put(annotated(each, number))
+        followed.put(owned(each, number))
+
+    assert len(words) > 20
+    assert before == told()
+
+
+def texts_in(value: object) -> list[str]:
+    """Return all texts of an answer."""
+    return re.findall(r"'([^']*)'", repr(value))
+
+
+@pytest.mark.parametrize("name", WITH_SIGNS)
+def test_a_foreign_name_with_any_signs_is_hidden(name: str, followed: Followed) -> None:
+    followed.put(annotated(name, 0))
+    names, seen = Names(), followed.view()
+    note(names, seen)
+
+    assert not shown(seen, names, f"makes room for foreign/{name}")
+    assert not shown(seen, names, f"makes room for {name}.")
+
+
+def test_a_text_costs_the_same_however_many_names_there_are(followed: Followed) -> None:
+    def cost() -> int:
+        names, seen = Names(), followed.view()
+        note(names, seen)
+        tenant = partial(seen, TENANT, names)
+        return calls_of(lambda: tenant.may_say("needs 8 of a kind")).total()
+
+    before = cost()
+    for number in range(200):
+        followed.put(annotated(f"of {number}: a name with signs", number))
+
+    assert before == cost()
+
+
+def test_a_pod_with_the_name_of_a_node_or_a_queue_tells_nothing_of_it(followed: Followed) -> None:
+    for name in ("node-0", "navy"):
+        for each in gang(name, 1, namespace="red", queue="crimson"):
+            followed.put(each)
+    names, seen = Names(), followed.view()
+    note(names, seen)
+
+    assert not shown(seen, names, "no room on node-0")
+    assert not shown(seen, names, "behind queue navy")

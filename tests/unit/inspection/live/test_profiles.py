@@ -41,6 +41,16 @@ async def test_without_one_they_are_the_defaults(answers: Mapping[str, Any]) -> 
     assert OperatorSettings(Policy()) == await found(answers)
 
 
+async def test_the_oldest_is_that_of_the_operator_whatever_users_make() -> None:
+    ours, made = config_map("{}", "ops"), config_map('{"strategy": "spread"}', "a")
+    ours["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    made["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    settings = await found({CONFIG_MAPS.path(): listed(made, ours)})
+
+    assert ("ops/gangs", Policy()) == (settings.settings_of, settings.policy)
+    assert "not those of a" in settings.notes[0]
+
+
 async def test_of_several_the_first_is_taken_and_that_is_reported() -> None:
     bodies = listed(config_map("{}", "z"), config_map("{}", "b"))
     settings = await found({CONFIG_MAPS.path(): bodies})
