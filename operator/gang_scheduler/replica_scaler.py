@@ -5,8 +5,9 @@ read or written for a gang that keeps its size. Every change is of the version t
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Final
 
 from gang_scheduler.api.parsing import path_of
@@ -57,6 +58,8 @@ IDLE_SECONDS: Final = 60
 """How long no growth is tried after the object did not allow one: some members have ended."""
 MOST_TRIALS: Final = 4
 """How many trials are made in one look: they take time from the cycles."""
+LARGEST_PART: Final = 0.05
+"""At most this part of the time is spent on trials: with thousands of gangs each takes 0.1 s."""
 MOST_SHAPES: Final = 64
 """If pods of more classes than this wait, their gangs are not looked at one by one: none grows."""
 REASONS: Final = {
@@ -123,6 +126,7 @@ class ReplicaScaler:
         kinds: Collection[str],
         writes: Writes,
         clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cache = cache
         self._resizer = resizer
@@ -131,8 +135,14 @@ class ReplicaScaler:
         self._kinds = kinds
         self._writes = writes
         self._clock = clock
+        self._timer = timer
         self._known: dict[str, _Known] = {}
-        self._trials = 0
+        # The number of trials in this look, and how long they took.
+        self._trials, self._spent = 0, 0.0
+        # From when on the time for trials is not used up, by the timer.
+        self._free_at = float("-inf")
+        # The namespace that had its turn last.
+        self._last = ""
 
     async def run(self) -> None:
         """Look now and then, until cancelled."""
@@ -140,12 +150,15 @@ class ReplicaScaler:
         await every(LOOK_SECONDS, self.look, "write", "numbers of replicas", when=when)
 
     async def look(self) -> None:
-        """Change the number of replicas of each gang for which a change is due."""
+        """Change the number of replicas of each gang for which a change is due.
+
+        Namespaces take turns, as trials and changes are few.
+        """
         found = dict(self._gangs())
         self._known = {uid: each for uid, each in self._known.items() if uid in found}
         self._resizer.hands_off &= found.keys()
-        self._trials = 0
-        for uid, key in found.items():
+        self._trials, self._spent = 0, 0.0
+        for uid, key in self._in_turns(found):
             with confined("resize", key):
                 await self._consider(key, self._known.setdefault(uid, _Known()))
 
@@ -160,11 +173,22 @@ class ReplicaScaler:
                     if key.source == kind and elastic is not None and elastic.by_replicas:
                         yield uid, key
 
+    def _in_turns(self, found: Mapping[str, GangKey]) -> Iterator[tuple[str, GangKey]]:
+        """Yield gangs, one of each namespace at a time: those tried longest ago first."""
+        lines: dict[str, list[tuple[float, str, GangKey]]] = {}
+        for uid, key in found.items():
+            known = self._known.get(uid)
+            tried = (0.0 if known is None else known.not_before, uid, key)
+            lines.setdefault(key.namespace, []).append(tried)
+        names = sorted(lines, key=lambda each: (each <= self._last, each))
+        for some in zip_longest(*(sorted(lines[each]) for each in names)):
+            yield from ((uid, key) for _, uid, key in filter(None, some))
+
     async def _consider(self, key: GangKey, known: _Known) -> None:
         """Read the workload of a gang if a change may be due."""
         info, now = self._cache.gang_queue.infos[key], int(self._clock())
         workload, counts = replicas.workload_of(info), _counts_of(info)
-        if workload is None or counts is None or now < known.not_before:
+        if workload is None or counts is None or now < known.not_before or self._resizer.is_busy:
             return
         elastic = counts.elastic_size.elastic
         if known.stopped is not None:
@@ -180,8 +204,8 @@ class ReplicaScaler:
             step = elastic_pace.growth(counts, known.written, known.edited_at, now)
             if not step or now < known.grow_after or not self._has_room(key, known, step, now):
                 return
-        if not self._resizer.is_busy:
-            await self._change(info, workload, known, counts, step)
+        self._last = key.namespace
+        await self._change(info, workload, known, counts, step)
 
     async def _change(
         self,
@@ -276,10 +300,19 @@ class ReplicaScaler:
 
     def _has_room(self, key: GangKey, known: _Known, number: int, now: int) -> bool:
         """Return whether a trial finds room for `number` more workers; if not, pause trials."""
-        if self._trials == MOST_TRIALS:
+        began = self._timer()
+        is_time = (
+            self._spent < LARGEST_PART * LOOK_SECONDS if self._trials else began >= self._free_at
+        )
+        if self._trials == MOST_TRIALS or not is_time:
             return False
         self._trials += 1
-        if self._fits(key, number, now):
+        self._last = key.namespace
+        fits = self._fits(key, number, now)
+        took = self._timer() - began
+        self._spent += took
+        self._free_at = began + took + self._spent * (1 / LARGEST_PART - 1)
+        if fits:
             return True
         known.not_before = now + PAUSE_SECONDS
         return False

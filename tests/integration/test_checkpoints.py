@@ -7,10 +7,17 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
+from gang_scheduler.apply.checkpoints import Annotating
+from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.client.fake.client import Call, FakeApi, Fault
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.api_words import CheckpointOutcome
+from gang_scheduler.model.checkpoints import BY_SIGNAL, CheckpointPolicy
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from integration.support.saving_gangs import (
     STAGES,
     TIMEOUT,
@@ -31,7 +38,7 @@ from integration.support.victims_and_preemptor import (
     assert_the_right_ones_went,
     is_bound,
 )
-from support import api_objects
+from support import api_objects, builders
 from support.builders import gang_key
 from support.parts import Modes
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
@@ -223,6 +230,24 @@ async def test_a_preemptor_that_is_deleted_meanwhile_has_the_request_withdrawn()
         assert ["n1"] * VICTIMS == made.nodes("low")
         assert outcome(process) is None
         assert not {"patch_pod_condition", "delete_pod"} & set(counts(process))
+
+
+def test_the_policy_of_a_gang_is_looked_for_once_however_many_members_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache = Cache([builders.SCHEDULER], Changes())
+    asked: list[GangKey] = []
+
+    def policy_of(key: GangKey) -> CheckpointPolicy:
+        asked.append(key)
+        return BY_SIGNAL
+
+    monkeypatch.setattr(cache.checkpoints, "policy_of", policy_of)
+    writer = StepWriter(1, Writes())
+    pods = [builders.pod(f"low-{number}", gang="low") for number in range(100)]
+    steps = [*Annotating(FakeApi(), cache.checkpoints, writer).withdrawals(pods)]
+
+    assert (100, 1) == (len(steps), len(asked))
 
 
 async def test_a_preemptor_that_finds_room_elsewhere_has_the_request_withdrawn() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS, PODS, STATEFUL_SETS
-from gang_scheduler.apply.workloads.replicas import END_SECONDS
+from gang_scheduler.api.kinds import AUTOSCALERS, GVR, JOBS, NODES, PODS, STATEFUL_SETS
+from gang_scheduler.apply import evictor
+from gang_scheduler.apply.workloads.replicas import END_SECONDS, MOST_A_MINUTE
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.client.fake.cluster import Change, Document
@@ -180,6 +181,35 @@ async def test_pods_that_the_controller_does_not_end_are_deleted_after_half_a_mi
 
         assert MEMBERS == methods(running).count("delete_pod")
     assert ["train-0", "train-1"] == workers(made)
+
+
+async def test_no_other_preemption_waits_for_pods_that_the_controller_does_not_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(evictor, "ROUNDS_AT_ONCE", 1)
+    made = with_job(controlled=False)
+    made.cluster.put(NODES, api_objects.node_body("n2", allocatable={"cpu": "4", "pods": "110"}))
+    made.gang("plain", WORKERS, priority=1, node="n2")
+    made.gang("late", WORKERS, priority=9)
+    async with process(made) as running:
+        await running.until(
+            lambda: not any(name.startswith("plain-") for name in made.pods()), END_SECONDS / 2
+        )
+
+        assert WORKERS == len(workers(made))
+
+
+async def test_changes_that_other_gangs_make_for_themselves_have_no_pod_deleted() -> None:
+    made = with_job()
+    running = process(made)
+    shrinking = running.evictor._stages._shrinking
+    assert shrinking is not None
+    shrinking._resizer._lately.extend([shrinking._clock() + 60] * MOST_A_MINUTE)
+    async with running:
+        await running.until(lambda: is_bound(made))
+
+    assert "delete_pod" not in methods(running)
+    assert 2 == job(made)["spec"]["parallelism"]
 
 
 @pytest.mark.parametrize("status", [403, 422])

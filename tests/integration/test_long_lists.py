@@ -1,4 +1,4 @@
-"""A user has a thousand objects that are as long as they may be: lists of them take little memory."""
+"""A user has a thousand objects as long as they may be: lists of them take little memory."""
 
 from typing import Any
 

@@ -122,6 +122,7 @@ class ReplicasCluster(InMemoryCluster):
             kinds=ELASTIC_KINDS,
             writes=writes,
             clock=lambda: self.now,
+            timer=lambda: self.now,
         )
 
     def start(self, body: Document) -> None:

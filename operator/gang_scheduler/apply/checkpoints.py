@@ -93,12 +93,14 @@ class Annotating:
         steps = [step for gang in gangs for step in self._notes(current, gang)]
         await self._writer.write_all(current, steps)
 
-    def withdrawals(self, pods: Iterable[Pod]) -> Iterator[Step]:
+    def withdrawals(self, pods: Sequence[Pod]) -> Iterator[Step]:
         """Yield the steps that take requests back from pods, whether or not they carry one."""
+        # A policy is looked for among all members, so once a gang and not once a pod.
+        modes = {key: self._records.policy_of(key).mode for key in {pod.gang for pod in pods}}
         of_annotations = functools.partial(self._api.annotate_pod, annotations=REMOVED)
         noted = functools.partial(self._api.patch_pod_condition, condition=WITHDRAWN)
         for pod in pods:
-            by_http = self._records.policy_of(pod.gang).mode is CheckpointMode.HTTP
+            by_http = modes[pod.gang] is CheckpointMode.HTTP
             yield Step("withdraw", pod, noted if by_http else of_annotations, optional=True)
 
     def _notes(self, current: PreemptionRun, gang: AskedGang) -> Iterator[Step]:

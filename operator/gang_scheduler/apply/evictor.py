@@ -82,6 +82,11 @@ class Stages:
         self._written.difference_update(uids)
         self._unmarked = {uid for uid in self._unmarked if self._cache.pod(uid) is not None}
 
+    def may_wait(self, current: PreemptionRun) -> bool:
+        """Return whether a controller is given time to end victims before they are deleted."""
+        keys = {each.gang for each in current.preemption.victims}
+        return self._shrinking is not None and self._shrinking.concerns(keys)
+
     def nominations(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield the steps that reserve the room of the members."""
         for bind in current.preemption.nominations:
@@ -354,7 +359,7 @@ class Evictor:
             for each in current.earlier:
                 await each.stopped.wait()
             current.earlier = ()
-            if self._saving.concerns(current.preemption):
+            if self._saving.concerns(current.preemption) or self._stages.may_wait(current):
                 # This run may wait for long, and other runs must not wait for it.
                 workers.start_soon(self._run_to_the_end, current, name=current.name)
             else:

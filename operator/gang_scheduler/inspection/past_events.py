@@ -12,7 +12,6 @@ from gang_scheduler.report.events import CONTROLLER
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.watch import live
 
-
 LONGEST_NOTE: Final = 1024
 LONGEST_REASON: Final = 128
 """In characters. Users can write longer ones, by the core API: the rest of these is not read."""

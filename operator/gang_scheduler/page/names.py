@@ -17,7 +17,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.simulation.snapshot_files import Told
 
 TOKEN: Final = re.compile(r"[^\W_](?:[-.\w]*[^\W_])?")
-"""A name of an object, or the value of a label. A name that is none of these counts by its parts."""
+"""An object's name, or a label's value. A name that is none of these counts by its parts."""
 NUMERIC: Final = re.compile(r"[0-9][-.0-9T]*[A-Za-z]{0,2}")
 """An amount, a time or a part of one, as 8, 500m, 16Gi, 2026-01-01T12 and 00Z."""
 GONE_SECONDS: Final = 3600.0

@@ -17,16 +17,16 @@ class Listing:
 
     async def whole(self, pages: Pages) -> int:
         """Return how many objects all pages have."""
-        start = 0
-        while start < len(self._lengths):
-            self.held.append(len(await pages.get(lambda limit, at=start: self._page(at, limit))))
-            start += self._limit
-        return min(start, len(self._lengths))
+        self._start = 0
+        while self._start < len(self._lengths):
+            self.held.append(len(await pages.get(self._page)))
+            self._start += self._limit
+        return min(self._start, len(self._lengths))
 
-    async def _page(self, start: int, limit: int) -> bytes:
+    async def _page(self, limit: int) -> bytes:
         self.asked += 1
         self._limit = limit
-        length = sum(self._lengths[start : start + limit])
+        length = sum(self._lengths[self._start : self._start + limit])
         if length > http.LARGEST_ANSWER:
             raise AnswerTooLongError("too long")
         return b"x" * length

@@ -61,7 +61,9 @@ def test_a_long_note_costs_no_look_at_each_pair_of_letters() -> None:
     # It took an hour when each pair was looked at.
     note = "placed as a member of gang ns/" + "n" * 1_000_000 + " and more"
 
-    assert not past_events.gang_of_member(Told(namespace="ns", name="p", reason="R", note=note, first=1))
+    assert not past_events.gang_of_member(
+        Told(namespace="ns", name="p", reason="R", note=note, first=1)
+    )
 
 
 async def test_where_events_may_not_be_listed_they_are_not_known() -> None:

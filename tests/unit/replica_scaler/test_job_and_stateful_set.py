@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import AUTOSCALERS, JOBS
+from gang_scheduler.apply.workloads.replicas import MOST_A_MINUTE
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.replica_scaler import MOST_TRIALS, _Known
+from gang_scheduler.replica_scaler import LARGEST_PART, MOST_TRIALS, _Known
 from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, VAIN_SECONDS
+from support.builders import gang_key
 from support.replicas import STATE, ReplicasCluster, asked, job, stateful_set
 from support.suspended_jobs import our_queue
 
@@ -109,6 +111,55 @@ async def test_few_trials_are_made_in_one_look() -> None:
 
     assert not town.scaler._has_room(key, known, 2, town.now + 70)
     assert 0 == known.not_before
+
+
+def test_namespaces_take_turns_and_in_each_the_gang_that_was_tried_longest_ago() -> None:
+    scaler = cluster().scaler
+    found = {f"a{number}": gang_key(f"g{number}", "a") for number in range(40)}
+    found |= {f"{name}0": gang_key("g0", name) for name in "bc"}
+    scaler._known["a0"] = _Known(not_before=10)
+    scaler._last = "a"
+
+    order = [uid for uid, _ in scaler._in_turns(found)]
+
+    assert ["b0", "c0", "a1"] == order[:3]
+    assert "a0" == order[-1]
+    assert found.keys() == {*order}
+
+
+async def test_trials_take_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = cluster(cpu=8)
+    seconds, trials = [0.0], []
+
+    def fits(*_: object) -> bool:
+        seconds[0] += 0.1
+        trials.append(1)
+        return True
+
+    town.scaler._timer = lambda: seconds[0]
+    monkeypatch.setattr(town.scaler, "_fits", fits)
+    monkeypatch.setattr(town.resizer, "autoscaler_of", refused)
+    for _ in range(100):
+        await town.look(later=60)
+        seconds[0] += 1
+
+    assert 45 <= len(trials) <= 100 * LARGEST_PART / 0.1 + 1
+
+
+async def refused(*_: object) -> str:
+    """Answer that autoscalers cannot be listed for the moment."""
+    raise ApiError(503, "later")
+
+
+async def test_no_room_is_looked_for_while_no_change_may_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    town = cluster(cpu=8)
+    town.resizer._lately.extend([town.now + 60.0] * MOST_A_MINUTE)
+    monkeypatch.delattr(town.scaler.__class__, "_fits")
+
+    assert 4 == await town.look(later=70)
+    assert [] == town.api.calls
 
 
 async def test_it_does_not_grow_into_room_that_another_gang_waits_for() -> None:

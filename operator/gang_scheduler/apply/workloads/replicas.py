@@ -7,7 +7,7 @@ change. It changes the field, and the annotation `elastic-state` that says so.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -138,6 +138,11 @@ def _has(owned: object, path: Path) -> bool:
     return owned is not None
 
 
+def is_full(lately: Sequence[float], now: float) -> bool:
+    """Return whether the last MOST_A_MINUTE changes were made within a minute."""
+    return len(lately) >= MOST_A_MINUTE and now - lately[-MOST_A_MINUTE] < 60
+
+
 class Resizer:
     """Reads workloads and changes their numbers of replicas, at most MOST_A_MINUTE in all."""
 
@@ -153,8 +158,7 @@ class Resizer:
     @property
     def is_busy(self) -> bool:
         """Whether MOST_A_MINUTE changes were made in the last minute."""
-        full = len(self._lately) == MOST_A_MINUTE
-        return full and self._clock() - self._lately[0] < 60
+        return is_full(self._lately, self._clock())
 
     async def read(self, workload: ManagedWorkload) -> Body:
         """Return the object, if it is still the same workload. Raises ApiError, GONE if not."""
@@ -259,6 +263,13 @@ class Shrinking:
         self._kinds = kinds
         self._clock = clock
         self._denials = Denials()
+        self._lately: deque[float] = deque(maxlen=MOST_A_MINUTE)
+
+    def concerns(self, keys: Iterable[GangKey]) -> bool:
+        """Return whether the numbers of replicas of any of these gangs may be lowered."""
+        infos = self._cache.gang_queue.infos
+        found = (workload_of(infos[key]) for key in keys if key in infos)
+        return any(each is not None and each.kind in self._kinds for each in found)
 
     def steps(
         self, victims: Sequence[Pod], begun: set[str], eviction: Callable[[Pod], Step]
@@ -308,6 +319,7 @@ class Shrinking:
                 return False
             if await self._resizer.autoscaler_of(workload):
                 return False
+            self._lately.append(self._clock())
             await self._resizer.write(workload, role, found, change)
         except ApiError as error:
             refused = error.kind in (Kind.GONE, Kind.REFUSED, Kind.DENIED)
@@ -325,7 +337,9 @@ class Shrinking:
             return False
         ends_victims = present.drops_highest or present.ends_named
         lowers = ends_victims and 0 < change.after < present.number
-        return lowers and not present.is_fresh(now) and not self._resizer.is_busy
+        # Changes that gangs of others make for themselves do not count: they would have the pods of
+        # this one deleted, which may count as failures.
+        return lowers and not present.is_fresh(now) and not is_full(self._lately, self._clock())
 
     async def _end_of(self, pods: Sequence[Pod]) -> None:
         """Return once the controller has ended all of the pods, or its time is over."""
