@@ -17,7 +17,7 @@ from tools import code_measures
 SOURCE_ROOT = trees.PROJECT / "operator"
 MOST_MODULES = 592
 LONGEST_FILE = 600
-LONGEST_CHAIN = 50
+LONGEST_CHAIN = 48
 """Modules of the longest chain of imports."""
 
 

@@ -10,8 +10,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gang_scheduler.model.api_words import Operator
 from gang_scheduler.model.refs import natural_key
 from gang_scheduler.model.resources import Requests
+from gang_scheduler.model.selectors import NodeTerm, Requirement, integer_of
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -268,3 +270,51 @@ class NodeTable:
         codes: dict[tuple[Taint, ...], int] = {}
         column = [codes.setdefault(node.taints, len(codes)) for node in self.nodes]
         return np.array(column, dtype=np.int64), tuple(codes)
+
+
+# The nodes of a table that the terms of a node selector match, by the rules of
+# `selectors.matches_any_term`.
+
+
+def any_term(terms: Iterable[NodeTerm], nodes: NodeTable) -> BoolArray:
+    """Return, for each node, whether at least one of the terms matches it."""
+    allowed = np.zeros(len(nodes), dtype=np.bool_)
+    for term in terms:
+        if term:
+            allowed |= np.logical_and.reduce([_holds(each, nodes) for each in term])
+    return allowed
+
+
+def _holds(requirement: Requirement, nodes: NodeTable) -> BoolArray:
+    column = _names(nodes) if requirement.on_field else nodes.label(requirement.key)
+    return TESTS[requirement.operator](column, requirement.values)
+
+
+def _names(nodes: NodeTable) -> LabelColumn:
+    return nodes.cached(
+        "names",
+        lambda: LabelColumn(np.arange(len(nodes)), tuple(node.name for node in nodes.nodes)),
+    )
+
+
+def _compare(column: LabelColumn, values: tuple[str, ...], *, greater: bool) -> BoolArray:
+    bound = integer_of(values[0]) if len(values) == 1 else None
+    if bound is None:
+        return np.zeros(len(column.codes), dtype=np.bool_)
+    numbers, are_numbers = column.numbers(integer_of)
+    return column.pick(are_numbers & (numbers > bound if greater else numbers < bound))
+
+
+TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = {
+    Operator.IN: lambda column, values: column.matches(values),
+    Operator.NOT_IN: lambda column, values: ~column.matches(values),
+    Operator.EXISTS: lambda column, _: column.codes != ABSENT,
+    Operator.DOES_NOT_EXIST: lambda column, _: column.codes == ABSENT,
+    Operator.GT: lambda column, values: _compare(column, values, greater=True),
+    Operator.LT: lambda column, values: _compare(column, values, greater=False),
+}
+
+
+def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
+    """Return the result of `any_term`, computed once for each node table."""
+    return nodes.cached(("volume", of), functools.partial(any_term, of, nodes))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gang_scheduler.model.api_words import Operator
-from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, LabelColumn, NodeTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +40,18 @@ def hold(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool
     )
 
 
-# The nodes that the terms of a node selector match. The semantics are those of component-helpers'
-# `nodeaffinity`: terms are alternatives, all requirements of a term must hold, an empty term
-# matches nothing, and a comparison is false unless both values are integers.
+# Whether the terms of a node selector match one node; for all nodes of a table, see `any_term` in
+# `model/nodes`. The semantics are those of component-helpers' `nodeaffinity`: terms are
+# alternatives, all requirements of a term must hold, an empty term matches nothing, and a
+# comparison is false unless both values are integers.
 
 NAME_FIELD = "metadata.name"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def any_term(terms: Iterable[NodeTerm], nodes: NodeTable) -> BoolArray:
-    """Return, for each node, whether at least one of the terms matches it."""
-    allowed = np.zeros(len(nodes), dtype=np.bool_)
-    for term in terms:
-        if term:
-            allowed |= np.logical_and.reduce([_holds(each, nodes) for each in term])
-    return allowed
-
-
 def matches_any_term(terms: Iterable[NodeTerm], name: str, labels: Mapping[str, str]) -> bool:
-    """Return whether at least one of the terms matches a node: `any_term` for a single one."""
+    """Return whether at least one of the terms matches this node."""
     return any(term and all(_is_met(each, name, labels) for each in term) for term in terms)
 
 
@@ -70,51 +62,17 @@ def _is_met(requirement: Requirement, name: str, labels: Mapping[str, str]) -> b
         value = labels.get(requirement.key)
     if requirement.operator in LABEL_OPERATORS:
         return LABEL_OPERATORS[requirement.operator](value, requirement.values)
-    bound = _integer(requirement.values[0]) if len(requirement.values) == 1 else None
-    number = _integer(value) if value is not None else None
+    bound = integer_of(requirement.values[0]) if len(requirement.values) == 1 else None
+    number = integer_of(value) if value is not None else None
     if bound is None or number is None:
         return False
     return number > bound if requirement.operator is Operator.GT else number < bound
 
 
-def _holds(requirement: Requirement, nodes: NodeTable) -> BoolArray:
-    column = _names(nodes) if requirement.on_field else nodes.label(requirement.key)
-    return TESTS[requirement.operator](column, requirement.values)
-
-
-def _names(nodes: NodeTable) -> LabelColumn:
-    return nodes.cached(
-        "names",
-        lambda: LabelColumn(np.arange(len(nodes)), tuple(node.name for node in nodes.nodes)),
-    )
-
-
-def _compare(column: LabelColumn, values: tuple[str, ...], *, greater: bool) -> BoolArray:
-    bound = _integer(values[0]) if len(values) == 1 else None
-    if bound is None:
-        return np.zeros(len(column.codes), dtype=np.bool_)
-    numbers, are_numbers = column.numbers(_integer)
-    return column.pick(are_numbers & (numbers > bound if greater else numbers < bound))
-
-
-def _integer(text: str) -> int | None:
+def integer_of(text: str) -> int | None:
+    """Return the integer of a text as `strconv.ParseInt` reads it; None if it is none."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and _SMALLEST <= number <= _LARGEST else None
-
-
-TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = {
-    Operator.IN: lambda column, values: column.matches(values),
-    Operator.NOT_IN: lambda column, values: ~column.matches(values),
-    Operator.EXISTS: lambda column, _: column.codes != ABSENT,
-    Operator.DOES_NOT_EXIST: lambda column, _: column.codes == ABSENT,
-    Operator.GT: lambda column, values: _compare(column, values, greater=True),
-    Operator.LT: lambda column, values: _compare(column, values, greater=False),
-}
-
-
-def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
-    """Return the result of `any_term`, computed once for each node table."""
-    return nodes.cached(("volume", of), functools.partial(any_term, of, nodes))
 
 
 # The affinity, anti-affinity and spread that a pod requests.
@@ -250,7 +208,7 @@ class FewNodes:
     number: int
 
     @functools.cached_property
-    def column(self) -> IntArray:
+    def column(self) -> NDArray[np.int64]:
         """The pods on all nodes."""
         found = np.zeros(self.number, dtype=np.int64)
         found[list(self.rows)] = self.counts
@@ -258,10 +216,10 @@ class FewNodes:
         return found
 
 
-NodeCounts = IntArray | FewNodes
+NodeCounts = NDArray[np.int64] | FewNodes
 
 
-def column_of(counts: NodeCounts) -> IntArray:
+def column_of(counts: NodeCounts) -> NDArray[np.int64]:
     """Return the pods on all nodes, the same array each time."""
     return counts.column if isinstance(counts, FewNodes) else counts
 

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable, terms
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.selectors import Requirement, terms
+from gang_scheduler.model.selectors import Requirement
 from gang_scheduler.model.volumes import (
     PRIVATE,
     Attachment,

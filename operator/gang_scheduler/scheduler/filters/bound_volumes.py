@@ -9,10 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.nodes import BoolArray, NodeTable, terms
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.selectors import terms
 
 obstacle: Final = Obstacle(
     "VOLUMES",

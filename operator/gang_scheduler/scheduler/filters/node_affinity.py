@@ -8,10 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.nodes import BoolArray, NodeTable, any_term
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.selectors import any_term
 
 obstacle: Final = Obstacle(
     "NODE_AFFINITY",

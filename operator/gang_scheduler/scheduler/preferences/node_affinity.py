@@ -4,9 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import IntArray, any_term
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.selectors import any_term
 from gang_scheduler.scheduler.policies import Steady
 from gang_scheduler.scheduler.trial import Trial
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from gang_scheduler.decode.volumes import Claim, PersistentVolume
 from gang_scheduler.model.causes.gangs import ClaimFailed, ClaimFault, UnboundClaim
-from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.nodes import NodeTable, terms
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
-from gang_scheduler.model.selectors import terms
 from gang_scheduler.state.volumes.store import VolumeStores
 
 # Steps for the claims of a pod before the pod can be bound to its node.
