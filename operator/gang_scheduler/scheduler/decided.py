@@ -281,7 +281,7 @@ class Decided:
                 each for key, each in node_requests.items() if key not in self.gangs
             ),
             untried=frozenset(self.untried),
-            device_searches=trial.devices.stock.searched,
+            device_searches=trial.devices.free_devices.searched,
         )
 
     def _has_verdict(self, gang: Gang) -> bool:

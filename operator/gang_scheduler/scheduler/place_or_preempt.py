@@ -160,7 +160,7 @@ class Placing:
 
     def invalid_claim(self, units: Sequence[PlacementUnit]) -> Problem | None:
         """Return the fault of a claim that a search for devices found in this cycle."""
-        failed = self.trial.devices.stock.failed
+        failed = self.trial.devices.free_devices.failed
         for pod in (pod for unit in units for pod in unit.members) if failed else ():
             needs = pod.pod_class.devices
             if needs in failed:

@@ -16,7 +16,6 @@ from gang_scheduler.model.devices import (
 )
 from gang_scheduler.scheduler.devices import capacity
 from gang_scheduler.scheduler.devices.capacity import CapacityError
-from gang_scheduler.scheduler.devices.cards import Cards
 from gang_scheduler.scheduler.devices.claim_requests import (
     Choice,
     ClaimError,
@@ -24,6 +23,7 @@ from gang_scheduler.scheduler.devices.claim_requests import (
     DeviceFilter,
 )
 from gang_scheduler.scheduler.devices.outcomes import Funnel, Lack, NoFit
+from gang_scheduler.scheduler.devices.partitioned_cards import PartitionedCards
 from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool
 from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
 from gang_scheduler.scheduler.devices.taken import Taken
@@ -141,7 +141,9 @@ class Candidates:
         bare_kinds = [self._bare_kind(i) for i in range(len(self.devices))]
         self.kinds = self._kinds(bare_kinds)
         self.counters = {pool.id: counters_left(pool, taken) for pool in usable if pool.counters}
-        self.cards = Cards(self.devices, self.pools, self.kinds, bare_kinds, self.counters)
+        self.cards = PartitionedCards(
+            self.devices, self.pools, self.kinds, bare_kinds, self.counters
+        )
         self.kind_count = max(self.kinds, default=-1) + 1
         self._left = [self._suffix_counts(i) for i in range(len(self._filters))]
 

@@ -23,6 +23,7 @@ from gang_scheduler.model.devices import Allocation, Claim, DeviceId
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.devices.extended import at_node
+from gang_scheduler.scheduler.devices.free_devices import FreeDevices, claims_of
 from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed, FreedClaims
 from gang_scheduler.scheduler.devices.known_slots import UNKNOWN, KnownSlots
 from gang_scheduler.scheduler.devices.members import (
@@ -37,7 +38,6 @@ from gang_scheduler.scheduler.devices.members import (
     moved,
 )
 from gang_scheduler.scheduler.devices.outcomes import Cut, Found, Funnel, NoFit, Outcome, Refused
-from gang_scheduler.scheduler.devices.stock import Stock, claims_of
 
 MOST_PODS: Final = 256
 """A node is never asked for more members than this."""
@@ -86,7 +86,7 @@ class DeviceLedger:
     """The devices of a snapshot, changed by the members that are assumed to use them."""
 
     def __init__(self, devices: Devices, nodes: NodeTable) -> None:
-        self.stock = Stock(devices, nodes)
+        self.free_devices = FreeDevices(devices, nodes)
         self.devices = devices
         self.nodes = nodes
         self._gangs: dict[int, Gangs] = {}
@@ -95,13 +95,13 @@ class DeviceLedger:
         self._lacks: dict[tuple[int, DeviceNeeds], tuple[tuple[int, Gangs], Outcome | None]] = {}
         self._history: list[_Before] = []
         self._gang = 0
-        self._freed = FreedClaims(devices, self.stock.rows_of)
-        self._expected = FreedClaims(devices, self.stock.rows_of)
+        self._freed = FreedClaims(devices, self.free_devices.rows_of)
+        self._expected = FreedClaims(devices, self.free_devices.rows_of)
 
     def copy(self) -> "DeviceLedger":
         """Return an independent copy of the ledger."""
         other = object.__new__(DeviceLedger)
-        other.stock, other._gang = self.stock, self._gang
+        other.free_devices, other._gang = self.free_devices, self._gang
         other.devices, other.nodes = self.devices, self.nodes
         other._gangs, other._users = dict(self._gangs), dict(self._users)
         other._rooms = {needs: room.copy() for needs, room in self._rooms.items()}
@@ -112,7 +112,7 @@ class DeviceLedger:
     def next_gang(self) -> None:
         """Note that another gang is decided from now on: earlier ones keep their devices."""
         self._gang += 1
-        self.stock.renew()
+        self.free_devices.renew()
         for room in self._rooms.values():
             room.stale, room.short = room.stale | room.short, set()
 
@@ -152,12 +152,12 @@ class DeviceLedger:
             if holders.others or holders.pods != {uid}:
                 yield claim
             else:
-                yield from sorted(map(self.stock.kind_of, known.allocation.results))
+                yield from sorted(map(self.free_devices.kind_of, known.allocation.results))
 
     def _mark_stale(self, rows: set[int]) -> None:
         if rows:
             self._lacks.clear()
-        everywhere = ANYWHERE in rows or (bool(rows) and self.stock.is_networked)
+        everywhere = ANYWHERE in rows or (bool(rows) and self.free_devices.is_networked)
         for room in self._rooms.values() if rows else ():
             room.note_changed(range(len(self.nodes)) if everywhere else rows)
 
@@ -172,9 +172,9 @@ class DeviceLedger:
         if stale:
             room.slots = room.slots.copy()
             for row in in_time(stale):
-                short = self.stock.short
+                short = self.free_devices.short
                 room.slots[row] = self._slots(row, needs, room.kept)
-                if short < self.stock.short:
+                if short < self.free_devices.short:
                     room.short.add(row)
                 room.stale.discard(row)
             room.slots[[row for row in stale if row in room.stale]] = 0
@@ -204,15 +204,15 @@ class DeviceLedger:
         compute = functools.partial(self._places, row, needs)
         if asked is None:
             return compute()
-        signature = self.stock.signature(row, asked, self._free(row, needs.used))
-        return self.stock.remember(("alternatives", needs, signature, members), compute)
+        signature = self.free_devices.signature(row, asked, self._free(row, needs.used))
+        return self.free_devices.remember(("alternatives", needs, signature, members), compute)
 
     def _places(self, row: int, needs: DeviceNeeds) -> int:
         """Return the sum over the requests with alternatives of one more member."""
         asked = self._beside_others(row, needs)
         if asked is None:
             return 0
-        found = self.stock.search(row, *asked, self._free(row, needs.used))
+        found = self.free_devices.search(row, *asked, self._free(row, needs.used))
         if not isinstance(found, Found):
             return 0
         total = 0
@@ -228,7 +228,7 @@ class DeviceLedger:
     def _room(self, needs: DeviceNeeds) -> _Room:
         room = self._rooms.get(needs)
         if room is None:
-            kept = self.stock.known_slots(needs)
+            kept = self.free_devices.known_slots(needs)
             if kept is None:
                 slots, stale = np.zeros(len(self.nodes), dtype=np.int64), {*range(len(self.nodes))}
             else:
@@ -286,7 +286,11 @@ class DeviceLedger:
         failed = next((each for each in outcomes if not isinstance(each, Found)), None)
         if isinstance(failed, NoFit) and gangs:
             failed = self._lack_beside_others(row, needs) or failed
-        return self.stock.with_avoided(row, failed, needs.avoided) if failed is not None else None
+        return (
+            self.free_devices.with_avoided(row, failed, needs.avoided)
+            if failed is not None
+            else None
+        )
 
     def funnels(self, needs: DeviceNeeds, row: int) -> list[Funnel]:
         """Return how many devices are left for each request of one more member, on a node.
@@ -295,13 +299,13 @@ class DeviceLedger:
         """
         needs = at_node(self.nodes, row, needs)
         claims, before = self._beside_others(row, needs) or (claims_of(needs), avoided(needs))
-        return self.stock.funnels(row, claims, before, self._free(row, needs.used))
+        return self.free_devices.funnels(row, claims, before, self._free(row, needs.used))
 
     def _lack_beside_others(self, row: int, needs: DeviceNeeds) -> NoFit | None:
         """Return what a member lacks once all others of a node have their devices."""
         asked = self._beside_others(row, needs)
         free = self._free(row, needs.used)
-        alone = self.stock.search(row, *asked, free) if asked is not None else None
+        alone = self.free_devices.search(row, *asked, free) if asked is not None else None
         return alone if isinstance(alone, NoFit) else None
 
     def _beside_others(
@@ -325,7 +329,7 @@ class DeviceLedger:
 
     def is_coupled(self, needs: DeviceNeeds) -> bool:
         """Return whether a member on one node takes what members on other nodes may need."""
-        return self.stock.is_networked or any(each.shared for each in needs.claims)
+        return self.free_devices.is_networked or any(each.shared for each in needs.claims)
 
     def is_undecided(self, needs: DeviceNeeds) -> bool:
         """Return whether these needs have a shared claim that no assumed member uses yet."""
@@ -377,11 +381,11 @@ class DeviceLedger:
         needs = at_node(self.nodes, row, of_pods)
         if not needs.claims:
             return UNLIMITED
-        unsure = self.stock.unsure
+        unsure = self.free_devices.unsure
         slots = self._slots_for_claims(row, needs)
-        if needs is not of_pods and needs in self.stock.failed:
-            self.stock.failed[of_pods] = self.stock.failed[needs]
-        is_sure = unsure == self.stock.unsure and needs not in self.stock.failed
+        if needs is not of_pods and needs in self.free_devices.failed:
+            self.free_devices.failed[of_pods] = self.free_devices.failed[needs]
+        is_sure = unsure == self.free_devices.unsure and needs not in self.free_devices.failed
         if kept is not None and is_sure:
             kept.note(row, freed, slots)
         return slots
@@ -394,17 +398,17 @@ class DeviceLedger:
             if not self._reaches_shared(row, needs):
                 return 0
             compute = functools.partial(self._suffice, row, gangs, needs, 1)
-        if self.stock.is_networked:
+        if self.free_devices.is_networked:
             return compute()
         members = tuple((each.nominated, numbers) for each in gangs if (numbers := each.numbers()))
         asked = all_of({needs: None, **{other: None for _, each in members for other, _ in each}})
         if asked is None:
             return compute()
-        signature = self.stock.signature(row, asked, self._free(row, needs.used))
+        signature = self.free_devices.signature(row, asked, self._free(row, needs.used))
         if any(nominated for nominated, _ in members):
             expected = self._free(row, needs.used, nominated=True)
-            signature = signature, self.stock.signature(row, asked, expected)
-        return self.stock.remember((needs, signature, members, comes_to_others), compute)
+            signature = signature, self.free_devices.signature(row, asked, expected)
+        return self.free_devices.remember((needs, signature, members, comes_to_others), compute)
 
     def free_for(self, row: int, members: Members) -> Freed:
         """Return the claims that are free on a node for members."""
@@ -451,12 +455,12 @@ class DeviceLedger:
             for other, number in members.needs
         )
         free = self._free(row, needs.used, nominated=nominated)
-        return self.stock.most(row, needs, in_use, free)
+        return self.free_devices.most(row, needs, in_use, free)
 
     def _suffice(self, row: int, gangs: Gangs, needs: DeviceNeeds, number: int) -> bool:
         for members, found in self._outcomes(row, changed(gangs, self._gang, needs, number)):
             if isinstance(found, Refused) and not members.nominated:
-                self.stock.failed[needs] = found
+                self.free_devices.failed[needs] = found
             if not isinstance(found, Found):
                 return False
         return True
@@ -476,7 +480,7 @@ class DeviceLedger:
                 for _, claim in self.asked(row, needs, claims_of(needs), seen)
             ]
             taken = [*before, *members.avoided]
-            found = self.stock.search(row, claims, taken, self.free_for(row, members))
+            found = self.free_devices.search(row, claims, taken, self.free_for(row, members))
             yield members, found
             if not isinstance(found, Found):
                 return
@@ -503,7 +507,7 @@ class DeviceLedger:
             if not users or users[0] == row:
                 continue
             chosen = self._chosen_at(users[0], claim)
-            if chosen is None or not self.stock.reaches(row, chosen):
+            if chosen is None or not self.free_devices.reaches(row, chosen):
                 return False
         return True
 
@@ -514,7 +518,7 @@ class DeviceLedger:
 
     def elsewhere(self, row: int) -> list[Allocation]:
         """Return which devices that several nodes reach are taken by members on other nodes."""
-        if not self.stock.is_networked:
+        if not self.free_devices.is_networked:
             return []
         others = (gangs for other, gangs in self._gangs.items() if other != row)
         return [each for gangs in others for members in gangs for each in members.allocations]
@@ -525,7 +529,7 @@ class DeviceLedger:
         needs, gangs = at_node(self.nodes, row, of_pods), self._gangs.get(row, ())
         if not needs.claims:
             return
-        if self.stock.is_networked:
+        if self.free_devices.is_networked:
             for _ in range(abs(count)):
                 if count > 0:
                     gangs = self._with_one(row, gangs, needs, nominated=nominated)
@@ -545,7 +549,7 @@ class DeviceLedger:
         asking = list(self.asked(row, needs, claims_of(needs), seen))
         before += avoided(needs)
         free = self._free(row, needs.used, nominated=nominated)
-        found = self.stock.search(row, [claim for _, claim in asking], before, free)
+        found = self.free_devices.search(row, [claim for _, claim in asking], before, free)
         chosen = found.allocations if isinstance(found, Found) else ()
         names = (shared for shared, _ in asking)
         given = tuple(zip(names, chosen, strict=False))

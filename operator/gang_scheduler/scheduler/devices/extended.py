@@ -28,8 +28,8 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.devices.candidates import MOST_DEVICE_FILTERS, matches_of
 from gang_scheduler.scheduler.devices.claim_requests import ClaimError, DeviceFilter, requests_of
+from gang_scheduler.scheduler.devices.free_devices import kept_pools
 from gang_scheduler.scheduler.devices.pools import Pool, Pools
-from gang_scheduler.scheduler.devices.stock import kept_pools
 
 SHARES: Final = 1_000_000
 """A device that allows several allocations counts as this many: how many it takes is not known."""

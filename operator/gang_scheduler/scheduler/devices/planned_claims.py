@@ -16,9 +16,9 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.devices.allocating import given_to
 from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
 from gang_scheduler.scheduler.devices.extended import at_node, name_of, own_claim
+from gang_scheduler.scheduler.devices.free_devices import Chosen, claims_of
 from gang_scheduler.scheduler.devices.members import Members
 from gang_scheduler.scheduler.devices.outcomes import Found
-from gang_scheduler.scheduler.devices.stock import Chosen, claims_of
 
 
 def named(
@@ -86,8 +86,8 @@ def _search(
     free, taken = ledger.free_for(row, members), [*before, *members.avoided]
     for asking in orders:
         # The devices were found before, and it may take as long again.
-        ledger.stock.renew()
-        found = ledger.stock.search(row, [claim for _, claim in asking], taken, free)
+        ledger.free_devices.renew()
+        found = ledger.free_devices.search(row, [claim for _, claim in asking], taken, free)
         if isinstance(found, Found):
             return asking, found.allocations
     if members.nominated:

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 from gang_scheduler.model.devices import Claim, DeviceClass, NodeView
 from gang_scheduler.scheduler.devices.candidates import Candidates, attribute_of, matches_of
-from gang_scheduler.scheduler.devices.cards import NO_CARD
 from gang_scheduler.scheduler.devices.claim_requests import ClaimError, ClaimRequests, requests_of
+from gang_scheduler.scheduler.devices.partitioned_cards import NO_CARD
 from gang_scheduler.scheduler.devices.pools import Pool, PoolId, Pools
 from gang_scheduler.scheduler.devices.taken import Taken
 
@@ -150,7 +150,7 @@ def _used(offered: Sequence[Pool], taken: Taken) -> Hashable:
 def _signature(asked: ClaimRequests, offered: Sequence[Pool], taken: Taken) -> Hashable:
     """Return a key of everything that decides about the answer.
 
-    A pool that reaches several nodes is in it by name, since it is one stock for all of them.
+    A pool that reaches several nodes is in it by name, since all of them use the same devices.
     """
     candidates = Candidates(asked, offered, taken)
     values: dict[object, int] = {}

@@ -16,7 +16,7 @@ from gang_scheduler.model.extended_resources import ExtendedNeed
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.plan import DevicesMissing, Obstacle
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.devices import selector_words
+from gang_scheduler.scheduler.devices import selectors
 from gang_scheduler.scheduler.devices.outcomes import Cut, Funnel, Lack, NoFit, Outcome
 from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.label_domains import Caps
@@ -106,7 +106,7 @@ def missing(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> DevicesMi
     extended = _extended_of(best, _needs(pod_class))
     return DevicesMissing(
         best.device_class,
-        selector_words.conditions(best.selectors),
+        selectors.in_words(best.selectors),
         *(best.wanted, best.matching, best.free),
         resource=extended.resource if extended is not None else "",
     )
@@ -132,7 +132,7 @@ def _lacks(
     needs = _needs(pod_class)
     rows = np.flatnonzero(rejected).tolist()[:MOST_EXPLAINED]
     found = list(zip(rows, trial.devices.lacks(needs, rows), strict=True))
-    trial.effort.count(trial.devices.stock.looks())
+    trial.effort.count(trial.devices.free_devices.looks())
     return found
 
 
@@ -150,7 +150,7 @@ def in_time(trial: Trial, rows: Sequence[int]) -> Iterator[int]:
         if not trial.effort.may_work_on():
             return
         yield row
-        trial.effort.count(trial.devices.stock.looks())
+        trial.effort.count(trial.devices.free_devices.looks())
 
 
 def _reason(lack: Outcome | None, needs: DeviceNeeds) -> str:

@@ -319,9 +319,9 @@ class Preemptor:
         self, units: Sequence[PlacementUnit], within: int | None
     ) -> Placements | PlacementUnit:
         """Place all units; or place none, and return the unit that found no place."""
-        effort, stock = self.trial.effort, self.trial.devices.stock
+        effort, free_devices = self.trial.effort, self.trial.devices.free_devices
         effort.spend(self.looks_to_place)
-        looked, placements = stock.looked, {}
+        looked, placements = free_devices.looked, {}
         try:
             with self.trial.all_or_nothing() as transaction:
                 for unit in units:
@@ -332,7 +332,7 @@ class Preemptor:
                 transaction.commit()
             return placements
         finally:
-            effort.charge(int(stock.looked - looked))
+            effort.charge(int(free_devices.looked - looked))
 
     def place_as(self, nominations: Sequence[Nominated]) -> Placements | None:
         """Place all members on their nominated nodes; None if any of that room is not free."""

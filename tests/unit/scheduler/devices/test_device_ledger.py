@@ -29,8 +29,8 @@ from gang_scheduler.model.devices import (
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.devices.device_ledger import MOST_PODS, DeviceLedger
+from gang_scheduler.scheduler.devices.free_devices import claims_of
 from gang_scheduler.scheduler.devices.outcomes import Cut, NoFit
-from gang_scheduler.scheduler.devices.stock import claims_of
 from support.builders import node
 from support.call_counts import calls_of
 from support.device_builders import (
@@ -203,7 +203,7 @@ def test_a_claim_of_no_class_fails_and_is_remembered() -> None:
     wrong = needs(request(device_class="nope"))
 
     assert room(found, wrong) == [0]
-    assert "nope" in found.stock.failed[wrong].why
+    assert "nope" in found.free_devices.failed[wrong].why
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -256,7 +256,7 @@ def test_of_nodes_that_are_alike_one_is_searched_for_users_of_a_shared_claim() -
         found = ledger(*(pool(f"n{i}", devices(2)) for i in range(nodes)), nodes=nodes)
         calls = calls_of(lambda: room(found, shared))
         assert [1] * nodes == room(found, shared)
-        return calls["stock.Stock.search"]
+        return calls["free_devices.FreeDevices.search"]
 
     assert searched(2) == searched(20) == 1
 
@@ -271,7 +271,7 @@ def test_of_nodes_that_are_alike_one_is_searched_though_their_members_have_sever
         found.next_gang()
         calls = calls_of(lambda: room(found, ONE))
         assert [1] * nodes == room(found, ONE)
-        return calls["stock.Stock.search"]
+        return calls["free_devices.FreeDevices.search"]
 
     assert searched(2) == searched(20)
 
@@ -321,52 +321,52 @@ def test_nodes_for_which_there_is_no_time_have_no_room_until_they_are_searched()
 def test_reading_devices_and_claims_counts_as_looks_beside_the_steps() -> None:
     def looks(of: int, members: int) -> float:
         found = ledger(pool("n0", devices(of)), nodes=1)
-        found.stock.search(0, claims_of(ONE) * members, ())
-        return found.stock.looks()
+        found.free_devices.search(0, claims_of(ONE) * members, ())
+        return found.free_devices.looks()
 
     assert looks(100, 1) - looks(1, 1) > 10
     assert looks(1, 100) - looks(1, 1) > 10
 
     known = ledger(pool("n0", devices(100)), nodes=1)
-    known.stock.signature(0, TWO)
-    first = known.stock.looks()
-    known.stock.signature(0, TWO)
-    assert 0 < known.stock.looks() < first / 10
+    known.free_devices.signature(0, TWO)
+    first = known.free_devices.looks()
+    known.free_devices.signature(0, TWO)
+    assert 0 < known.free_devices.looks() < first / 10
 
 
 def test_steps_of_searches_are_counted_with_those_that_were_cut_off() -> None:
     found = ledger(pool("n0", SIZES), nodes=1)
     large = needs(request(selectors=(LARGE,)))
     room(found, large)
-    steps, cut = found.stock.searched
+    steps, cut = found.free_devices.searched
     assert steps > 0
     assert cut == 0
 
-    found.stock._budget.left = -1
-    assert isinstance(found.stock.search(0, claims_of(large), ()), Cut)
-    assert found.stock.searched > (steps, 0)
-    assert found.stock.searched.cut == 1
+    found.free_devices._budget.left = -1
+    assert isinstance(found.free_devices.search(0, claims_of(large), ()), Cut)
+    assert found.free_devices.searched > (steps, 0)
+    assert found.free_devices.searched.cut == 1
 
 
 def test_what_a_gang_had_too_few_steps_for_is_searched_again_for_the_next_gang() -> None:
     found = ledger(pool("n0", devices(4)), pool("n1", devices(4)))
-    found.stock._budget.left = 0
+    found.free_devices._budget.left = 0
 
     assert [0, 0] == room(found, TWO) == room(found, TWO)
     # One search for two members on n0, and one for one: the answer stands for n1, which is alike.
-    assert found.stock.searched.cut == 2
+    assert found.free_devices.searched.cut == 2
     found.next_gang()
     assert [2, 2] == room(found, TWO)
 
 
 def test_a_search_that_is_too_long_for_any_gang_is_made_once_in_a_cycle() -> None:
     found = ledger(pool("n0", devices(4)), pool("n1", devices(4)))
-    found.stock._budget.of_a_search = 0
+    found.free_devices._budget.of_a_search = 0
 
     assert [0, 0] == room(found, TWO)
     found.next_gang()
     assert [0, 0] == room(found, TWO)
-    assert found.stock.searched.cut == 2  # For two members and for one, on one of the nodes.
+    assert found.free_devices.searched.cut == 2  # For two members and for one, on one of the nodes.
 
 
 @pytest.mark.parametrize("steps", ["left", "of_a_search"])
@@ -375,7 +375,7 @@ def test_answers_of_searches_that_were_cut_off_are_not_kept(steps: str) -> None:
     found = Devices(classes=CLASSES, slices=(pool("n0", devices(4)), pool("n1", devices(4))))
     nodes = NodeTable([node("n0"), node("n1")])
     first = DeviceLedger(found, nodes)
-    setattr(first.stock._budget, steps, 0)
+    setattr(first.free_devices._budget, steps, 0)
 
     assert [0, 0] == room(first, TWO)
     assert [2, 2] == room(DeviceLedger(found, nodes), TWO)

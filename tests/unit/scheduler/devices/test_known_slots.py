@@ -17,7 +17,7 @@ from gang_scheduler.model.nodes import Node, NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.devices import stock
+from gang_scheduler.scheduler.devices import free_devices
 from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
 from gang_scheduler.scheduler.devices.known_slots import UNKNOWN, KnownSlots
 from gang_scheduler.scheduler.devices.pools import Pools
@@ -124,8 +124,8 @@ def told(world: World, seed: int, monkeypatch: pytest.MonkeyPatch, *, anew: bool
     dice = random.Random(seed)  # noqa: S311 - a world, not a secret.
     with monkeypatch.context() as patch:
         if anew:
-            patch.setattr(stock, "_KEPT", stock._Kept())
-            patch.setattr(stock.Stock, "known_slots", lambda *_: None)
+            patch.setattr(free_devices, "_KEPT", free_devices._Kept())
+            patch.setattr(free_devices.FreeDevices, "known_slots", lambda *_: None)
         ledger = DeviceLedger(world.devices(), world.table)
         everywhere = np.ones(len(world.table), dtype=np.bool_)
         found: list[object] = []
@@ -133,7 +133,7 @@ def told(world: World, seed: int, monkeypatch: pytest.MonkeyPatch, *, anew: bool
             for each in ASKING:
                 found.append(ledger.room(each, everywhere).tolist())
                 found.append(list(ledger.lacks(each, range(len(world.table)))))
-                found.append(ledger.stock.failed.get(each))
+                found.append(ledger.free_devices.failed.get(each))
             row = dice.randrange(len(world.table))
             asking, by = dice.choice(ASKING), dice.choice([1, 2])
             if dice.random() < 0.6:
@@ -179,16 +179,18 @@ def test_a_later_cycle_looks_at_changed_nodes_alone_however_many_there_are() -> 
     second_cycle(3, a_slice=True)  # What is computed once for all clusters is not counted.
     few, many = second_cycle(10, a_slice=True), second_cycle(100, a_slice=True)
 
-    assert few["stock.Stock.signature"] == many["stock.Stock.signature"] == 1
+    assert (
+        few["free_devices.FreeDevices.signature"] == many["free_devices.FreeDevices.signature"] == 1
+    )
     at_most(few.total(), many)
 
 
 def test_a_later_cycle_looks_at_no_node_if_nothing_changed() -> None:
-    assert second_cycle(10)["stock.Stock.signature"] == 0
+    assert second_cycle(10)["free_devices.FreeDevices.signature"] == 0
 
 
 def test_of_a_new_table_only_nodes_that_differ_are_looked_at() -> None:
-    assert second_cycle(10, a_node=True)["stock.Stock.signature"] == 1
+    assert second_cycle(10, a_node=True)["free_devices.FreeDevices.signature"] == 1
 
 
 def test_nothing_is_remembered_of_nodes_that_are_gone() -> None:
@@ -198,8 +200,8 @@ def test_nothing_is_remembered_of_nodes_that_are_gone() -> None:
         ledger = DeviceLedger(found, NodeTable([node(at) for at in names]))
         ledger.room(ASKING[0], np.ones(2, dtype=np.bool_))
 
-    assert len(stock._KEPT._pools._offered) <= 2 * 2 + 1
-    known = [len(each._known) for each in stock._KEPT._signatures.values()]
+    assert len(free_devices._KEPT._pools._offered) <= 2 * 2 + 1
+    known = [len(each._known) for each in free_devices._KEPT._signatures.values()]
     assert 0 < max(known) <= 2 * 2 + 1
 
 
@@ -247,7 +249,7 @@ def test_gangs_that_wait_for_devices_are_tried_again_at_the_same_cost_on_more_no
     """
     few, many = cycle_of_many(20), cycle_of_many(120)
 
-    assert few["stock.Stock.signature"] == many["stock.Stock.signature"]
+    assert few["free_devices.FreeDevices.signature"] == many["free_devices.FreeDevices.signature"]
     assert few["search.allocate"] == many["search.allocate"]
     at_most(few.total() + 100 * SHAPES * 25, many)
 

@@ -63,14 +63,14 @@ def test_each_node_of_a_plan_is_searched_with_the_steps_of_a_gang() -> None:
     found = ledger(*(pool(f"n{i}", devices(1)) for i in range(3)), waiting=waiting)
     for row in range(3):
         assume(found, needs(), row)
-    search = found.stock.search
+    search = found.free_devices.search
 
     def uses_all_steps(*args: object) -> object:
         outcome = search(*args)  # type: ignore[arg-type]
-        found.stock._budget.left = -1
+        found.free_devices._budget.left = -1
         return outcome
 
-    found.stock.search = uses_all_steps  # type: ignore[method-assign, assignment]
+    found.free_devices.search = uses_all_steps  # type: ignore[method-assign, assignment]
     binds = [Bind(each, f"n{i}") for i, each in enumerate(waiting)]
 
     assert {"a-0": ["gpu-0"], "a-1": ["gpu-0"], "a-2": ["gpu-0"]} == given(found, *binds)
@@ -102,7 +102,7 @@ def test_a_plan_names_devices_though_its_last_gang_has_used_up_its_steps() -> No
     waits = member("a", needs())
     found = ledger(pool("n0", devices(1)), waiting=[waits])
     assume(found, needs(), 0)
-    found.stock._budget.left = -1
+    found.free_devices._budget.left = -1
 
     assert {"a": ["gpu-0"]} == given(found, Bind(waits, "n0"))
 

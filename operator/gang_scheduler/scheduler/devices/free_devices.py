@@ -61,7 +61,7 @@ class _Known(NamedTuple):
     is_short: bool
 
 
-class Stock:
+class FreeDevices:
     """The devices of nodes, without the effect of assumed members.
 
     `failed` are the claims that can run nowhere as they are, by the needs that have them.

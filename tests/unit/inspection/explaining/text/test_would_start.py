@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE
 from gang_scheduler.inspection.explaining.section_lines import View
-from gang_scheduler.inspection.explaining.would_start import would_start
+from gang_scheduler.inspection.explaining.text import would_start
 from support.listed_clusters import GPU, Body, document, explained, gang, node, queue
 
 NODES = [node("n-0"), node("n-1")]

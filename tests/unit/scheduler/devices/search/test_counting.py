@@ -1,7 +1,7 @@
 """Whether there are devices enough, by counting alone."""
 
 from gang_scheduler.model.devices import Claim, Device, Mode
-from gang_scheduler.scheduler.devices import counting
+from gang_scheduler.scheduler.devices import search
 from support.device_builders import (
     DRIVER,
     asked,
@@ -28,7 +28,7 @@ def short(found: list[Device], *claims: Claim) -> str | None:
     """Return the request for which there is too little, whichever way it is counted."""
     wanted = asked_for(*claims)
     candidates = candidates_of(found, wanted)
-    choice = counting.short_alone(wanted, candidates) or counting.short_beside_others(
+    choice = search.short_alone(wanted, candidates) or search.short_beside_others(
         wanted, candidates, 0, room_of(wanted, candidates)
     )
     return None if choice is None else choice.name

@@ -1,7 +1,7 @@
-"""Cards: devices that share counters, such as a GPU and its parts. Cards can be alike, too.
+"""Cards whose partitions are devices that share counters, such as a GPU and its parts.
 
-If a search with half of one card failed, a search with half of another card in the same state would
-fail, too: the cards could change places.
+Cards can be alike. If a search with half of one card failed, a search with half of another card in
+the same state would fail, too: the cards could change places.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NO_CARD: Final = -1
 _SetId = tuple[PoolId, str]
 
 
-class Cards:
+class PartitionedCards:
     """The cards among the devices of a node.
 
     `left`: what claims leave of the counters of each pool, in billionths.
