@@ -4,9 +4,10 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gang_scheduler import policy
+from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.scheduler.devices.extended import with_devices
@@ -14,6 +15,9 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.cache import Cache
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
 
 
 class Source(enum.StrEnum):
@@ -128,3 +132,46 @@ def _of(cluster: Cluster, when: str) -> str:
         return f"as of {when.removeprefix('read at ')}"
     of = f"settings of {cluster.settings_of}" if cluster.settings_of else NOT_READABLE
     return f"{when}, {of}"
+
+
+# The namespaces of a cluster, and the error for a namespace that does not exist.
+
+
+_NOT_FOUND: Final = 404
+
+
+class NoSuchNamespace(Exception):  # noqa: N818 - named after the problem, like InvalidField
+    """The namespace does not exist. `known` are the names of the existing ones."""
+
+    def __init__(self, name: str, known: frozenset[str]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = known
+
+
+def known_namespaces(cache: Cache) -> frozenset[str]:
+    """Return the names of all namespaces that were read, or that an object that was read is in."""
+    declared = cache.selector_matches.namespaces.names
+    pods = {pod.namespace for pod in cache.pods()}
+    return frozenset({*declared, *pods, *(key.namespace for key in cache.gang_queue.infos)})
+
+
+async def namespace_must_exist(server: "Server", name: str, cache: Cache) -> None:
+    """Raise NoSuchNamespace if the namespace does not exist.
+
+    The server is asked if the cache has no object in the namespace. If the server cannot tell, the
+    namespace is accepted.
+    """
+    # Here, since files need no Kubernetes client.
+    from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
+
+    among = known_namespaces(cache)
+    if name in among:
+        return
+    try:
+        await server.connection.request(
+            "GET", NAMESPACES.path(name=name), timeout_seconds=server.request_seconds
+        )
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            raise NoSuchNamespace(name, among) from error

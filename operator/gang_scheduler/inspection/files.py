@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.inspection import gangs_set_aside, namespaces
-from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.cluster import Cluster, Source, known_namespaces
 from gang_scheduler.inspection.listing import waits
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
@@ -38,13 +37,13 @@ def loaded(
     notes = (*of_settings, *objects.remarks_of(found, policy.rules.gangs.scheduler_names))
     cache = filled(found, policy)
     waits.keep_room(cache)
-    gangs_set_aside.take_over(cache, found.read_at)
+    waits.set_aside_as_written(cache, found.read_at)
     cluster = Cluster(
         *(cache, policy, found.read_at, Source.FILES),
         settings_of=header.profile_of if header is not None else "",
         notes=notes,
         unread=tuple(header.not_readable) if header is not None else (),
-        namespaces=namespaces.known(cache) | _namespaced(found),
+        namespaces=known_namespaces(cache) | _namespaced(found),
         of_snapshot=header is not None and header.source == LIVE,
         told=header.events if header is not None else None,
     )

@@ -22,7 +22,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.decode.fields import timestamp_or_zero
-from gang_scheduler.inspection import cluster, gangs_set_aside
+from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import waits
 from gang_scheduler.inspection.servers import Server
@@ -193,7 +193,7 @@ async def everything(
     cache.serve_devices(served=api_kinds.RESOURCE_CLAIMS.name not in unknown)
     waits.keep_room(cache)
     now = int(time.time())
-    gangs_set_aside.take_over(cache, now)
+    waits.set_aside_as_written(cache, now)
     return Cluster(
         *(cache, operator.policy, now, Source.LIVE, operator.settings_of),
         notes=tuple(notes),

@@ -21,7 +21,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode import reader
 from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.decode.reader import HasMetadata, Identity, Object
-from gang_scheduler.inspection import gangs_set_aside, live
+from gang_scheduler.inspection import live
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import waits
 from gang_scheduler.inspection.live import OperatorSettings
@@ -210,7 +210,7 @@ class FollowedCluster:
         cache, last = self.cache, self._last
         cache.clear_nominations(self._nominated)
         self._nominated = waits.keep_room(cache)
-        gangs_set_aside.take_over(cache, now)
+        waits.set_aside_as_written(cache, now)
         queue = cache.gang_queue
         queue.changed.clear()
         queue.reworded.clear()

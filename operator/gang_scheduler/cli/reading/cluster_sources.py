@@ -86,7 +86,7 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str 
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
     from gang_scheduler.inspection import servers  # noqa: PLC0415
-    from gang_scheduler.inspection.namespaces import NoSuchNamespace  # noqa: PLC0415
+    from gang_scheduler.inspection.cluster import NoSuchNamespace  # noqa: PLC0415
 
     timeout = seconds(asked.request_timeout)
     logger.be_quiet()
@@ -147,10 +147,10 @@ async def _of_server(asked: Asked, server: "Server") -> Reading:
 
 async def must_know_namespace(reading: Reading, server: "Server") -> None:
     """Raise NoSuchNamespace, which ends `answer`, if the namespace does not exist."""
-    from gang_scheduler.inspection import namespaces  # noqa: PLC0415
+    from gang_scheduler.inspection.cluster import namespace_must_exist  # noqa: PLC0415
 
     if reading.namespace:
-        await namespaces.must_be_there(server, reading.namespace, reading.cluster.cache)
+        await namespace_must_exist(server, reading.namespace, reading.cluster.cache)
 
 
 def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from gang_scheduler.decode import fields
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.model.causes.gangs import ClaimsUnbound, MembersMissing
@@ -21,6 +22,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
+from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS
 
 # Why a gang waits, in a few words for a column, with the missing number. A reason without a short
 # form has the first sentence of its message.
@@ -183,3 +185,32 @@ def _volumes_awaited(info: GangInfo, cache: Cache) -> ClaimsUnbound | None:
         return None
     claims = {f"{pod.namespace}/{each.claim}" for pod in waiting for each in pod.volumes}
     return ClaimsUnbound(len(awaited), len(claims), min(awaited))
+
+
+# Gangs that the scheduler has set aside because deciding on them takes long.
+#
+# Only the scheduler knows the measured times, so they are read from its statuses. Without this, a
+# cycle here would try such gangs, and take as long.
+
+
+SET_ASIDE: Final = re.compile(
+    r"took the scheduler (\d{1,6}\.\d) s, .{1,80}? tried again at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"
+)
+
+
+def set_aside_as_written(cache: Cache, now: int) -> None:
+    """Set those gangs aside in the cache whose statuses say so. `now` is in seconds."""
+    for key, info in cache.gang_queue.infos.items():
+        if not info.has_pending(cache.schedulers):
+            continue  # The scheduler does not try it.
+        found = written(info)
+        if found.reason == Reason.SET_ASIDE.value:
+            cache.gang_queue.set_aside.hold(key, *_set_aside_said(found.message, now), now)
+
+
+def _set_aside_said(message: str, now: int) -> tuple[float, int]:
+    """Return how long the last decision took, and when the next one is due, both in seconds."""
+    said = SET_ASIDE.search(message)
+    if said is None:
+        return SHARE_SECONDS, now + 1
+    return float(said[1]), max(fields.timestamp_or_zero(said[2]), now + 1)

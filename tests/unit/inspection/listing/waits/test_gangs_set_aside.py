@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.inspection import gangs_set_aside
 from gang_scheduler.inspection.explaining import first_sentence
+from gang_scheduler.inspection.listing import waits
 from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Problem, Reason
@@ -27,7 +27,7 @@ def problem(message: str, reason: str = "SetAside") -> Problem | None:
     spec = replace(gang_spec("a", 1), status={"conditions": [condition]})
     cache.gang_queue.upsert_gang_specs(POD_GROUPS.group, spec.uid, [spec])
     cache.upsert_pod(pod("a-0", gang="a"))
-    gangs_set_aside.take_over(cache, NOW)
+    waits.set_aside_as_written(cache, NOW)
     (group,) = cache.snapshot(NOW).groups
     return group.problem
 
