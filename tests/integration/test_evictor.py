@@ -147,7 +147,7 @@ async def test_a_victim_that_is_gone_already_is_as_well(method: str) -> None:
         assert_the_right_ones_went(made)
 
 
-async def test_a_victim_that_has_ended_meanwhile_is_not_deleted() -> None:
+async def test_a_victim_that_has_ended_meanwhile_is_neither_marked_nor_deleted() -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
 
@@ -163,6 +163,7 @@ async def test_a_victim_that_has_ended_meanwhile_is_not_deleted() -> None:
         await process.evictor.drain()
 
         assert ["low-1"] == [name for name in made.pods() if name.startswith("low-")]
+        assert not made.pods()["low-1"].marked_as_victim
         assert {} == process.evictor._by_victim
 
 

@@ -30,6 +30,8 @@ def event(server: Server, name: str = "train.1") -> dict[str, Any]:
 
 # Conditions and status.
 
+MARK = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
 
 async def test_a_pod_condition_is_added_beside_the_others_and_then_replaced(server: Server) -> None:
     ref = await pod(server)
@@ -66,6 +68,25 @@ async def test_a_condition_of_a_pod_that_is_not_there_is_gone(server: Server) ->
         )
 
     assert Kind.GONE is refused.value.kind
+
+
+@pytest.mark.parametrize("left", ["Succeeded", "Failed", "leaving"])
+async def test_a_condition_for_the_living_is_not_given_to_a_pod_that_leaves_or_has_ended(
+    server: Server, left: str
+) -> None:
+    ref = await pod(server, finalizers=["example.com/wait"])
+    await server.api.patch_pod_condition(ref, MARK, if_alive=True)
+    if left == "leaving":
+        await server.api.delete_pod(ref)
+    else:
+        ended = {"status": {"phase": left}}
+        await server.api.patch(PODS, server.namespace, "w-0", ended, subresource="status")
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.patch_pod_condition(ref, {**MARK, "status": "False"}, if_alive=True)
+
+    assert Kind.GONE is refused.value.kind
+    assert "True" == of(await server.get(PODS, "w-0"), MARK["type"])["status"]
 
 
 @pytest.mark.parametrize("gvr", [POD_GROUPS, SCHED_PLUGINS_POD_GROUPS])

@@ -123,8 +123,11 @@ class Stages:
                 continue
             self._unmarked.discard(pod.uid)
             made = disruption_target.mark(current.preemption, pod.namespace, self._naming, now)
-            request = functools.partial(self._api.patch_pod_condition, condition=made)
-            yield Step("mark", pod, request, begun=current.marked)
+            # The cache may be behind: a victim that leaves or has ended gives its room anyway.
+            request = functools.partial(
+                self._api.patch_pod_condition, condition=made, if_alive=pod.living
+            )
+            yield Step("mark", pod, request, begun=current.marked, gone=current.left)
 
     def evictions(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield the evictions; none if a member is gone, since its room is no longer needed."""
@@ -167,7 +170,7 @@ class Stages:
         """
         made = disruption_target.unmark(int(self._clock()))
         unmark = functools.partial(self._api.patch_pod_condition, condition=made)
-        for uid in sorted(current.marked - current.evicted):
+        for uid in sorted(current.marked - current.evicted - current.left):
             pod = self._cache.pod(uid)
             claimant = claimant_of(uid)
             claimant.marked.add(uid)
@@ -202,7 +205,7 @@ class Stages:
         A victim that was chosen because it was leaving too late counts until it leaves sooner.
         """
         for each in current.preemption.victims:
-            pod = self._cache.pod(each.pod.uid)
+            pod = None if each.pod.uid in current.left else self._cache.pod(each.pod.uid)
             if pod is not None and (pod.living or _ends_late(each, pod)):
                 yield pod
 

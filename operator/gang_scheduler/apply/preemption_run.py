@@ -29,7 +29,7 @@ class Step:
     An answer of a kind in `passing` lets the write be repeated. Before the first request, `begun`
     gets the uid of the pod, and of the pods that the same write ends (`also_ended`). A `final` step
     is finished once it has begun, even if the run is stopped. `needs_pod`: the run fails if the pod
-    is gone. An `optional` step may fail.
+    is gone; else its uid goes to `gone`. An `optional` step may fail.
     """
 
     what: str
@@ -41,6 +41,7 @@ class Step:
     needs_pod: bool = False
     optional: bool = False
     also_ended: frozenset[str] = frozenset()
+    gone: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +50,8 @@ class PreemptionRun:
 
     `problem` says why it failed, if it did. `noted`: the preemptor is remembered for the gangs that
     yield. `asked`, `marked` and `evicted` are uids of pods that were asked to save, marked, and
-    deleted; `requests` are the open requests to save, by gang. `submitted_at` is the event loop's
+    deleted; `left` are those of victims that were leaving or had ended when they were to be marked.
+    `requests` are the open requests to save, by gang. `submitted_at` is the event loop's
     time, in seconds.
     """
 
@@ -64,6 +66,7 @@ class PreemptionRun:
     asked: set[str] = field(default_factory=set)
     marked: set[str] = field(default_factory=set)
     evicted: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -156,6 +159,7 @@ class StepWriter:
         # A precondition failed: the name now belongs to another pod, with another uid.
         gone |= error.kind is Kind.CONFLICT and Kind.CONFLICT not in step.passing
         if gone and not step.needs_pod:
+            step.gone.add(step.pod.uid)
             return
         log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
         if step.final:

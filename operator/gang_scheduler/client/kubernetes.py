@@ -136,12 +136,21 @@ class KubernetesApi:
             )
         return patches.version_of(_document(answer))
 
-    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
-        """Set one condition of a pod. REFUSED if the uid is another."""
+    async def patch_pod_condition(
+        self, pod: PodRef, condition: Body, *, if_alive: bool = False
+    ) -> None:
+        """Set one condition of a pod. REFUSED if the uid is another.
+
+        With `if_alive`: only if the pod is not being deleted and has not ended, else GONE.
+        """
+        path = _path(PODS, pod.namespace, pod.name)
         # With the uid, the API server refuses the patch if another pod has taken the name.
-        patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
-        path = _path(PODS, pod.namespace, pod.name) + "/status"
-        await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
+        metadata = {"uid": pod.uid}
+        if if_alive:
+            found = _document(await self._connection.request("GET", path))
+            metadata = patches.version_of_living(found, pod)
+        body = msgspec.json.encode({"metadata": metadata, "status": {"conditions": [condition]}})
+        await self._connection.request("PATCH", f"{path}/status", body, STRATEGIC_PATCH)
 
     async def fail_pod(self, pod: PodRef, condition: Body) -> None:
         """Set the phase of a pod to Failed, and one condition. REFUSED if the uid is another."""

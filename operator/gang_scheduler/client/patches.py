@@ -9,6 +9,7 @@ from gang_scheduler.client.port import Body
 from gang_scheduler.model import extended_resources
 from gang_scheduler.model.devices import Claim, Consumer
 from gang_scheduler.model.extended_resources import ExtendedNeed
+from gang_scheduler.model.pods import ENDED
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 # Patches that get a claim and a volume bound, as kube-scheduler writes them. Each patch applies
@@ -158,6 +159,20 @@ def _consumer(found: Consumer) -> dict[str, str]:
 def version_of(document: Mapping[str, Any]) -> int:
     """Return the resourceVersion of an object: a later version is a larger number."""
     return int(document["metadata"]["resourceVersion"])
+
+
+def version_of_living(found: Mapping[str, Any], pod: PodRef) -> dict[str, str]:
+    """Return the metadata of a patch for this version of a pod.
+
+    Raises ApiError, GONE, if the pod is another one now, is being deleted or has ended.
+    """
+    metadata = _same(found, pod.uid, f"pod {pod.name}")
+    if "deletionTimestamp" in metadata:
+        raise ApiError(404, f"pod {pod.name} is being deleted")
+    phase = found.get("status", {}).get("phase", "")
+    if phase in ENDED:
+        raise ApiError(404, f"pod {pod.name} has ended: {phase}")
+    return _version(metadata)
 
 
 def _same(found: Mapping[str, Any], uid: str, what: str) -> Mapping[str, Any]:

@@ -84,8 +84,13 @@ class Api(Protocol):
         another writer changes it at the same time.
         """
 
-    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
-        """Set one condition of a pod. REFUSED if the uid is another."""
+    async def patch_pod_condition(
+        self, pod: PodRef, condition: Body, *, if_alive: bool = False
+    ) -> None:
+        """Set one condition of a pod. REFUSED if the uid is another.
+
+        With `if_alive`: only if the pod is not being deleted and has not ended, else GONE.
+        """
 
     async def patch_status(self, resource: GVR, namespace: str, name: str, status: Body) -> bool:
         """Merge a patch into the status; return whether the CRD has a status subresource."""

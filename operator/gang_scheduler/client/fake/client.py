@@ -173,11 +173,18 @@ class FakeApi:
                 lambda found: patches.reserving_claim(found, volume, claim),
             )
 
-    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
-        """Set one condition of a pod. REFUSED if the uid is another."""
+    async def patch_pod_condition(
+        self, pod: PodRef, condition: Body, *, if_alive: bool = False
+    ) -> None:
+        """Set one condition of a pod. REFUSED if the uid is another.
+
+        With `if_alive`: only if the pod is not being deleted and has not ended, else GONE.
+        """
         seen = {"uid": pod.uid, "condition": dict(condition)}
         async with self._call("patch_pod_condition", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                if if_alive:
+                    patches.version_of_living(found, pod)
                 require_same(found, pod)
                 set_condition(found, condition)
 
