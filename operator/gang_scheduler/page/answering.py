@@ -16,7 +16,7 @@ from gang_scheduler.page.access import Door
 from gang_scheduler.page.bodies import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.lookups import Missing
 from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
-from gang_scheduler.page.sources import Seen, Views
+from gang_scheduler.page.sources import Seen, TooManyQuestions, Views
 from gang_scheduler.page.view import View
 from gang_scheduler.page.viewers import PartialViews, Viewer
 from gang_scheduler.simulation.snapshot_files import Told
@@ -103,7 +103,10 @@ class Answers:
         return self._door.user_name(request)
 
     async def ask(self, request: web.Request, viewer: Viewer, question: Callable[[Asked], T]) -> T:
-        """Ask about the last view, as a viewer sees it. Raises Unread, and what is asked raises."""
+        """Ask about the last view, as a viewer sees it.
+
+        Raises Unread, TooManyQuestions, and what is asked raises.
+        """
         user = self.user(request)
 
         def answered(last: Seen) -> T:
@@ -117,7 +120,7 @@ class Answers:
                 )
             )
 
-        return await self._views.ask(answered)
+        return await self._views.ask(answered, user)
 
     def screen(self, asked: Asked, template: str, /, **given: Any) -> Body:  # noqa: ANN401 - values.
         """Return the body of a screen."""
@@ -156,6 +159,8 @@ class Answers:
                 return await answer(request, await self._viewer(request, seen), seen)
             except Unread as error:
                 return self._failed(request, 503, str(error))
+            except TooManyQuestions as error:
+                return self._failed(request, 429, str(error))
             except NotAllowed as error:
                 return self._failed(request, 403, str(error))
             except Missing as error:

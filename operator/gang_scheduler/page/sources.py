@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeGuard, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 import msgspec
@@ -58,6 +59,8 @@ The settings of the operator and the Leases of other controllers are read as oft
 FIRST_LISTS_SECONDS: Final = 120
 REFUSED_SECONDS: Final = 300.0
 """Watches that were forbidden are tried again after this time: a refusal may pass."""
+MOST_OF_USER: Final = 32
+"""The questions that a user may have at once: an explanation takes seconds in a large cluster."""
 MOST_HELD_BACK: Final = 100_000
 """With more pending events than this, the watches end, and the next reading lists everything."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
@@ -334,6 +337,18 @@ class Seen(NamedTuple):
     version: str = ""
 
 
+class TooManyQuestions(Exception):  # noqa: N818 - named after the problem.
+    """A user has too many questions that are not answered yet."""
+
+
+class _Asked:
+    """The questions of a user: how many are not answered, and a lock for the one in the thread."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.turn = asyncio.Lock()
+
+
 class Views:
     """Makes views in its own thread, at most one a second for all clients."""
 
@@ -348,6 +363,7 @@ class Views:
         self._past = past or Past()
         self._note: Callable[[View], None] = lambda _: None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="view")
+        self._asked: WeakValueDictionary[str, _Asked] = WeakValueDictionary()
         self._renewing: asyncio.Task[None] | None = None
         self._seen = Seen(None)
         self._until = float("-inf")
@@ -396,12 +412,21 @@ class Views:
         """Call `note` with each view, in the thread of the views, before anything else sees it."""
         self._note = note
 
-    async def ask(self, question: Callable[[Seen], T]) -> T:
+    async def ask(self, question: Callable[[Seen], T], user: str = "") -> T:
         """Ask about the last view, in the thread of the views, and return the answer.
 
-        The cluster is that of this view until the question is answered.
+        The cluster is that of this view until the question is answered. Users take turns, however
+        many questions each has. Raises TooManyQuestions.
         """
-        return await self._run(lambda: question(self._seen))
+        asked = self._asked.setdefault(user, _Asked())
+        if asked.number >= MOST_OF_USER:
+            raise TooManyQuestions(f"{MOST_OF_USER} of your requests wait for an answer")
+        asked.number += 1
+        try:
+            async with asked.turn:
+                return await self._run(lambda: question(self._seen))
+        finally:
+            asked.number -= 1
 
     def tried(self, manifests: str) -> Cluster:
         """Return the cluster with the objects of manifests. Raises as the source does."""

@@ -1,7 +1,7 @@
 """ProvisioningRequests of gangs: open requests, their charges, and requests that no gang needs."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -105,6 +105,20 @@ class Requests:
     def all(self) -> Iterator[ProvisioningRequest]:
         """Yield all requests of ours."""
         yield from self._known.values()
+
+    def gang_of(self, uid: str) -> GangKey | None:
+        """Return the gang of a request that the API server has shown."""
+        name = self._names.get(uid)
+        return None if name is None else self._known[name].gang
+
+    def latest(self) -> Mapping[tuple[GangKey, str], int]:
+        """Return the last attempt that was created, by gang and digest."""
+        found: dict[tuple[GangKey, str], int] = {}
+        for each in self._known.values():
+            if each.uid:
+                asked = each.gang, each.digest
+                found[asked] = max(each.attempt, found.get(asked, 0))
+        return found
 
     def gangs(self) -> Collection[GangKey]:
         """Return the gangs that have requests."""
@@ -298,7 +312,7 @@ class ProvisioningState:
 
     def delete(self, uid: str) -> bool:
         """Forget a request that is gone; return whether gangs must be tried."""
-        gang = next((each.gang for each in self.requests.all() if each.uid == uid), None)
+        gang = self.requests.gang_of(uid)
         if not self.requests.delete(uid) or gang is None:
             return False
         self._requests_changed(gang)
@@ -332,31 +346,30 @@ class ProvisioningState:
         """Return the requests that must be deleted. `now` is in seconds."""
         if not self.is_on:
             return []
+        latest = self.requests.latest()
         return [
             each
             for each in self.requests.all()
-            if not each.deleting and self._is_unwanted(each, now)
+            if not each.deleting and self._is_unwanted(each, now, latest)
         ]
 
-    def _is_unwanted(self, request: ProvisioningRequest, now: int) -> bool:
+    def _is_unwanted(
+        self, request: ProvisioningRequest, now: int, latest: Mapping[tuple[GangKey, str], int]
+    ) -> bool:
+        """Return whether a request must be deleted.
+
+        A later attempt makes it superfluous only once that one is created: it also records the
+        number of attempts, which the next process must know if this one ends.
+        """
         key, info = request.gang, self._gang_queue.infos.get(request.gang)
         if info is None or info.observed.object_uid != request.gang_uid:
             return True
         wanted = self._wanted.get(key)
         if wanted is not None:
-            return wanted != request.digest or self._is_superseded(request)
+            return wanted != request.digest or latest.get((key, wanted), 0) > request.attempt
         if info.attempt.is_confirmed():
             # The gang runs. Its new nodes are booked for it until the request expires.
             return request.state is not RequestState.PROVISIONED
         if request.state is RequestState.PROVISIONED or not request.stands:
             return False
         return now - self._unwanted_since.setdefault(key, now) >= UNWANTED_SECONDS
-
-    def _is_superseded(self, request: ProvisioningRequest) -> bool:
-        """Return whether a later attempt exists, which also records the number of attempts.
-
-        The later attempt counts only once it is created: if this process ends, the next one must
-        know the number.
-        """
-        same = (each for each in self.requests.of(request.gang) if each.digest == request.digest)
-        return any(each.attempt > request.attempt and each.uid for each in same)

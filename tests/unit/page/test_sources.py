@@ -16,7 +16,14 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.watched import WatchedCluster
-from gang_scheduler.page.sources import LEAST_SECONDS, REFUSED_SECONDS, OfServer, Views
+from gang_scheduler.page.sources import (
+    LEAST_SECONDS,
+    MOST_OF_USER,
+    REFUSED_SECONDS,
+    OfServer,
+    TooManyQuestions,
+    Views,
+)
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import gang, node
@@ -63,6 +70,33 @@ def clock() -> list[float]:
 def views_of(source: Counted, clock: list[float]) -> Views:
     """Return the views of a source by this clock."""
     return Views(source, lambda: clock[0])
+
+
+async def test_users_take_turns_however_many_questions_one_has(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    views = views_of(Counted(tmp_path, clock), clock)
+    may_go, answered = threading.Event(), list[str]()
+
+    def question(user: str) -> None:
+        may_go.wait(10)
+        answered.append(user)
+
+    async def asked(user: str) -> None:
+        await views.ask(lambda _: question(user), user)
+
+    async with anyio.create_task_group() as group:
+        for user in ("greedy",) * MOST_OF_USER + ("modest", "other"):
+            group.start_soon(asked, user)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyQuestions):
+            await asked("greedy")
+        may_go.set()
+    await views.close()
+
+    assert ["greedy", "modest", "other"] == answered[:3]
+    assert MOST_OF_USER == answered.count("greedy")
 
 
 async def test_nothing_is_read_before_a_client_asks_and_once_for_all(

@@ -1,5 +1,7 @@
 """What is known of nodes that are bought, and which requests nothing wants any more."""
 
+from dataclasses import replace
+
 import pytest
 
 from gang_scheduler.api.kinds import PODS
@@ -11,6 +13,7 @@ from gang_scheduler.state.memory import MOST_GONE
 from gang_scheduler.state.provisioning import UNWANTED_SECONDS
 from support.bought_nodes import CLASS, NAMESPACE, BoughtNodes
 from support.builders import gang, gang_key
+from support.call_counts import at_most, calls_of
 
 KEY = gang_key("a")
 
@@ -154,3 +157,14 @@ def test_what_is_noted_of_gangs_that_are_there_is_kept() -> None:
 
     assert [] == unwanted(nodes, UNWANTED_SECONDS * 9)
     assert KEY in nodes.cache.provisioning._wanted
+
+
+def test_requests_that_a_user_forges_cost_a_look_each() -> None:
+    nodes = asked()
+    state = nodes.cache.provisioning
+    (true,) = state.requests.of(KEY)
+    for number in range(300):
+        state.upsert(replace(true, name=f"forged-{number}", uid=f"forged-{number}"))
+
+    looked = calls_of(lambda: unwanted(nodes))
+    at_most(300 * 10, looked)
