@@ -3,8 +3,8 @@
 It remembers decisions that the API server no longer has, states in which gangs were seen, and GPUs.
 """
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -27,6 +27,8 @@ MOST_DECISIONS: Final = 10_000
 MOST_CHANGES: Final = 50_000
 EVENTS_SECONDS: Final = HOUR
 """The API server keeps Events for about this long, so a shorter pause loses none."""
+AHEAD_SECONDS: Final = 5 * MINUTE
+"""The clock of the scheduler may be ahead of the page's by this much."""
 _Subject = tuple[str, str, str, str]
 
 
@@ -58,6 +60,20 @@ class Known(NamedTuple):
 NOTHING: Final = Known()
 
 
+def share_of(numbers: Iterable[int], most: int) -> int:
+    """Return how many records each namespace may have, so that all have at most `most`.
+
+    Namespaces with fewer leave their room to the others.
+    """
+    ordered, left = sorted(numbers), most
+    for place, number in enumerate(ordered):
+        share = max(1, left // (len(ordered) - place))
+        if number > share:
+            return share
+        left -= number
+    return most
+
+
 class Past:
     """Remembers readings. For one thread."""
 
@@ -81,6 +97,9 @@ class Past:
         lines: list[Line] = []
         current = set()
         for each in told:
+            # Users can write Events of any time: one of the future would never be forgotten.
+            if max(each.first, each.last) > at + AHEAD_SECONDS:
+                continue
             subject, number, is_new = self._decided(each)
             current.add((subject, number))
             if is_new:
@@ -176,22 +195,32 @@ class Past:
     # What is forgotten, and the file.
 
     def _forget(self, at: int, living: set[GangKey]) -> None:
-        """Forget records that are older than 24 hours or too many, but no gang's last state."""
+        """Forget records that are older than 24 hours or too many, but no gang's last state.
+
+        If there are too many, the namespaces that have most lose their oldest ones.
+        """
         oldest = at - KEPT_SECONDS
         while self._read[0] < oldest:
             self._read.popleft()
-        times = sorted(
-            (max(each.first, each.last) for some in self._told.values() for each in some),
-            reverse=True,
-        )
-        oldest_told = max(oldest, *times[MOST_DECISIONS - 1 : MOST_DECISIONS], oldest)
+        times: dict[str, list[int]] = {}
+        for (namespace, *_), some in self._told.items():
+            times.setdefault(namespace, []).extend(max(each.first, each.last) for each in some)
+        share = share_of(map(len, times.values()), MOST_DECISIONS)
+        since = {
+            namespace: max(oldest, *sorted(some, reverse=True)[share - 1 : share], oldest)
+            for namespace, some in times.items()
+        }
         for subject, told in [*self._told.items()]:
-            told[:] = [each for each in told if max(each.first, each.last) >= oldest_told]
+            told[:] = [each for each in told if max(each.first, each.last) >= since[subject[0]]]
             if not told:
                 del self._told[subject]
-        too_many = sum(map(len, self._seen.values())) > MOST_CHANGES
+        changes = Counter[str]()
+        for key, seen in self._seen.items():
+            changes[key.namespace] += len(seen)
+        share = share_of(changes.values(), MOST_CHANGES)
         for key, seen in [*self._seen.items()]:
             if key in living or seen[-1].at >= oldest:
+                too_many = changes[key.namespace] > share
                 earlier = [] if too_many else [each for each in seen[:-1] if each.at >= oldest]
                 seen[:] = [*earlier, seen[-1]]
             else:

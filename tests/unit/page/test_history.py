@@ -106,6 +106,32 @@ def test_of_too_many_decisions_the_last_ones_are_kept(monkeypatch: pytest.Monkey
     assert "Reason9" == known.states_of(KEY)[-1].words
 
 
+def test_decisions_and_states_of_one_namespace_displace_those_of_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(history, "MOST_DECISIONS", 10)
+    monkeypatch.setattr(history, "MOST_CHANGES", 10)
+    memory, others = Past(), GangKey("PodGroup", "others", "b")
+    loud = [told(note=str(number), first=NOON + number) for number in range(20)]
+    quiet = Told(namespace="others", name="b", reason="Preempted", first=NOON - 60)
+    for number in range(20):
+        state = "Waiting" if number % 2 else "Running"
+        rows = (row(state), row("Waiting" if number else "Running", key=others))
+        noted(memory, NOON + MINUTE * (1 + number), quiet, *loud, rows=rows)
+    known = noted(memory, NOON + MINUTE * 21)
+
+    assert "others" in {each.namespace for each in known.told}
+    assert 10 >= len(known.told) > 1
+    assert 2 == len(known.states_of(others))
+    assert 10 > len(known.states_of(KEY))
+
+
+def test_an_event_of_a_time_to_come_is_not_remembered() -> None:
+    known = noted(Past(), NOON, told(first=NOON, last=NOON + KEPT_SECONDS), told("Preempted"))
+
+    assert ["Preempted"] == [each.reason for each in known.told]
+
+
 def test_a_state_is_remembered_when_it_or_its_reason_changes() -> None:
     memory = Past()
     for at, each in enumerate(
