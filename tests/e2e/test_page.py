@@ -165,6 +165,60 @@ def test_two_tenants_and_an_administrator_each_see_what_they_may(
                 assert 200 == page.get(path, admin).status
 
 
+def attacks(made_by: str) -> list[dict[str, Any]]:
+    """Return objects that make the page stop, lie, or say nothing, unless it knows better."""
+    far = "2099-01-01T00:00:00Z"
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": " ", "uid": "u", "controller": True}
+    pod = {"containers": [{"name": "c", "image": "i"}], "schedulerName": "none"}
+    event = {
+        "involvedObject": {"kind": "PodGroup", "name": "needs", "namespace": made_by},
+        "reason": "Preempted",
+        "reportingComponent": "py-gang-scheduler",
+        "message": f"as a member of gang {made_by}/" + "n" * 500_000 + " and more",
+        "firstTimestamp": far,
+        "lastTimestamp": far,
+    }
+    settings = {"settings.json": json.dumps({"scheduler_names": ["nobody"]})}
+    return [
+        {"apiVersion": "v1", "kind": kind, "metadata": metadata, **fields}
+        for kind, metadata, fields in (
+            ("Pod", {"name": "needs", "ownerReferences": [owner]}, {"spec": pod}),
+            ("Event", {"name": "long"}, event),
+            ("ConfigMap", {"name": "py-gang-scheduler-profile"}, {"data": settings}),
+        )
+    ]
+
+
+def test_whatever_a_tenant_writes_the_page_says_to_others_what_it_said(
+    namespace: Namespace, tmp_path: Path
+) -> None:
+    namespace.own_nodes(1, cpu=8)
+    namespace.create(*gang("llama", 2, on=namespace.here, cpu=64))
+    mine = user_of(namespace)
+
+    def told(page: Page) -> object:
+        (row,) = page.document("gangs", mine)["items"]
+        found = page.document(f"gangs/{namespace.name}/llama", mine)
+        return row["message"], found["summary"], found["notKnown"]
+
+    with Namespace(namespace.cluster, "a-tenant") as tenant:
+        user_of(tenant, role="edit")
+        with opened(namespace.cluster, tmp_path) as page:
+            until(lambda: page.gangs(mine) == {"llama"} and "64" in str(told(page)))
+            before = told(page)
+            account = f"--as=system:serviceaccount:{tenant.name}:user"
+            listed = {"apiVersion": "v1", "kind": "List", "items": attacks(tenant.name)}
+            tenant.kubectl("create", account, "--filename=-", stdin=json.dumps(listed))
+
+            version = page.get("/events", mine).text
+            until(lambda: page.get("/events", mine).text != version)
+            assert before == told(page)
+        # A page that begins now reads all of it at once.
+        with opened(namespace.cluster, tmp_path) as page:
+            until(lambda: page.gangs(mine) == {"llama"})
+            assert before == told(page)
+
+
 def test_who_has_no_token_no_right_or_a_revoked_token_sees_nothing(
     namespace: Namespace, other: Namespace, tmp_path: Path
 ) -> None:

@@ -18,12 +18,13 @@ NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
 def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
     """Return whether a gang has changed its size so recently that its surplus is protected.
 
-    That lasts `most` seconds at most. Until then, the gang can be evicted only as a whole.
+    That lasts `most` seconds at most, also if the gang grows again meanwhile. Until then, the gang
+    can be evicted only as a whole.
     """
-    changed_at = info.scaling.changed_at
-    if changed_at is None or len(info.scaling.workers()) <= elastic.min_workers:
+    changed_at, began_at = info.scaling.changed_at, info.scaling.began_at
+    if changed_at is None or began_at is None or len(info.scaling.workers()) <= elastic.min_workers:
         return False
-    return now < changed_at + min(elastic.down_cooldown, most)
+    return now < min(changed_at + elastic.down_cooldown, began_at + most)
 
 
 def steps_of(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> Steps:

@@ -1,7 +1,13 @@
 """How elastic gangs shrink: whole steps, the highest ranks first, none within a cooldown."""
 
+from dataclasses import replace
+
 import pytest
 
+from gang_scheduler.model.pods import Elastic
+from gang_scheduler.state.elastic_surplus import is_cooling
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from support.builders import gang_key, gang_spec, pod
 from support.elastic_cluster import ElasticCluster, pace
 
 MOST = 8
@@ -107,3 +113,20 @@ def test_many_gangs_shrink_by_whole_steps_too() -> None:
     assert 48 - 20 - sum(sizes) < 3
     for name, size in zip(names, sizes, strict=True):
         assert [f"{name}-{i}" for i in range(size)] == cluster.running(name)
+
+
+def test_a_gang_that_grows_again_and_again_is_protected_an_hour_of_two() -> None:
+    info = GangInfo(gang_key("a"))
+    elastic = Elastic(1, 1000, down_cooldown=1800)
+    info.observed.upsert_spec(replace(gang_spec("a", 1), elastic=elastic))
+    info.observed.upsert_member(pod("a-0", gang="a", node="n"))
+    info.scaling.grow(["uid-a-0"], 0)
+    protected = 0
+    for minute in range(0, 8 * 60, 10):
+        uid = f"a-{minute + 1}"
+        info.observed.upsert_member(pod(uid, gang="a"))
+        info.scaling.grow([f"uid-{uid}"], minute * 60)
+        info.observed.upsert_member(pod(uid, gang="a", node="n"))
+        protected += is_cooling(info, elastic, minute * 60 + 300, most=3600)
+
+    assert 8 * 6 // 2 == protected

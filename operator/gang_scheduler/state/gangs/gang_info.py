@@ -54,20 +54,27 @@ class Losses:
 # The last time an elastic gang grew or shrank by a decision of the scheduler.
 
 
+SERIES_SECONDS: Final = 7200
+
+
 class Scaling:
     """The last change of size: `size` workers after it, `by` more than before, and the reason.
 
     `changed_at` is in seconds since the epoch; None for a gang that has not started, or has no
     member on a node any more. `reason` is None if it is unknown. Workers that are `leaving` were
-    evicted by the last changes.
+    evicted by the last changes. `began_at` is the change with which its present series of growths
+    began: in SERIES_SECONDS a gang could grow again and again.
     """
 
-    __slots__ = ("_leaving", "_observed", "_version", "by", "changed_at", "reason", "size")
+    __slots__ = (
+        *("_leaving", "_observed", "_version", "began_at", "by", "changed_at", "reason", "size"),
+    )
 
     def __init__(self, observed: Observed, version: Version) -> None:
         self.size = 0
         self.by = 0
         self.changed_at: int | None = None
+        self.began_at: int | None = None
         self.reason: ScaleReason | None = None
         self._leaving: frozenset[str] = frozenset()
         self._observed = observed
@@ -160,6 +167,9 @@ class Scaling:
         return pod is not None and elastic is not None and elastic.counts(pod)
 
     def _change(self, size: int, by: int, at: int | None, reason: ScaleReason | None) -> None:
+        began, grows = self.began_at, reason is ScaleReason.ROOM_FREE
+        is_later = began is None or at is None or at - began >= SERIES_SECONDS
+        self.began_at = at if is_later or not grows else began
         self.size, self.by, self.changed_at, self.reason = size, by, at, reason
         self._version.changed()
 
