@@ -231,7 +231,8 @@ class EvictionRules:
     @property
     def reaches_out(self) -> bool:
         """Whether a gang of the queue may evict gangs of other queues."""
-        return {self.reclaim, self.while_borrowing} != {EvictionPolicy.NEVER}
+        never = EvictionPolicy.NEVER
+        return self.reclaim is not never or self.while_borrowing is not never
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ of work. Groups without a turn come first in the next cycle, before groups that 
 one.
 """
 
+import functools
 import heapq
 from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
@@ -109,7 +110,10 @@ class TurnTaking:
         reserved = frozenset((*nominated, *placing.node_requests.standing()))
         for_trees = self._effort.limit_at(FOR_TREES)
         self._trees = OpenTrees(
-            quota.forest.root, self._may_fit, lambda: not progress.is_over(for_trees), reserved
+            quota.forest.root,
+            self._may_fit,
+            functools.partial(progress.is_over, for_trees),
+            reserved,
         )
         self._known_failures = KnownFailures(placing, quota)
         self._shortages: dict[GangKey, KnownShortage] = {}
@@ -201,6 +205,8 @@ class TurnTaking:
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide the groups before it."""
         line = self._lines[ref]
+        if line.is_over:
+            self._refuse_next(line)
         while line.groups and not self.is_done():
             group = self._decided.deciding = line.groups.pop()
             self._effort.count(A_GROUP)
@@ -335,9 +341,12 @@ class TurnTaking:
             return False
         self._decided.deciding = group
         self._effort.count(A_KNOWN_REQUEST)
-        may_fit = self._may_have_quota(group, line.queue)
+        # A group that may be promised a start gets a turn, so that its shortage is not asked for.
+        may_fit = self._quota.may_be_promised(group, line.queue) or self._may_have_quota(
+            group, line.queue
+        )
         self._decided.deciding = None
-        return may_fit or self._quota.may_be_promised(group, line.queue)
+        return may_fit
 
     def _may_have_quota(self, group: GangGroup, queue: Queue) -> bool:
         """Return whether a group may have quota, now or by evictions; keep its shortage if not."""
@@ -365,12 +374,31 @@ class TurnTaking:
                 else:
                     self._take_turn(request)
 
+    def _refuse_next(self, line: QueueLine) -> None:
+        """Refuse the next groups of a line whose shortage is known and holds, one by one.
+
+        In a full tree these are most groups, so that what does not differ between the groups of a
+        queue is asked for once.
+        """
+        queue, state = line.queue, self._quota.reclaim_requests.state
+        if not self._refuses_at_once(queue):
+            return
+        while line.groups and not self.is_done():
+            group = line.groups[-1]
+            known = self._shortages.get(group.waiting[0].key)
+            if known is None or known.judged_at != state or self._keeps_quota(queue, known):
+                break
+            self._decided.deciding = line.groups.pop()
+            self._effort.count(A_GROUP)
+            self._quota.set_aside(group, known.problem)
+            self._placing.show(group)
+            self._trees.note_decided(group)
+        self._decided.deciding = None
+
     def _is_refused_at_once(self, line: QueueLine, group: GangGroup) -> bool:
         """Refuse a group for quota, if a turn would do nothing else."""
         queue = line.queue
-        if queue.strategy is Strategy.STRICT_FIFO or self._quota.may_be_promised(group, queue):
-            return False
-        if limits.job_limit_problem(queue, self._ledger.running[queue.ref]) is not None:
+        if not self._refuses_at_once(queue) or self._quota.may_be_promised(group, queue):
             return False
         # Most groups were looked at before, to find out that their tree has no quota left.
         known = self._shortages.get(group.waiting[0].key)
@@ -378,13 +406,21 @@ class TurnTaking:
             if self._may_have_quota(group, queue):
                 return False
             known = self._shortages.get(group.waiting[0].key)
-        if known is None:
-            return False
-        charges = (assignment.charge for assignment in known.request.assignments)
-        if self._ledger.kept(queue, charges):
+        if known is None or self._keeps_quota(queue, known):
             return False
         self._quota.set_aside(group, known.problem)
         return True
+
+    def _refuses_at_once(self, queue: Queue) -> bool:
+        """Return whether groups of a queue may be refused for quota without a turn."""
+        if queue.strategy is Strategy.STRICT_FIFO:
+            return False
+        return limits.job_limit_problem(queue, self._ledger.running[queue.ref]) is None
+
+    def _keeps_quota(self, queue: Queue, known: KnownShortage) -> bool:
+        """Return whether a queue would keep quota for a group that lacks some."""
+        charges = (assignment.charge for assignment in known.request.assignments)
+        return bool(self._ledger.kept(queue, charges))
 
 
 class KnownFailures:

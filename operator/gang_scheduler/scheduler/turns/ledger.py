@@ -39,8 +39,11 @@ class Ledger:
     @property
     def version(self) -> tuple[int, int]:
         """A value that changes whenever anything is charged, released or kept."""
-        versions = (each.version for each in (self._lending, self._ahead) if each is not None)
-        return self.forest.version, sum(versions)
+        lending, ahead = self._lending, self._ahead
+        # This runs several times for each waiting gang.
+        others = 0 if lending is None else lending.version
+        others += 0 if ahead is None else ahead.version
+        return self.forest.version, others
 
     @property
     def ahead(self) -> Forest:

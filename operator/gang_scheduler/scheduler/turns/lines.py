@@ -97,7 +97,7 @@ class _Tree:
 class OpenTrees:
     """The lines by tree.
 
-    `may_fit` returns whether there may be quota for a group, and `may_look` whether the cycle has
+    `may_fit` returns whether there may be quota for a group, and `is_over` whether the cycle has no
     work left for asking. `root` returns the root of a queue's tree; `reserved` are the gangs with
     reserved room.
     """
@@ -106,12 +106,12 @@ class OpenTrees:
         self,
         root: Callable[[QueueRef], QueueRef],
         may_fit: Callable[[QueueLine, GangGroup], bool],
-        may_look: Callable[[], bool],
+        is_over: Callable[[], bool],
         reserved: Collection[GangKey],
     ) -> None:
         self._root = root
         self._may_fit = may_fit
-        self._may_look = may_look
+        self._is_over = is_over
         self._reserved = reserved
         self._trees: dict[QueueRef, _Tree] = {}
 
@@ -154,7 +154,7 @@ class OpenTrees:
         if tree.reserved:
             return True
         while tree.hopeful:
-            if not self._may_look() or self._may_fit(*tree.hopeful[-1]):
+            if self._is_over() or self._may_fit(*tree.hopeful[-1]):
                 return True
             tree.hopeful.pop()
         return False

@@ -25,7 +25,7 @@ class World:
         self.looks_left = 1_000
         keys = frozenset(gang_key(name) for name in reserved)
         self.trees = OpenTrees(
-            ROOTS.__getitem__, self._may_fit, lambda: self.looks_left > len(self.looked_at), keys
+            ROOTS.__getitem__, self._may_fit, lambda: self.looks_left <= len(self.looked_at), keys
         )
         self.lines = {
             ref: QueueLine(our_queue(ref.name), [self.groups[name] for name in some])
