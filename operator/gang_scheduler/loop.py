@@ -11,7 +11,7 @@ from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.forced_deletions import PartialGangs
 from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.apply.plan import BinderAndEvictor, take_in
+from gang_scheduler.apply.plan import BinderAndEvictor, TakenIn, take_in
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.at_work import DecisionTimes
 from gang_scheduler.model.plan import Plan
@@ -116,14 +116,14 @@ class Loop:
             plan = schedule(snapshot, self._profile, begun=self.decision_times.begin)
             plan = self._with_those_set_aside(plan, now)
             # 4. Apply: assumed at once, written in the background.
-            plan = self._apply(plan, now)
+            taken = self._apply(plan, now)
         except Exception:
             self.decision_times.end()
             groups = (gang.key for group in snapshot.groups for gang in group.gangs)
             self._cache.gang_queue.undecided(groups)
             raise
         # 5. Report.
-        self._report(plan, now, time.perf_counter() - started)
+        self._report(taken, now, time.perf_counter() - started)
 
     def _with_those_set_aside(self, plan: Plan, now: int) -> Plan:
         """Set groups aside whose decisions take too long; return the plan with their refusals."""
@@ -147,7 +147,7 @@ class Loop:
         await asyncio.sleep(max(self._batch_seconds, self._last_seconds))
         self._changes.cycle.clear()
 
-    def _apply(self, plan: Plan, now: int) -> Plan:
+    def _apply(self, plan: Plan, now: int) -> TakenIn:
         """Carry out the plan; return it with refusals for gangs on which that failed."""
         self._writers.cycle += 1
         for failure in plan.failures:
@@ -161,14 +161,14 @@ class Loop:
             self._gang_events.promised(taken.reservations)
         if self._partial_gangs is not None:
             self._partial_gangs.consider(taken.plan.refused, now)
-        return taken.plan
+        return taken
 
-    def _report(self, plan: Plan, now: int, seconds: float) -> None:
-        self._last_seconds = seconds
+    def _report(self, taken: TakenIn, now: int, seconds: float) -> None:
+        plan, self._last_seconds = taken.plan, seconds
         self._changes.queues.set()
         if self._cache.gang_queue.is_due_at_once:
             self._changes.cycle.set()
-        self._gang_events.planned(plan, now)
+        self._gang_events.planned(plan, now, taken.unchanged)
         self._measures.planned(plan)
         metrics.CYCLES.observe(seconds)
         metrics.BINDINGS_WAITING.set(self._binder.waiting)

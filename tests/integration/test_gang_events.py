@@ -203,6 +203,16 @@ async def test_why_a_gang_waits_is_reported_again_in_the_same_words_after_some_m
     assert 2 == len(await desk.told())
 
 
+async def test_nothing_is_reported_of_a_gang_that_waits_as_before() -> None:
+    desk, plan = Desk(), full(("Insufficient cpu", 9))
+    waits = {each.gang.key for each in plan.refused}
+
+    desk.gang_events.planned(plan, 1000, waits)
+
+    assert [] == await desk.told()
+    assert 1 == len(await desk.told(plan))
+
+
 # Preemption.
 
 

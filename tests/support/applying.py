@@ -34,9 +34,12 @@ class WritesNothing:
         """Do nothing: what is suspended goes on."""
 
 
-def take_in(cache: Cache, plan: Plan, now_seconds: int, writers: plans.Writers) -> None:
+def take_in(cache: Cache, plan: Plan, now_seconds: int, writers: plans.Writers) -> plans.TakenIn:
     """Take in a plan as the loop does, but let an error of ours fail the test."""
     before = internal_errors.problem()
     lost_nominations = LostNominations(cache, Naming())
-    plans.take_in(cache, plan, now_seconds, lost_nominations=lost_nominations, writers=writers)
+    taken = plans.take_in(
+        cache, plan, now_seconds, lost_nominations=lost_nominations, writers=writers
+    )
     assert before == internal_errors.problem()
+    return taken

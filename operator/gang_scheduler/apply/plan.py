@@ -5,6 +5,7 @@ Used by the loop, by `simulate` and by tests. They differ only in the part that 
 """
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Protocol
@@ -104,13 +105,14 @@ class TakenIn:
     """A plan that counts in the state, the pods whose nominations it ended, and new reservations.
 
     Gangs that failed with an error are among the refused. `admissions` are for suspended workloads
-    that may start.
+    that may start. `unchanged` are refused gangs that wait as before: there is nothing to report.
     """
 
     plan: Plan
     lost: tuple[Pod, ...]
     reservations: tuple[News, ...] = ()
     admissions: tuple[Admission, ...] = ()
+    unchanged: AbstractSet[GangKey] = frozenset()
 
 
 def take_in(
@@ -145,14 +147,14 @@ def take_in(
     if lost:
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
     plan = replace(plan, refused=(*plan.refused, *failed))
-    _note_verdicts(cache, plan, now_seconds)
+    unchanged = _note_verdicts(cache, plan, now_seconds)
     cache.gang_queue.untried(plan.untried, now_seconds)
     cache.note_node_requests(plan, now_seconds)
     news = cache.gang_queue.reservations.take_in(plan, now_seconds)
     cache.gang_queue.changed.update(each.key for each in news)
     for suspension in cache.suspended.overdue(now_seconds):
         writers.suspend(suspension)
-    return TakenIn(plan, lost, tuple(news), tuple(admissions))
+    return TakenIn(plan, lost, tuple(news), tuple(admissions), unchanged)
 
 
 def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
@@ -231,16 +233,22 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
             cache.gang_queue.vain_rounds.begin(preemption.gangs, now_seconds)
 
 
-def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
-    """Note why gangs wait; if that raises for a gang, the gang is tried again."""
+def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> set[GangKey]:
+    """Note why gangs wait; return those that wait as before.
+
+    If that raises for a gang, the gang is tried again.
+    """
+    unchanged = set()
     for refused in plan.refused:
-        with confined("refuse", refused.gang.key) as step:
-            soon = refused.gang.key in plan.unsearched
-            cache.decisions.refused(refused, now_seconds, soon=soon)
+        key = refused.gang.key
+        with confined("refuse", key) as step:
+            if not cache.decisions.refused(refused, now_seconds, soon=key in plan.unsearched):
+                unchanged.add(key)
         if step.error is not None:
-            cache.gang_queue.undecided([refused.gang.key])
+            cache.gang_queue.undecided([key])
     for warned in plan.warned:
         with confined("refuse", warned.gang.key) as step:
             cache.decisions.warned(warned)
         if step.error is not None:
             cache.gang_queue.undecided([warned.gang.key])
+    return unchanged

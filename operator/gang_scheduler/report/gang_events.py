@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from gang_scheduler.apply.disruption_target import Naming
@@ -35,6 +36,7 @@ from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.report.words.text import text_if_any, text_of
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations_in_force import News
 
 UNTOLD = UNTOLD_BY_GANG | those_with(lambda rule: rule.event is GangEvent.PREEMPTING)
@@ -60,8 +62,11 @@ class GangEvents:
         requests = cache.gang_queue.misplaced_requests.by_uid
         self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
-    def planned(self, plan: Plan, now: int) -> None:
-        """Report warnings, why gangs wait, and which gangs wait too long. `now` is in seconds."""
+    def planned(self, plan: Plan, now: int, unchanged: AbstractSet[GangKey] = frozenset()) -> None:
+        """Report warnings, why gangs wait, and which gangs wait too long. `now` is in seconds.
+
+        Nothing is reported of refused gangs that are `unchanged`: they wait as before.
+        """
         self.decision_log.verdicts(plan)
         for placed in plan.placed:
             waits_for_pods = placed.gang.suspended is not None
@@ -69,8 +74,9 @@ class GangEvents:
                 with confined("report", str(placed.gang.key)):
                     self._admitted(placed, placed.gang.queue)
         for refused in plan.refused:
-            with confined("report", refused.gang.key):
-                self._waits(refused, now)
+            if refused.gang.key not in unchanged:
+                with confined("report", refused.gang.key):
+                    self._waits(refused, now)
         with confined("report", "warnings"):
             self._warned(plan)
             self._unprotected_jobs.planned(plan)
@@ -92,9 +98,9 @@ class GangEvents:
 
     def _waits(self, refused: Refused, now: int) -> None:
         self.decision_log.waits(refused)
-        if refused.reason not in UNTOLD:
-            self._refused(refused)
         info = self._cache.gang_queue.infos.get(refused.gang.key)
+        if refused.reason not in UNTOLD:
+            self._refused(refused, info)
         deadline = self._cache.gang_queue.deadlines.of(info) if info else None
         if deadline is not None and now >= deadline and not refused.left_over:
             note = "not bound within the schedule timeout; it stays in the queue"
@@ -194,10 +200,10 @@ class GangEvents:
         self.decision_log.waits(Refused(gang, reason, gang.pending, cause=cause))
         self._events.record(self._about(gang), reason, text_of(cause))
 
-    def _refused(self, refused: Refused) -> None:
+    def _refused(self, refused: Refused, info: GangInfo | None) -> None:
         gang, event = refused.gang, RULES[refused.reason].event
         if event is GangEvent.FAILED_SCHEDULING:
-            spec = self._described_by(gang.key)
+            spec = None if info is None else _declared_by(info)
             if spec is None and self._tells_pods(gang):
                 return
             uid = spec.uid if spec is not None else self._about(gang).uid
@@ -275,11 +281,11 @@ class GangEvents:
         """Return the object for an Event that is not only about this gang."""
         return replace(self._of_gang(key, (pod,)), gang=None)
 
-    def _described_by(self, key: GangKey) -> GangSpec | None:
-        """Return the spec from the object that declares a gang; None if no object declares it."""
-        info = self._cache.gang_queue.infos.get(key)
-        gang_spec = info.observed.spec if info else None
-        return None if gang_spec is None or gang_spec.gvr is None else gang_spec
+
+def _declared_by(info: GangInfo) -> GangSpec | None:
+    """Return the spec from the object that declares a gang; None if no object declares it."""
+    spec = info.observed.spec
+    return None if spec is None or spec.gvr is None else spec
 
 
 def _where(binding: GangBinding) -> str:

@@ -121,8 +121,8 @@ class QueuedCluster:
 
     async def _take_in(self, plan: Plan) -> None:
         verdicts = replace(plan, placed=(), preemptions=())
-        applying.take_in(self._cache, verdicts, self._now, applying.WritesNothing())
-        self._gang_events.planned(plan, self._now)
+        taken = applying.take_in(self._cache, verdicts, self._now, applying.WritesNothing())
+        self._gang_events.planned(plan, self._now, taken.unchanged)
 
     def _clock(self) -> float:
         return self._now

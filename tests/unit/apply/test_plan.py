@@ -10,6 +10,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
 from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.causes.queues import QuotaShort
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.reasons import Reason
@@ -167,3 +168,32 @@ def test_a_gang_that_is_let_pass_when_it_is_nominated_is_held_to_its_end(
 
     held = cache.gang_queue.infos[GANG.key].backfilled
     assert held == (None if is_dropped else Backfilled(630, ahead_of))
+
+
+def test_a_gang_that_waits_as_before_is_unchanged_until_its_moment_comes() -> None:
+    """Its schedule timeout ends at 30, and it is tried again then."""
+    short, other = (QuotaShort("a", "default", "cpu", 2, free) for free in (1, 0))
+    waits, same, lacks_more = (
+        Refused(GANG, Reason.WAITING_FOR_QUOTA, GANG.pending, cause=cause)
+        for cause in (short, short, other)
+    )
+    cache = Cache([builders.SCHEDULER], Changes())
+    cache.gang_queue.deadlines.timeout_seconds = 30
+    cache.upsert_pod(POD)
+    cache.gang_queue.infos[GANG.key].attempt.quorum_since = 0
+
+    def is_unchanged(refused: Refused, now: int, *unsearched: GangKey) -> bool:
+        lost = LostNominations(cache, Naming())
+        plan = Plan(refused=(refused,), unsearched=frozenset(unsearched))
+        found = take_in(cache, plan, now, lost_nominations=lost, writers=Writers())
+        return found.unchanged == {GANG.key}
+
+    assert not is_unchanged(waits, 0)
+    assert is_unchanged(waits, 1)
+    assert not is_unchanged(waits, 1, GANG.key)
+    assert not is_unchanged(lacks_more, 2)
+    assert not is_unchanged(same, 3)
+    assert is_unchanged(same, 29)
+    assert [set(), {GANG.key}] == [cache.gang_queue.retries.due(now) for now in (29, 30)]
+    assert not is_unchanged(same, 30)
+    assert cache.gang_queue.infos[GANG.key].verdict.late

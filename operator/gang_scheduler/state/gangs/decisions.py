@@ -4,6 +4,7 @@ Each gang's record keeps the decision, the reason and the end of its wait.
 """
 
 from collections.abc import Collection, Iterable
+from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import CoolingDown, DecisionTooLong, SavesAwaited
@@ -26,6 +27,8 @@ from gang_scheduler.state.gangs.retries import (
 WITH_BACKOFF = those_with(lambda rule: RetryAfter.TIME in rule.retry_after)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 """The reasons not to try a gang: it lacks members, or its group has a gang that cannot be tried."""
+NOTED_ONCE: Final = TRIED_WITH_NODES - WITH_BACKOFF - INCOMPLETE - MAKING_ROOM - HELD
+"""The reasons of which nothing more is noted when a gang is refused again in the same way."""
 
 
 class Decisions:
@@ -68,12 +71,15 @@ class Decisions:
             if self._infos[key].scaling.shrink(by_gang[key], now):
                 self._queue.changed.add(key)
 
-    def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> None:
+    def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> bool:
         """Note why a gang waits, and when to try again if no event comes before.
 
-        `soon`: the same try may succeed if other gangs are not tried before it.
+        `soon`: the same try may succeed if other gangs are not tried before it. Returns whether
+        there is anything new: a gang may wait as before, and no moment has come for it.
         """
         info = self._queue.info(refusal.gang.key)
+        if info.verdict.refusal is refusal and not soon and self._stands(info, refusal, now):
+            return False
         refusal = info.preemptor.shown(refusal)
         known = info.verdict.refusal
         if known is not None and known is not refusal and known == refusal:
@@ -100,6 +106,22 @@ class Decisions:
         elif info.preemptor.held_until is not None:
             info.preemptor.await_none()
         self._try_again(info, refusal, deadline, now, soon=soon)
+        return True
+
+    def _stands(self, info: GangInfo, refusal: Refused, now: int) -> bool:
+        """Return whether all that follows from the refusal of a gang is noted already.
+
+        So it is for most of very many gangs that wait for quota, after every cycle.
+        """
+        queue = self._queue
+        return (
+            refusal.reason in NOTED_ONCE
+            and not isinstance(refusal.cause, DelaysReserved)
+            and info.preemptor.held_until is None
+            and queue.queueing_hints.stands(info, refusal, late=info.verdict.late)
+            and queue.reservations.first_overrun(info.key, now) is None
+            and not queue.retries.has_come(info.key, now)
+        )
 
     def _try_again(
         self, info: GangInfo, refusal: Refused, deadline: int | None, now: int, *, soon: bool

@@ -105,6 +105,11 @@ class Retries:
         retry.known_at = known
         self._set(key, retry, moment)
 
+    def has_come(self, key: GangKey, now: int) -> bool:
+        """Return whether the moment of a gang has come; False if it has none."""
+        retry = self._gangs.get(key)
+        return retry is not None and retry.at is not None and retry.at <= now
+
     def no_later(self, key: GangKey, moment: int, now: int) -> None:
         """Let a gang be due at a moment, unless it is already due between `now` and then."""
         retry = self._gangs.get(key) or self._new(key)
@@ -183,7 +188,9 @@ class Deadlines:
     def timeout_of(self, info: GangInfo) -> int:
         """Return the schedule timeout of a gang, in seconds."""
         spec = info.observed.spec
-        return (spec.options.timeout_seconds if spec else None) or self.timeout_seconds
+        if spec is None:
+            return self.timeout_seconds
+        return spec.options.timeout_seconds or self.timeout_seconds
 
 
 # The reasons why gangs wait, and the gangs that a change of the cluster may help.
