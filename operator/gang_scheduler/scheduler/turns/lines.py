@@ -126,7 +126,8 @@ class OpenTrees:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
             tree.lines.append(line)
             tree.hopeful += ((line, each) for each in line.groups)
-            tree.reserved += sum(map(self.is_reserved, line.groups))
+            if self._reserved:
+                tree.reserved += sum(map(self.is_reserved, line.groups))
 
     def lines(self, ref: QueueRef) -> Iterator[QueueLine]:
         """Yield the lines of a queue's tree."""
