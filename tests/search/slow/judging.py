@@ -20,7 +20,10 @@ HANDLER: Final = 20
 """A handler counts as this many times as long: its bound is 50 ms, and that of a cycle a second."""
 PHASES: Final = ("prepare", "snapshot", "schedule", "take_in", "objects")
 OVERTIME: Final = 30.0
-"""After so many seconds of CPU the phase in hand is cut off, and counts as so many."""
+"""After so many seconds of CPU the phase in hand is cut off, and counts as so many.
+
+They are those of this machine when it is quiet, as all seconds of a verdict.
+"""
 
 
 class Verdict(NamedTuple):
@@ -77,7 +80,7 @@ def judge(recipe: Recipe, pace: Pace, profiles: Profiles | None = None) -> Verdi
     documents = [Document("world", number, body) for number, body in enumerate(bodies, start=1)]
     measured, before = Measured(), pace.now()
     try:
-        with _at_most(OVERTIME):
+        with _at_most(OVERTIME / before):
             cycles.measure(documents, CYCLES, profiles, measured=measured)
     except _OvertimeError:
         return Verdict(measured.phase, OVERTIME)
@@ -102,8 +105,8 @@ def _at_most(seconds: float) -> Iterator[None]:
         raise _OvertimeError
 
     before = signal.signal(signal.SIGPROF, over)
-    # Python ignores what is raised in a callback of a weak reference, so this repeats.
-    signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
+    # Python ignores what is raised in a callback of a weak reference, so it is raised again.
+    signal.setitimer(signal.ITIMER_PROF, seconds, OVERTIME / 6)
     try:
         yield
     finally:

@@ -88,6 +88,28 @@ def given_to(
     return replace(allocation, results=results, config=config)
 
 
+def moved(
+    allocation: Allocation, there: Mapping[DeviceId, OfferedDevice], node: NodeView
+) -> Allocation:
+    """Return an allocation with the devices of another node that are `there` for its own.
+
+    Its claim cannot tell them apart, and none of them is a share.
+    """
+    devices = [there[each.id] for each in allocation.results]
+    results = tuple(
+        replace(
+            result,
+            driver=device.id.driver,
+            pool=device.id.pool,
+            device=device.id.device,
+            binding_conditions=device.device.binding_conditions,
+            binding_failure_conditions=device.device.binding_failure_conditions,
+        )
+        for result, device in zip(allocation.results, devices, strict=True)
+    )
+    return Allocation(results, allocation.config, _node_selector(devices, node))
+
+
 def _share_id(claim: Claim, i: int, device: DeviceId) -> str:
     """Return a UUID that no other share has: of this claim, as it is now, and of this result.
 

@@ -18,6 +18,7 @@ from gang_scheduler.model.devices import (
 )
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import NO_SEARCHES, DeviceSearches
+from gang_scheduler.scheduler.devices.allocating import moved
 from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed
 from gang_scheduler.scheduler.devices.known_slots import KnownSlots
 from gang_scheduler.scheduler.devices.outcomes import (
@@ -234,6 +235,23 @@ class FreeDevices:
         self._count(self._looks_to_read(node, ()) if is_new else LOOKS_A_KNOWN_NODE)
         self._count((signatures.pool_numbers.read - read) / DEVICES_A_LOOK)
         return found
+
+    def by_place(self, row: int, needs: DeviceNeeds) -> Hashable | None:
+        """Return a key of nodes on which members with these needs get devices at the same places.
+
+        None if that is unknown. It is about nodes without other members, and no freed claims.
+        """
+        signatures = _KEPT.signatures(needs, (self._is_free, False), self._pools, self._classes)
+        return signatures.by_place(self._view(row), self._taken)
+
+    def moved(self, chosen: Chosen, row: int, to: int) -> Chosen:
+        """Return what was found on a node, with the devices at the same places of another."""
+        of, there = (
+            [device for pool in self._pools.on(self._view(each)) for device in pool.devices]
+            for each in (row, to)
+        )
+        found = {each.id: other for each, other in zip(of, there, strict=True)}
+        return tuple(moved(each, found, self._view(to)) for each in chosen)
 
     def reaches(self, row: int, allocation: Allocation) -> bool:
         """Return whether the devices of an allocation can be used on a node."""

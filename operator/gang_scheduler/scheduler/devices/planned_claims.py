@@ -5,9 +5,10 @@ of their ranks where that is possible.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
+from typing import NamedTuple
 
 from gang_scheduler.model.device_needs import ClaimAllocation, DeviceNeeds
 from gang_scheduler.model.devices import Allocation, Claim
@@ -34,8 +35,9 @@ def named(
         if bind.pod.pod_class.devices is not None:
             by_row.setdefault(ledger.nodes.rows[bind.node], []).append(bind.pod)
     allocated: dict[str, Allocation] = {}
+    known: _Known = {}
     for row, pods in by_row.items():
-        allocated |= dict(_allocations(ledger, row, pods, nominated=nominated))
+        allocated |= dict(_allocations(ledger, row, pods, known, nominated=nominated))
     joined = set[str]()
     for bind in all_binds:
         has_claims = bind.pod.pod_class.devices is not None
@@ -44,8 +46,20 @@ def named(
         yield replace(bind, claims=claims) if claims else bind
 
 
+class _FoundBefore(NamedTuple):
+    """The devices that some claims found on a node."""
+
+    row: int
+    asked: Sequence[object]
+    chosen: Chosen
+
+
+_Known = dict[Hashable, _FoundBefore]
+"""What was found on a node, by a key of nodes that give devices at the same places."""
+
+
 def _allocations(
-    ledger: DeviceLedger, row: int, pods: Sequence[Pod], *, nominated: bool
+    ledger: DeviceLedger, row: int, pods: Sequence[Pod], known: _Known, *, nominated: bool
 ) -> Iterator[tuple[str, Allocation]]:
     """Yield the claims of the pods that a plan binds to a node, with their allocations."""
     by_needs: dict[DeviceNeeds, deque[Pod]] = {}
@@ -68,32 +82,53 @@ def _allocations(
         if members.chosen is None:
             # The order of members decides which devices each gets, not whether all get some.
             in_rank = sorted(asking, key=itemgetter(0))
-            asking, chosen = _search(ledger, row, (in_rank, asking), before, members)
+            asking, chosen = _search(ledger, row, (in_rank, asking), before, members, known)
         before += chosen
         for (_, claim), allocation in zip(asking, chosen, strict=False):
             if claim.name:
                 yield claim.key, given_to(claim, allocation, ledger.devices.classes)
 
 
-def _search(
+def _search(  # noqa: PLR0917 - a question, and all that its answer depends on
     ledger: DeviceLedger,
     row: int,
     orders: Iterable[list[tuple[int, Claim]]],
     before: Sequence[Allocation],
     members: Members,
+    known: _Known,
 ) -> tuple[list[tuple[int, Claim]], Chosen]:
     """Return the first of these orders in which the claims find devices, and the devices."""
     free, taken = ledger.free_for(row, members), [*before, *members.avoided]
+    by_place = None if free or taken else _by_place(ledger, row, members)
     for asking in orders:
+        asked = [(each.requests, each.constraints) for _, each in asking]
+        found_before = known.get(by_place) if by_place is not None else None
+        if found_before is not None and found_before.asked == asked:
+            return asking, ledger.free_devices.moved(found_before.chosen, found_before.row, row)
         # The devices were found before, and it may take as long again.
         ledger.free_devices.renew()
         found = ledger.free_devices.search(row, [claim for _, claim in asking], taken, free)
         if isinstance(found, Found):
+            if by_place is not None:
+                known[by_place] = _FoundBefore(row, asked, found.allocations)
             return asking, found.allocations
     if members.nominated:
         return [], ()  # The devices that are kept for them may be lost, with their slice.
     node = ledger.nodes.nodes[row].name
     raise RuntimeError(f"devices of node {node} that were free are not found again")
+
+
+def _by_place(ledger: DeviceLedger, row: int, members: Members) -> Hashable | None:
+    """Return a key of nodes on which members like these get devices at the same places, if known.
+
+    It is known only for members that all have the same needs.
+    """
+    numbers = members.numbers()
+    needs = numbers[0][0] if len(numbers) == 1 else None
+    if needs is None or any(each.shared for each in needs.claims):
+        return None
+    key = ledger.free_devices.by_place(row, needs)
+    return None if key is None else (needs, key)
 
 
 def _claims_of(ledger: DeviceLedger, pod: Pod | None, needs: DeviceNeeds) -> tuple[Claim, ...]:

@@ -69,15 +69,31 @@ class Signatures:
         self._known[node.name] = (offered, used, found)
         return found
 
+    def by_place(self, node: NodeView, taken: Taken) -> Hashable | None:
+        """Return a key of nodes on which the same claims get the devices at the same places.
+
+        None if that is unknown: a pool is not plain, or the claims are refused everywhere.
+        """
+        if self._asked is None:
+            return None
+        return self._by_place(self._asked, self._pools.on(node), taken)
+
+    def _by_place(
+        self, asked: ClaimRequests, offered: tuple[Pool, ...], taken: Taken
+    ) -> Hashable | None:
+        numbers = [self.pool_numbers.of(asked, pool) for pool in offered]
+        if NOT_PLAIN in numbers:
+            return None
+        places = (_places(pool, taken) for pool in offered)
+        return tuple(zip(numbers, places, strict=True))
+
     def _signature_of_pools(
         self, asked: ClaimRequests, offered: tuple[Pool, ...], taken: Taken
     ) -> Hashable:
-        numbers = [self.pool_numbers.of(asked, pool) for pool in offered]
-        if NOT_PLAIN in numbers:
+        key = self._by_place(asked, offered, taken)
+        if key is None:
             self.made += 1
             return _signature(asked, offered, taken)
-        places = (_places(pool, taken) for pool in offered)
-        key = tuple(zip(numbers, places, strict=True))
         if key not in self._by_numbers:
             self.made += 1
             if len(self._by_numbers) >= MOST_REMEMBERED:

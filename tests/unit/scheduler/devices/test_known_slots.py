@@ -275,9 +275,9 @@ def whole_nodes(nodes: int, members: int) -> Calls:
     return calls
 
 
-def test_of_nodes_alike_one_is_searched_and_then_those_that_members_get() -> None:
+def test_of_nodes_alike_one_is_searched_for_room_and_one_for_the_names_of_devices() -> None:
     few, many = whole_nodes(60, 20), whole_nodes(120, 20)
 
-    assert few["search.allocate"] == many["search.allocate"] == 1 + 20
+    assert few["search.allocate"] == many["search.allocate"] == 1 + 1
     # A node that is new costs a look at its devices.
     at_most(few.total() + 60 * 500, many)

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
+from typing import Any
 
 import numpy as np
+import pytest
 
 from gang_scheduler.model.device_needs import DeviceNeed, DeviceNeeds, Devices, PodClaim
 from gang_scheduler.model.devices import Claim, ClaimSpec, Device, DeviceId, Slice
@@ -14,7 +17,8 @@ from gang_scheduler.scheduler.devices import planned_claims
 from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
 from gang_scheduler.scheduler.devices.outcomes import NoFit
 from support.builders import node, pod
-from support.device_builders import CLASSES, DRIVER, devices, request, slice_of
+from support.call_counts import calls_of
+from support.device_builders import CLASSES, DRIVER, attributes, devices, request, slice_of
 
 
 def needs(count: int = 1) -> DeviceNeeds:
@@ -113,3 +117,69 @@ def test_reserved_devices_that_are_lost_are_not_named() -> None:
     assume(found, needs(2), 0, nominated=True)
 
     assert {"a": []} == given(found, Bind(waits, "n0"), nominated=True)
+
+
+def crowd(nodes: Sequence[Sequence[Device]], asking: DeviceNeeds, each: int = 1) -> DeviceLedger:
+    """Return a ledger of nodes with these devices, and so many members on each of them."""
+    waiting = [member(f"a-{i}", asking) for i in range(len(nodes) * each)]
+    slices = (pool(f"n{i}", some) for i, some in enumerate(nodes))
+    made = ledger(*slices, waiting=waiting)
+    for row in range(len(nodes)):
+        for _ in range(each):
+            assume(made, asking, row)
+    return made
+
+
+def planned(of: DeviceLedger, asking: DeviceNeeds, each: int = 1) -> list[Bind]:
+    """Return the binds of all members on nodes."""
+    binds = [
+        Bind(member(f"a-{row * each + i}", asking), found.name)
+        for row, found in enumerate(of.nodes.nodes)
+        for i in range(each)
+    ]
+    return list(planned_claims.named(of, binds))
+
+
+def named_like(node: int, number: int, **fields: Any) -> list[Device]:
+    """Return devices whose names no other node has."""
+    return [replace(found, name=f"{found.name}-of-{node}") for found in devices(number, **fields)]
+
+
+def test_nodes_that_are_alike_are_searched_once() -> None:
+    nodes = [named_like(i, 4) for i in range(10)]
+
+    calls = calls_of(lambda: planned(crowd(nodes, needs(2), 2), needs(2), 2))
+
+    # A node has room for two members; whether a third fits needs no search.
+    assert 1 == calls["planned_claims._search"] - calls["free_devices.FreeDevices.moved"]
+    assert 9 == calls["free_devices.FreeDevices.moved"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_each_member_is_given_is_what_a_search_of_its_node_finds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = Random(seed)  # noqa: S311 - for a test, not for secrets.
+    selectors = (f"device.attributes['{DRIVER}'].fast",) if dice.random() < 0.5 else ()
+    asking = DeviceNeeds((DeviceNeed(ClaimSpec((request(count=2, selectors=selectors),))),))
+    nodes = [
+        [
+            replace(
+                found,
+                attributes=attributes(fast=dice.random() < 0.7),
+                binding_conditions=("Attached",) if dice.random() < 0.3 else (),
+            )
+            for found in named_like(i, 8)
+        ]
+        for i in range(12)
+    ]
+    nodes = [some for some in nodes if sum(_is_fast(found) for found in some) >= 4]
+
+    found = planned(crowd(nodes, asking, 2), asking, 2)
+    monkeypatch.setattr(planned_claims, "_by_place", lambda *_: None)
+
+    assert planned(crowd(nodes, asking, 2), asking, 2) == found
+
+
+def _is_fast(device: Device) -> bool:
+    return device.attributes["fast"].value is True
