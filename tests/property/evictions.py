@@ -68,7 +68,7 @@ class Judge:
 
     def cost(self, victims: Sequence[BoundPod]) -> Cost:
         """Return the cost of victims. A pod that is marked already costs nothing."""
-        fresh = [each for each in victims if not each.pod.chosen]
+        fresh = [each for each in victims if not each.pod.is_victim]
         touched = {each.gang for each in fresh}
         started = (each.pod.started_at for each in fresh if each.pod.started_at)
         return (

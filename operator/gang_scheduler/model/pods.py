@@ -263,7 +263,7 @@ class Pod:
         return self.phase in ENDED
 
     @property
-    def chosen(self) -> bool:
+    def is_victim(self) -> bool:
         """Whether the pod is a victim of a plan in progress: marked, or asked to save its work."""
         return self.marked_as_victim or (
             self.checkpoint is not None and self.checkpoint.request is not None
@@ -282,7 +282,7 @@ class Pod:
 
         The run time before `since` is not lost.
         """
-        if not self.started_at or self.chosen:
+        if not self.started_at or self.is_victim:
             return 0
         return max(0, now - max(self.started_at, since))
 

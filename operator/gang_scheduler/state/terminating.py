@@ -78,7 +78,7 @@ class Leaving:
             self._asked_to_hurry.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
-        elif pod.marked_as_victim or (pod.checkpoint is not None and pod.chosen):
+        elif pod.marked_as_victim or (pod.checkpoint is not None and pod.is_victim):
             self._chosen[pod.uid] = pod.node
 
     def delete(self, uid: str) -> None:

@@ -279,7 +279,7 @@ class PreemptionEvaluator:
         prove that it had begun, since no pod has been told to leave.
         """
         nodes = {each.pod.nominated for each in nominations}
-        chosen = (each.pod.node for each in self._bound_pods.pods if each.pod.chosen)
+        chosen = (each.pod.node for each in self._bound_pods.pods if each.pod.is_victim)
         if not nodes or nodes.isdisjoint(chosen):
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, nominations)

@@ -88,15 +88,17 @@ class EvictionUnit:
         self.bound_pods = tuple(bound_pods)
         self.gang: GangKey = bound_pods[0].gang
         self.numbers = numbers or {self.gang: len(bound_pods)}
-        pods = [each.pod for each in bound_pods if not each.pod.chosen]
+        pods = [each.pod for each in bound_pods if not each.pod.is_victim]
         self.going = len(pods)
-        priorities = (each.priority for each in bound_pods if not each.pod.chosen)
+        priorities = (each.priority for each in bound_pods if not each.pod.is_victim)
         self.highest_priority = max(priorities, default=NO_PRIORITY)
-        self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.chosen)
+        self.unprotected = sum(
+            1 for each in bound_pods if each.unprotected and not each.pod.is_victim
+        )
         self.lost_work = sum([pod.lost_work(now, work_since) for pod in pods])
         self.lowest_class = standing.lowest_class if pods else 0
         self.share = standing.share if pods else NO_SHARE
-        under_budget = [each for each in bound_pods if each.budgets and not each.pod.chosen]
+        under_budget = [each for each in bound_pods if each.budgets and not each.pod.is_victim]
         self.covered = Counter(each.budgets[0] for each in under_budget if len(each.budgets) == 1)
         self.overlapping = tuple(
             Overlap(len(each.budgets), each.pod.uid, each.budgets)

@@ -89,8 +89,10 @@ class PotentialVictims:
         )
         elastic = [costs.has_surplus(each.gang) for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
-        self.chosen: BoolArray = np.array([e.pod.chosen for e in self.bound_pods], dtype=np.bool_)
-        unprotected = [each.unprotected and not each.pod.chosen for each in self.bound_pods]
+        self.chosen: BoolArray = np.array(
+            [e.pod.is_victim for e in self.bound_pods], dtype=np.bool_
+        )
+        unprotected = [each.unprotected and not each.pod.is_victim for each in self.bound_pods]
         self.unprotected: BoolArray = np.array(unprotected, dtype=np.bool_)
         self.remaining: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[PodClass, int] = {}

@@ -270,7 +270,7 @@ class Draining:
 
 def _highest(victims: Victims, classes: Classes) -> int:
     """Return the highest class of an eviction, without victims that were chosen before."""
-    going = {each.gang for each in victims.values() if not each.pod.chosen}
+    going = {each.gang for each in victims.values() if not each.pod.is_victim}
     return int(max((classes[gang] for gang in going), default=0))
 
 

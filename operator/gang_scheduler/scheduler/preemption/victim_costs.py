@@ -301,7 +301,7 @@ class VictimCosts:
     def is_beyond(self, bound_pod: BoundPod) -> bool:
         """Return whether a budget of the pod allows no eviction at all."""
         exhausted = (self._allowed.get(each, 0) <= 0 for each in bound_pod.budgets)
-        return not bound_pod.pod.chosen and any(exhausted)
+        return not bound_pod.pod.is_victim and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
         """Return victims with all pods that leave with them; None if any of these must stay."""
@@ -411,7 +411,7 @@ class VictimCosts:
         pod = bound_pod.pod
         size = len(self._gangs[bound_pod.gang])
         return (
-            pod.chosen,
+            pod.is_victim,
             not bound_pod.budgets,
             -bound_pod.priority,
             not unit.unprotected,
@@ -428,4 +428,4 @@ def _may_go(bound_pod: BoundPod, below: int) -> bool:
 
 def price_of(bound_pod: BoundPod) -> int:
     """Return the priority that counts: a pod that was already chosen as a victim costs nothing."""
-    return NO_PRIORITY if bound_pod.pod.chosen else bound_pod.priority
+    return NO_PRIORITY if bound_pod.pod.is_victim else bound_pod.priority
