@@ -389,7 +389,7 @@ def test_labels_that_pods_compare_as_numbers_are_parsed_once() -> None:
 
     calls = cost(snapshot(numbered(), waiting))
 
-    assert calls["selectors._integer"] <= 100 + 20
+    assert calls["selectors.integer_of"] <= 100 + 20
 
 
 def test_requirements_of_a_node_affinity_count_as_work() -> None:
