@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakValueDictionary
 
 import anyio
 import msgspec
@@ -172,7 +173,10 @@ class GracePeriods:
 # scheduler reads only a short answer, waits only briefly, and follows no redirect.
 
 AT_ONCE: Final = 16
-"""At most this many requests are under way at once, for all gangs."""
+"""At most this many requests are under way at once for the gangs of one namespace.
+
+Pods that are slow to answer must not use up the time in which gangs of others may save.
+"""
 PAUSE_SECONDS: Final = 1.0
 SAVED, UNDER_WAY = 200, 202
 
@@ -210,7 +214,7 @@ class SaveRequests:
         self._http = http
         self._allowed = allowed
         self._clock = clock
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def ask(self, gang: AskedGang) -> None:
         """Ask a gang until it answers or the request is withdrawn.
@@ -241,7 +245,8 @@ class SaveRequests:
         body = msgspec.json.encode(asked) if method == "POST" else None
         policy, request_id = gang.policy, gang.request.id
         request = PodRequest(method, host, policy.port, policy.path, request_id, body)
-        async with self._slots:
+        slots = self._slots.setdefault(gang.key.namespace, asyncio.Semaphore(AT_ONCE))
+        async with slots:
             try:
                 return await self._http.ask(request)
             except OSError as error:

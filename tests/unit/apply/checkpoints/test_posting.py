@@ -171,3 +171,21 @@ async def test_only_some_are_asked_at_once() -> None:
                 asking.start_soon(posting.ask, asked(cache))
 
     assert AT_ONCE == pods.most
+
+
+async def test_pods_of_one_namespace_that_are_slow_keep_those_of_no_other_from_being_asked() -> (
+    None
+):
+    cache = Cache([SCHEDULER], Changes())
+    pods = Pods(UNDER_WAY)
+    posting = SaveRequests(cache, pods, clock=lambda: NOW)
+    slow = asked(cache)
+    other = replace(slow, key=gang_key("b", "other"), policy=replace(POLICY, path="/other"))
+    with anyio.move_on_after(0.5):
+        async with anyio.create_task_group() as asking:
+            for _ in range(3 * AT_ONCE):
+                asking.start_soon(posting.ask, slow)
+            asking.start_soon(posting.ask, other)
+
+    assert "/other" == pods.asked[-1].path
+    assert AT_ONCE + 1 == len(pods.asked)
