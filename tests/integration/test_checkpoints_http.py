@@ -8,6 +8,7 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.client.pod_http import _bytes_of
 from gang_scheduler.client.port import PodAnswer, PodRequest
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.api_words import CheckpointOutcome
@@ -105,6 +106,27 @@ async def test_a_gang_that_cannot_save_its_work_is_evicted_at_once() -> None:
         await process.until(lambda: is_bound(made), TIMEOUT / 4)
 
         assert CheckpointOutcome.FAILED is outcome(process)
+
+
+@pytest.mark.parametrize("forged", ["é", "a\r\nX: y", "", " ", "r" * 65])
+async def test_no_id_that_users_forge_keeps_a_gang_from_being_evicted(forged: str) -> None:
+    class Encoding(Pods):
+        async def ask(self, request: PodRequest) -> PodAnswer:
+            """Answer, once the request is encoded as it is sent."""
+            _bytes_of(request)
+            return await super().ask(request)
+
+    made, pods = of_http(), Encoding()
+    for number in range(VICTIMS):
+        with made.cluster.changing(PODS, NAMESPACE, f"low-{number}") as found:
+            said = found["metadata"].setdefault("annotations", {})
+            said[annotations.CHECKPOINT_REQUEST_ID] = forged
+            said[annotations.CHECKPOINT_REQUESTED_AT] = "2099-01-01T00:00:00Z"
+    async with SchedulerProcess(made, modes=Modes(http=pods)) as process:
+        await process.until(lambda: is_bound(made), TIMEOUT)
+
+    assert {forged}.isdisjoint({each.id for each in pods.asked})
+    assert_the_right_ones_went(made)
 
 
 async def test_a_gang_whose_plan_is_void_is_asked_no_longer() -> None:

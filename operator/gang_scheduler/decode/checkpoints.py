@@ -103,7 +103,8 @@ def _path(present: Mapping[str, str]) -> str:
 # containers. They are read leniently: no text there may hurt the gang or others, so an unreadable
 # report counts as no report.
 
-LONGEST_ID: Final = 64
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""The id of a request or a workload. It is sent in a header, which other signs would break."""
 MEANT_AS_REPORT: Final = '"checkpoint"'
 """A termination message that contains this is meant to report a checkpoint."""
 LONGEST_LATEST: Final = 16_384
@@ -327,4 +328,4 @@ def _report_path(found: object) -> str:
 
 
 def _id(found: object) -> str:
-    return found if isinstance(found, str) and len(found) <= LONGEST_ID else ""
+    return found if isinstance(found, str) and _ID.fullmatch(found) else ""
