@@ -62,7 +62,8 @@ class VolcanoJobs:
         self._clock = clock
         self._ours: dict[str, bool] = {}
         self._not_before: dict[str, float] = {}
-        self._written: set[str] = set()
+        # When each Job went on, or was first seen to have gone on, by the uid of its PodGroup.
+        self._went_on: dict[str, float] = {}
 
     async def run(self) -> None:
         """Check now and then, until cancelled."""
@@ -98,7 +99,7 @@ class VolcanoJobs:
     def _forget_others(self, found: dict[str, GangSpec]) -> None:
         self._ours = {uid: each for uid, each in self._ours.items() if uid in found}
         self._not_before = {uid: at for uid, at in self._not_before.items() if uid in found}
-        self._written &= found.keys()
+        self._went_on = {uid: at for uid, at in self._went_on.items() if uid in found}
 
     def _is_due(self, spec: GangSpec, now: float) -> bool:
         is_pending = spec.status.get("phase") in PENDING
@@ -130,14 +131,22 @@ class VolcanoJobs:
         quota = _Quota(Forest(state, self._cache.node_usage.table()), state.declared)
         for each in specs:
             ref = self._queue_of(each)
-            if ref is not None and self._is_expected(each):
+            if ref is not None and self._is_expected(each, now):
                 _charge(quota, ref, each)
         return quota
 
-    def _is_expected(self, spec: GangSpec) -> bool:
-        """Return whether the pods of a Job are about to be created."""
-        went_on = spec.uid in self._written or spec.status.get("phase") == IN_QUEUE
-        return went_on and not self._cache.gang_queue.infos[spec.key].observed.members
+    def _is_expected(self, spec: GangSpec, now: float) -> bool:
+        """Return whether the pods of a Job are about to be created.
+
+        Pods that do not come in the time for pods of a workload that was let start are not expected
+        any longer: a user may have made the PodGroup by hand.
+        """
+        if spec.status.get("phase") == IN_QUEUE:
+            self._went_on.setdefault(spec.uid, now)
+        went_on = self._went_on.get(spec.uid)
+        if went_on is None or now >= went_on + self._cache.suspended.rules.pods_timeout_seconds:
+            return False
+        return not self._cache.gang_queue.infos[spec.key].observed.members
 
     def _queue_of(self, spec: GangSpec) -> QueueRef | None:
         resolved = self._cache.gang_queue.queues.of(spec.key)
@@ -160,7 +169,7 @@ class VolcanoJobs:
         write = partial(self._api.patch_status, VOLCANO_POD_GROUPS, namespace, name, status)
         refusal = await self._writes.send("volcano_phase", write)
         if refusal is None:
-            self._written.add(spec.uid)
+            self._went_on[spec.uid] = self._clock()
             log.info("volcano_job_in_queue", pod_group=f"{namespace}/{name}")
         elif refusal.kind in (Kind.REFUSED, Kind.DENIED):
             log.warning("status_refused", what="PodGroup", name=name, error=str(refusal.error))

@@ -182,6 +182,21 @@ def test_those_that_were_let_go_on_count_until_their_pods_do() -> None:
     assert ["late"] == harness.look()
 
 
+@pytest.mark.parametrize("phase", ["Pending", "Inqueue"])
+def test_pods_that_never_come_are_expected_for_a_while(phase: str) -> None:
+    harness = Harness()
+    harness.queue("q", 4)
+    harness.job("made-by-hand", queue="q", cpu=4, created=1, phase=phase)
+    harness.job("waits", queue="q", created=2)
+    harness.look()
+    harness.job("made-by-hand", queue="q", cpu=4, created=1, phase="Inqueue")
+    harness.now += 119
+    assert [] == harness.look()
+
+    harness.now += 1
+    assert ["waits"] == harness.look()
+
+
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
