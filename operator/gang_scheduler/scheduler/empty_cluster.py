@@ -151,32 +151,39 @@ class EmptyCluster:
             (pod_class,) = unit.classes
             slots = offer_slots(pod_class, trial, profile)
             return int(slots.clip(max=unit.at_least).sum()) >= unit.at_least
-        if self._can_have_a_node_each(asked):
-            return True
+        of_many = self._is_a_node_for_each(asked)
+        if of_many is not None:
+            return of_many
         with trial.all_or_nothing():
             return isinstance(Quorums(trial, profile, explained=False).in_any_order(asked), dict)
 
-    def _can_have_a_node_each(self, asked: Sequence[PlacementUnit]) -> bool:
-        """Return whether members of many classes fit because there is a node for each of them.
+    def _is_a_node_for_each(self, asked: Sequence[PlacementUnit]) -> bool | None:
+        """Return whether members of many classes fit, if a look at each class alone shows it.
 
-        This takes one offer a class. To place them takes four, so it is done only if this fails.
+        They do if each member can have a node of its own, and do not if one of them can have none.
+        This takes one offer a class. To place them takes four.
         """
         sizes: Counter[PodClass] = Counter()
         for unit in asked:
             sizes.update(unit.classes)
         if len(sizes) < MANY_CLASSES or sizes.total() > len(self._trial.nodes):
-            return False
-        if any(unit.scope is not None for unit in asked):
-            return False
+            return None
+        if any(unit.scope is not None or unit.elastic or unit.placed_singly for unit in asked):
+            return None
         if any(each.pod_affinity or each.storage or each.devices for each in sizes):
-            return False
+            return None
+        numbers = []
+        for pod_class, number in sizes.items():
+            nodes = int(np.count_nonzero(offer_slots(pod_class, self._trial, self._profile)))
+            if not nodes:
+                return False
+            numbers.append((nodes, number))
         # The class that can be on the fewest nodes chooses first.
-        offers = ((offer_slots(each, self._trial, self._profile), n) for each, n in sizes.items())
         chosen = 0
-        for nodes, number in sorted((int(np.count_nonzero(slots)), n) for slots, n in offers):
+        for nodes, number in sorted(numbers):
             chosen += number
             if chosen > nodes:
-                return False
+                return None
         return True
 
     @functools.cached_property

@@ -316,9 +316,8 @@ def test_a_gang_of_many_classes_that_does_not_fit_offers_the_nodes_to_each_a_few
 
     calls = cost(snapshot(nodes, waiting))
 
-    # In the cluster as it is, and in the empty one: for their order, and for their places. In the
-    # empty one also once before, to see whether each can have a node of its own.
-    assert calls[OFFERED] <= (2 * 2 + 1) * CLASSES
+    # In the cluster as it is, and in the empty one: for their order, and for their places.
+    assert calls[OFFERED] <= 2 * 2 * CLASSES
 
 
 def test_for_a_gang_that_evicts_the_empty_cluster_is_not_searched() -> None:
