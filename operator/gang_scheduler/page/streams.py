@@ -20,13 +20,15 @@ from gang_scheduler.page.sources import Seen, Views
 
 MOST_STREAMS: Final = 500
 """More browsers than this poll instead."""
+MOST_OF_USER: Final = 50
+"""A user with more browsers than this polls with them, so that others have streams, too."""
 BEAT_SECONDS: Final = 15.0
 """A stream is never silent for longer."""
 RETRY_SECONDS: Final = 2
 AGAIN: Final = {"Retry-After": "30"}
 LONGEST_PROBLEM: Final = 400
 BEAT: Final = b"event: beat\ndata:\n\n"
-TOO_MANY: Final = f"{MOST_STREAMS} browsers are told of changes; this one has to ask for them\n"
+TOO_MANY: Final = "enough browsers are told of changes; this one has to ask for them\n"
 
 
 class Streams:
@@ -43,13 +45,14 @@ class Streams:
         self._door = door
         self._most = most
         self._beat_seconds = beat_seconds
-        self._open: set[asyncio.Task[web.StreamResponse]] = set()
+        self._open: dict[asyncio.Task[web.StreamResponse], str] = {}
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Send versions until the client leaves; 204 means that the data never changes."""
         if self._views.still:
             return web.Response(status=204)
-        if len(self._open) >= self._most:
+        user = self._door.user_name(request)
+        if len(self._open) >= self._most or (user and self._number_of(user) >= MOST_OF_USER):
             return web.Response(status=503, text=TOO_MANY, headers=AGAIN)
         try:
             if not await self._may_see(request):
@@ -58,9 +61,12 @@ class Streams:
             said = f"the API server does not say what you may see: {error}\n"
             return web.Response(status=503, text=said, headers=AGAIN)
         sending = asyncio.create_task(self._sent(request))
-        self._open.add(sending)
-        sending.add_done_callback(self._open.discard)
+        self._open[sending] = user
+        sending.add_done_callback(lambda ended: self._open.pop(ended, None))
         return await sending
+
+    def _number_of(self, user: str) -> int:
+        return sum(each == user for each in self._open.values())
 
     async def _may_see(self, request: web.Request) -> bool:
         """Return whether the user sees anything: for others no cluster is watched.
@@ -79,7 +85,7 @@ class Streams:
 
     async def close(self) -> None:
         """End all streams."""
-        for each in self._open:
+        for each in [*self._open]:
             each.cancel()
 
     async def _sent(self, request: web.Request) -> web.StreamResponse:

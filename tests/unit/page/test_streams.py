@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.page import sources, view
+from gang_scheduler.page import sources, streams, view
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.rights import Asked, Unanswered
 from gang_scheduler.page.sources import OfFiles, Seen, Views
@@ -90,14 +90,14 @@ async def client_of(
 
 @asynccontextmanager
 async def client_of_views(
-    views: Any, beat_seconds: float = 15.0, most: int = MOST
+    views: Any, beat_seconds: float = 15.0, most: int = MOST, door: Access | None = None
 ) -> AsyncIterator["TestClient[Any, Any]"]:
     """Serve streams of views."""
-    streams, made = Streams(views, Access(), most, beat_seconds), web.Application()
-    made.add_routes([web.get("/events", streams.answer)])
+    served, made = Streams(views, door or Access(), most, beat_seconds), web.Application()
+    made.add_routes([web.get("/events", served.answer)])
 
     async def end(_: web.Application) -> None:
-        await streams.close()
+        await served.close()
         await views.close()
 
     made.on_shutdown.append(end)
@@ -288,6 +288,21 @@ async def test_streams_beyond_the_limit_are_refused_until_one_ends(tmp_path: Pat
     assert 503 == refused.status
     assert "30" == refused.headers["Retry-After"]
     assert 200 == statuses[-1]
+
+
+async def test_a_user_with_many_browsers_leaves_streams_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Named(Access):
+        def user_name(self, request: web.Request) -> str:
+            return request.headers["User"]
+
+    monkeypatch.setattr(streams, "MOST_OF_USER", MOST - 1)
+    async with client_of_views(Views(Changing(tmp_path)), door=Named()) as client:
+        users = ["ruby"] * MOST + ["jade"]
+        found = [await client.get("/events", headers={"User": each}) for each in users]
+
+    assert [200] * (MOST - 1) + [503, 200] == [each.status for each in found]
 
 
 async def test_files_never_change_so_there_is_no_stream(tmp_path: Path) -> None:
