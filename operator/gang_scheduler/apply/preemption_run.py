@@ -48,11 +48,11 @@ class Step:
 class PreemptionRun:
     """A preemption under way. A `void` run is stopped and taken back.
 
-    `problem` says why it failed, if it did. `noted`: the preemptor is remembered for the gangs that
-    yield. `asked`, `marked` and `evicted` are uids of pods that were asked to save, marked, and
-    deleted; `left` are those of victims that were leaving or had ended when they were to be marked.
-    `requests` are the open requests to save, by gang. `submitted_at` is the event loop's
-    time, in seconds.
+    `problem` says why it failed, if it did. `noted`: the cache knows which gangs yielded to the
+    preemptor, until the run is taken back. `asked`, `marked` and `evicted` are uids of pods that
+    were asked to save, marked, and deleted; `left` are those of victims that were leaving or had
+    ended when they were to be marked. `requests` are the open requests to save, by gang.
+    `submitted_at` is the event loop's time, in seconds.
     """
 
     preemption: Preemption

@@ -175,7 +175,7 @@ def unknown_annotations(
 ) -> Iterator[InvalidField]:
     """Yield the faults of annotations that resemble known ones but are not.
 
-    The name of a PodGroup may be in an annotation if the `labels` have it, too.
+    A key that must be a label is no fault if a label names the PodGroup, too.
     """
     found = _like_ones_that_are_read(present, ANNOTATIONS)
     for place, key in enumerate(found[:MOST_LOOKED_AT]):

@@ -90,7 +90,7 @@ class Recording:
                         await self._look(cache, objects, gangs)
                         await self._watch_over(reflector)
                         for _ in left_out.take_all():
-                            pass  # The operator reports objects that are left out later.
+                            pass  # The operator reports objects that become unreadable meanwhile.
                 await self._look(cache, objects, gangs)
             except anyio.get_cancelled_exc_class():
                 with anyio.CancelScope(shield=True):

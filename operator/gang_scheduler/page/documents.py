@@ -61,7 +61,7 @@ def _gangs(asked: Asked) -> Body:
 def _gang(asked: Asked) -> Body:
     found = lookups.gang(asked.seen, asked.named["namespace"], asked.name)
     if found.document is None:
-        raise Several(f"{asked.name} is the name of several: {', '.join(found.several)}")
+        raise Several(f"several gangs are named {asked.name}: {', '.join(found.several)}")
     return bodies.json_body(document_fields.as_json(found.document))
 
 

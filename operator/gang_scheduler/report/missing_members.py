@@ -216,8 +216,7 @@ class _Meant(NamedTuple):
 class MissingMembers:
     """Reports a PodGroup that lacks members for long by an Event, once for each cause.
 
-    `schedulers` are our own names, for the text. Kinds that are not watched, such as StatefulSets,
-    are only guessed.
+    Kinds that are not watched, such as StatefulSets, are only guessed.
     """
 
     def __init__(self, cache: Cache, events: Events) -> None:

@@ -50,7 +50,7 @@ async def owner_of(server: Server, name: str, namespace: str) -> Owner:
     ]
     if len(found) > 1:
         several = ", ".join(each.name for each in found)
-        raise Refused("", None, f"{name} is the name of several: {several}")
+        raise Refused("", None, f"several workloads are named {name}: {several}")
     if not found:
         group = await _get(api, POD_GROUPS, wanted.namespace, wanted.name)
         if group is None:

@@ -66,7 +66,7 @@ async def state_of(server: Server, name: str, namespace: str) -> State:
     ended = await _ended(server, wanted.name, wanted.namespace)
     if len(found) > 1:
         several = ", ".join(map(str, found))
-        raise Refused("", None, f"{name} is the name of several: {several}")
+        raise Refused("", None, f"several gangs are named {name}: {several}")
     if not found or found[0].gang is None:
         if ended is not None:
             return State(ended)

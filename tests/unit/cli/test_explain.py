@@ -62,7 +62,7 @@ def test_several_of_a_name_are_listed() -> None:
     outcome = explain("twice")
 
     assert 2 == outcome.exit_code
-    assert "twice is the name of several:\npod/a/twice\npod/b/twice\n" in outcome.stderr
+    assert "several gangs are named twice:\npod/a/twice\npod/b/twice\n" in outcome.stderr
 
 
 def test_a_namespace_tells_them_apart() -> None:

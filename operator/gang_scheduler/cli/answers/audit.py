@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from gang_auditor import auditor as audit_auditor
-from gang_auditor import events, live, standing
+from gang_auditor import events, live, once
 from gang_auditor.auditor import Auditor, Limits
 from gang_auditor.events import Event, Finding, Object, UnreadableLineError
 from gang_auditor.live import Recorder
@@ -101,7 +101,7 @@ def run(wanted: Wanted) -> None:
     if wanted.once:
         report.tell(
             each
-            for each in standing.findings(auditor.world, limits, time.time())
+            for each in once.findings(auditor.world, limits, time.time())
             if each.rule not in wanted.skipped
         )
     sys.exit(Exit.NOT_TRUE if report.count else Exit.DONE)

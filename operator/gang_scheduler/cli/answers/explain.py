@@ -148,7 +148,7 @@ def _moment(field: str, given: str | None) -> int | None:
 def _document(name: str, found: Answer) -> Document:
     """Return the document; exits with a message if NAME fits several objects or none."""
     if found.several:
-        refuse([f"{name} is the name of several:", *found.several])
+        refuse([f"several gangs are named {name}:", *found.several])
     if found.document is None:
         meant = f"; did you mean {' or '.join(found.near)}?" if found.near else ""
         refuse([f"{name}: no PodGroup, workload, gang or pod has this name{meant}"], Exit.NOT_FOUND)

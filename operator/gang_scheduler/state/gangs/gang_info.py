@@ -328,7 +328,7 @@ class Preemptor:
         return was_under_way
 
     def await_members(self, now: int) -> None:
-        """Note that nominated room waits for members. The first time begins HOLD_SECONDS."""
+        """Keep nominated room for missing members, for HOLD_SECONDS from the first call on."""
         if self.held_until is None:
             self.held_until = now + HOLD_SECONDS
 

@@ -159,10 +159,10 @@ ASKS_NOTHING: Final = _Asked(None, None)
 
 
 class _Formed(NamedTuple):
-    """The gangs of a group.
+    """The group of a gang.
 
-    `starting` are the gangs that have not been whole yet. If all have been whole, it is the one
-    gang that has lost members. `problem`: why the group cannot start.
+    `whole` are all gangs of the group. `starting` are those that neither run nor have succeeded;
+    only the gang itself if it was whole before. `problem`: why the group cannot start.
     """
 
     whole: tuple[GangKey, ...]

@@ -158,7 +158,8 @@ class QueueNames:
     def default(self, namespace: str, source: str = "") -> NamedLeaf:
         """Return the default leaf for gangs of a namespace.
 
-        `source` says where the default is set.
+        `source` is the kind of object that describes the gang. Volcano's PodGroups have Volcano's
+        queue `default` first.
         """
         if source == refs.VOLCANO_POD_GROUP.name and self._has(VOLCANO_DEFAULT):
             return self._leaf(VOLCANO_DEFAULT, namespace)

@@ -130,7 +130,7 @@ def label_key(pod: Pod) -> GangKey | None:
 
 
 class StartedWorkloads:
-    """Started workloads by uid; and the uids of all workloads, by the gangs that they name."""
+    """Started workloads by uid, and by gang the uid of the workload that creates its pods."""
 
     def __init__(self, gang_queue: GangQueue, owned: OwnedWorkloads) -> None:
         self._gang_queue = gang_queue

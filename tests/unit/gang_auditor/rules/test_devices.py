@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_auditor import standing
+from gang_auditor import once
 from gang_auditor.auditor import Limits
 from support.audit_streams import NAMESPACE, Stream, bound, ended, node, pod
 
@@ -61,7 +61,7 @@ def test_a_device_in_two_allocations_is_found_once(devices: Stream) -> None:
     assert ["is allocated to lab/a and lab/b"] == messages(devices)
     assert [f"Device {DRIVER}/n1/gpu-0"] == [each.about for each in devices.found]
     world = devices.auditor.world
-    (found,) = standing.findings(world, Limits(), devices.now)
+    (found,) = once.findings(world, Limits(), devices.now)
     assert "devices" == found.rule
 
 

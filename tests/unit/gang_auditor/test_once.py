@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_auditor import standing
+from gang_auditor import once
 from gang_scheduler.api import annotations as keys
 from support.audit_streams import NAMESPACE, Stream, bound, node, pod
 from support.audit_victims import queue, queued, quota
@@ -18,7 +18,7 @@ def stream() -> Stream:
 
 
 def found(stream: Stream) -> list[tuple[str, str, str]]:
-    wrong = standing.findings(stream.auditor.world, stream.limits, stream.now)
+    wrong = once.findings(stream.auditor.world, stream.limits, stream.now)
     return [(each.rule, each.about, each.message) for each in wrong]
 
 
