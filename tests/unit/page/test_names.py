@@ -143,7 +143,7 @@ def owned(name: str, number: int) -> dict[str, Any]:
     return made
 
 
-def test_no_names_that_others_choose_withhold_what_a_tenant_is_told(followed: Followed) -> None:
+def test_names_that_others_choose_withhold_no_event_of_a_tenant(followed: Followed) -> None:
     def told() -> tuple[object, ...]:
         names, seen = Names(), followed.view()
         note(names, seen)
