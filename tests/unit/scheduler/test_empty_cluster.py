@@ -157,3 +157,16 @@ def test_many_different_members_are_not_placed_if_each_class_alone_shows_the_ans
         assert searched - 1 == calls_of(lambda cpus=cpus: told(different(*cpus)))[placed]  # type: ignore[misc]
     # There are more members than nodes.
     assert searched == calls_of(lambda: told(different(4, 3, 5)))[placed]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "expected"), [((4, 7, 9), IfEmpty.FITS), ((9, 10, 3), IfEmpty.TOO_LARGE)]
+)
+def test_surplus_that_has_no_node_does_not_decide_about_many_different_members(
+    cpus: tuple[int, ...], expected: IfEmpty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(empty_cluster, "MANY_CLASSES", 2)
+    nodes = [node(f"n{cpu}", cpu=cpu) for cpu in (4, 8, 2)]
+    full = [pod(f"x{each.name}", node=each.name, cpu=1) for each in nodes]
+
+    assert expected is told(replace(different(*cpus), min_member=2), tuple(nodes), tuple(full))
