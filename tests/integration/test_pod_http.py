@@ -208,5 +208,5 @@ async def test_a_port_where_nothing_listens() -> None:
 
 
 def test_the_page_on_security_has_the_figures() -> None:
-    assert "8 KiB are read, for 5 s, of 16 gangs at once" in SECURITY.read_text()
+    assert "8 KiB are read, for 5 s, of 16 gangs of a namespace at once" in SECURITY.read_text()
     assert (8 << 10, 5.0, 16) == (LONGEST_ANSWER, SECONDS, AT_ONCE)
