@@ -234,7 +234,7 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
 
 
 def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> set[GangKey]:
-    """Note why gangs wait; return those that wait as before.
+    """Note why gangs wait; return the gangs that wait as before.
 
     If that raises for a gang, the gang is tried again.
     """

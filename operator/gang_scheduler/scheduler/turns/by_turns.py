@@ -384,11 +384,14 @@ class TurnTaking:
         if not self._refuses_at_once(queue):
             return
         while line.groups and not self.is_done():
-            group = line.groups[-1]
+            group = self._decided.deciding = line.groups[-1]
             known = self._shortages.get(group.waiting[0].key)
-            if known is None or known.judged_at != state or self._keeps_quota(queue, known):
+            if known is None or known.judged_at != state:
                 break
-            self._decided.deciding = line.groups.pop()
+            # A promise may have been withdrawn since the shortage was found.
+            if self._quota.may_be_promised(group, queue) or self._keeps_quota(queue, known):
+                break
+            line.groups.pop()
             self._effort.count(A_GROUP)
             self._quota.set_aside(group, known.problem)
             self._placing.show(group)
