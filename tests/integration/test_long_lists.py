@@ -1,9 +1,13 @@
 """A user has a thousand objects as long as they may be: lists of them take little memory."""
 
+import logging
 from typing import Any
 
 import pytest
 from aiohttp import web
+from kopf._cogs.clients import auth, fetching
+from kopf._cogs.structs.credentials import Vault, VaultKey
+from kopf._cogs.structs.references import Resource
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.client import http
@@ -12,7 +16,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import MOST_OBJECTS, KubernetesApi
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import live
+from gang_scheduler.watch import kopf, live
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
@@ -64,6 +68,26 @@ async def test_all_are_taken_in_though_a_page_of_many_is_not_read() -> None:
 
     assert MANY == len([*cache.pods()])
     assert server.asked < MANY / 8
+
+
+async def test_all_are_taken_in_from_lists_of_kopf_whose_pages_of_many_are_not_read() -> None:
+    cache = Cache([SCHEDULER], Changes())
+    handlers = cache_feeding.event_handlers(cache)
+    async with LongObjects(10_000) as server, Connection(server.configuration) as connection:
+        vault = Vault({VaultKey("ours"): await kopf.credentials(connection)})
+        auth.vault_var.set(vault)
+        with kopf.taken_in(handlers, lambda *_: None):
+            async for chunk, _ in fetching.fetch_objs(
+                settings=kopf.operator_settings(),
+                resource=Resource("", "v1", "pods", namespaced=True),
+                namespace=None,
+                logger=logging.getLogger(),
+            ):
+                assert not chunk
+        await vault.close()
+
+    assert MANY == len([*cache.pods()])
+    assert MANY / (LONGEST / 10_000) < server.asked < MANY / 8
 
 
 async def test_all_are_given_to_a_command_and_to_the_sweep() -> None:

@@ -122,6 +122,11 @@ async def _whole(answer: aiohttp.ClientResponse) -> Answer:
     if answer.status < 200:
         raise BrokenError(f"the answer is no HTTP: {answer.status} {answer.reason}")
     headers = {name.lower(): value for name, value in answer.raw_headers}
+    return Answer(answer.status, answer.reason or "", headers, await body_of(answer))
+
+
+async def body_of(answer: aiohttp.ClientResponse) -> bytes:
+    """Return the content of an answer. TooLongError: it is longer than LARGEST_ANSWER."""
     parts, size = [], 0
     async for part in answer.content.iter_any():
         parts.append(part)
@@ -129,7 +134,7 @@ async def _whole(answer: aiohttp.ClientResponse) -> Answer:
         if size > http.LARGEST_ANSWER:
             answer.close()
             raise TooLongError
-    return Answer(answer.status, answer.reason or "", headers, b"".join(parts))
+    return b"".join(parts)
 
 
 async def _once(

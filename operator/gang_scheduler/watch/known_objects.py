@@ -163,7 +163,7 @@ class KnownObjects:
         # Kinds without a decoder may be served in several versions; the best version counts. During
         # the first list nothing is known yet, and checking would cost half as much as decoding.
         if self._handler.decoder is not None and self._unlisted:
-            found = _identity(item)
+            found = identity(item)
             if self._seen.has(found.uid, found.resource_version):
                 self._unlisted.discard(found.uid)
                 self._known[found.uid] = (found.namespace, found.name)
@@ -212,7 +212,7 @@ class KnownObjects:
         except Exception as error:
             # A bug that one object triggers must not block all others.
             metrics.OBJECTS_BROKEN.labels(self._handler.name).inc()
-            found = _identity(raw)
+            found = identity(raw)
             about = f"{self._handler.name} {found.namespace}/{found.name}"
             internal_errors.note("take in", about, error)
             # The object still exists, so its earlier state must not be reported as deleted.
@@ -238,20 +238,20 @@ class KnownObjects:
                 return found.metadata
         # Lists of some kinds give the version only once, for the whole list.
         self._handler.handle({"type": change, **self._read(raw)})
-        return _identity(raw)
+        return identity(raw)
 
     def _read(self, raw: Raw) -> dict[str, Any]:
         """Return the object; or only its identity, and why the rest is unreadable."""
         try:
             return {"object": {"apiVersion": self._api_version, **ANYTHING.decode(raw)}}
         except UNREADABLE as error:
-            metadata = msgspec.to_builtins(_identity(raw))
+            metadata = msgspec.to_builtins(identity(raw))
             body = {"apiVersion": self._api_version, "metadata": metadata}
             why = InvalidField("the object", None, f"cannot be read: {error}")
             return {"object": body, "unreadable": why}
 
 
-def _identity(raw: Raw) -> Identity:
+def identity(raw: Raw) -> Identity:
     """Return the identity of an object; empty if even that is unreadable."""
     try:
         return IDENTIFIED.decode(raw).metadata

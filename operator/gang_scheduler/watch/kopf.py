@@ -26,17 +26,18 @@ from kopf._cogs.aiokits import aiotasks
 from kopf._cogs.clients import api, fetching
 
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client import aiohttp_client
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
-from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.http import CONNECT_SECONDS
-from gang_scheduler.decode import reader
+from gang_scheduler.client.errors import AnswerTooLongError, ApiError
+from gang_scheduler.client.http import CONNECT_SECONDS, TooLongError
+from gang_scheduler.client.pages import Pages
 from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.watch import synced
-from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch import known_objects, synced
+from gang_scheduler.watch.known_objects import KnownObjects, Page
+from gang_scheduler.watch.list_watch import SLICE, ListWatch
 from gang_scheduler.watch.sweep import Sweep
 from gang_scheduler.watch.synced import ChangeCount, UpToDate
 
@@ -90,10 +91,12 @@ async def credentials(connection: Connection) -> Credentials:
     )
 
 
-# Lists that Kopf requests are taken in chunk by chunk, so that Kopf has nothing left to do for
-# them. Kopf would start a task for each listed object and remember the object for good: a third of
-# a millisecond and 6 KB each, while the events of the watch wait. Lists of kinds that the scheduler
-# does not watch are left to Kopf.
+# Lists that Kopf requests are read by us, and taken in page by page, so that Kopf has nothing left to
+# do for them. Kopf would read a page of any length, since one user may have a thousand objects of a
+# megabyte, and it would decode a page as a whole. It would also start a task for each listed object
+# and remember the object for good: a third of a millisecond and 6 KB each, while the events of the
+# watch wait. Lists of kinds that the scheduler does not watch are left to Kopf: only administrators
+# create those.
 
 Listed = Callable[[KindHandler[Any], str], None]
 Chunk = tuple[list[Mapping[str, Any]], str]
@@ -101,7 +104,7 @@ Chunk = tuple[list[Mapping[str, Any]], str]
 
 @contextmanager
 def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
-    """Within the block, take in Kopf's lists, a chunk at a time.
+    """Within the block, take in Kopf's lists, a page at a time.
 
     `listed` is called with the handler of the kind and the uid of every object of a list, before
     the object is taken in.
@@ -110,22 +113,63 @@ def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
     original = fetching.fetch_objs
 
     async def fetch_objs(*, resource: Any, **how: Any) -> AsyncIterator[Chunk]:  # noqa: ANN401 - handed on as it is.
-        handler = handlers.get(GVR(resource.group, resource.version, resource.plural))
-        async for chunk, version in original(resource=resource, **how):
-            if handler is None:
+        gvr = GVR(resource.group, resource.version, resource.plural)
+        handler = handlers.get(gvr)
+        if handler is None:
+            async for chunk, version in original(resource=resource, **how):
                 yield [*chunk], version
-                continue
-            for each in chunk:
-                listed(handler, reader.identity(each).uid)
-                handler.handle({"type": None, "object": each})
+            return
+        objects = KnownObjects(handler, event_handlers.versions)
+        objects.begin(gvr)
+        async for page in _pages(resource, **how):
+            for number, each in enumerate(page.items or ()):
+                if not number % SLICE:
+                    await asyncio.sleep(0)
+                listed(handler, known_objects.identity(each).uid)
+                objects.listed(each)
             synced.listed(handler.name)
-            yield [], version
+            yield [], page.metadata.resource_version
 
     fetching.fetch_objs = fetch_objs  # type: ignore[assignment] # its parameters are spelt out there.
     try:
         yield
     finally:
         fetching.fetch_objs = original
+
+
+async def _pages(
+    resource: Any,  # noqa: ANN401 - Kopf's, as all of these.
+    *,
+    namespace: Any,  # noqa: ANN401
+    settings: kopf.OperatorSettings,
+    logger: Any,  # noqa: ANN401
+) -> AsyncIterator[Page]:
+    """Yield all pages of a list, each no longer than an answer may be. Raises as Kopf's requests.
+
+    Each page is requested once the one before is taken in.
+    """
+    pages, following = Pages(settings.watching.chunk_size or 0), ""
+    while True:
+
+        async def ask(limit: int, following: str = following) -> bytes:
+            params = {"limit": str(limit)} | ({"continue": following} if following else {})
+            url = resource.get_url(namespace=namespace, params=params)
+            answer = await api.request("get", url, settings=settings, logger=logger)
+            async with answer:
+                return await _body(answer)
+
+        page = known_objects.decoded(await pages.get(ask), known_objects.PAGE)
+        yield page
+        following = page.metadata.continue_
+        if not following:
+            return
+
+
+async def _body(answer: aiohttp.ClientResponse) -> bytes:
+    try:
+        return await aiohttp_client.body_of(answer)
+    except TooLongError as error:
+        raise AnswerTooLongError(str(error)) from error
 
 
 # Requests of Kopf are observed, to see which of its lists and watches are answered. Silent watches
@@ -209,8 +253,8 @@ class Relist:
         # deletion.
         known = set(handler.uids())
         metrics.RELISTS.labels(handler.name).inc()
-        known_objects = KnownObjects(handler, self._event_handlers.versions)
-        lists = ListWatch(self._connection, handler.versions, known_objects, ChangeCount())
+        objects = KnownObjects(handler, self._event_handlers.versions)
+        lists = ListWatch(self._connection, handler.versions, objects, ChangeCount())
         while True:
             try:
                 await lists.list_once()
@@ -219,7 +263,7 @@ class Relist:
                 await lists.pause(error)
         if lists.forbidden:
             return  # The known objects count until the sweep has a better answer.
-        gone = known.difference(known_objects.uids)
+        gone = known.difference(objects.uids)
         for uid in gone:
             handler.missing(uid)
         metrics.SWEPT.labels(handler.name).inc(len(gone))
