@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.writing import Writes
@@ -19,6 +20,7 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import shortages
@@ -30,6 +32,10 @@ from gang_scheduler.workloads.volcano import VOLCANO_JOB, Job
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 30.0
 """The pause after a failure, and until a written phase should have been seen."""
+LAST_PAUSE_SECONDS: Final = 3600.0
+"""The longest pause for a Job that does not exist: a user may make a thousand such PodGroups."""
+MOST_ASKED: Final = 100
+"""This many Jobs are asked for in one look."""
 PENDING: Final = frozenset({"", "Pending"})
 IN_QUEUE: Final = "Inqueue"
 
@@ -62,6 +68,8 @@ class VolcanoJobs:
         self._clock = clock
         self._ours: dict[str, bool] = {}
         self._not_before: dict[str, float] = {}
+        # How long to wait for each Job that does not exist.
+        self._backoffs: dict[str, Backoff] = {}
         # When each Job went on, or was first seen to have gone on, by the uid of its PodGroup.
         self._went_on: dict[str, float] = {}
 
@@ -76,11 +84,13 @@ class VolcanoJobs:
         found = {each.uid: each for each in self._pod_groups()}
         self._forget_others(found)
         due = [each for each in found.values() if self._is_due(each, now)]
-        waiting = [each for each in due if await self._is_ours(each)]
+        due.sort(key=lambda it: (it.created_at, it.uid))
+        await self._ask(due)
+        waiting = [each for each in due if self._ours.get(each.uid)]
         if not waiting:
             return
         quota = self._quota(found.values(), int(now))
-        for each in sorted(waiting, key=lambda it: (it.created_at, it.uid)):
+        for each in waiting:
             why = self._why_not(each, quota)
             if why is None:
                 await self._let_go_on(each)
@@ -99,27 +109,45 @@ class VolcanoJobs:
     def _forget_others(self, found: dict[str, GangSpec]) -> None:
         self._ours = {uid: each for uid, each in self._ours.items() if uid in found}
         self._not_before = {uid: at for uid, at in self._not_before.items() if uid in found}
+        self._backoffs = {uid: each for uid, each in self._backoffs.items() if uid in found}
         self._went_on = {uid: at for uid, at in self._went_on.items() if uid in found}
 
     def _is_due(self, spec: GangSpec, now: float) -> bool:
         is_pending = spec.status.get("phase") in PENDING
         return is_pending and now >= self._not_before.get(spec.uid, 0)
 
-    async def _is_ours(self, spec: GangSpec) -> bool:
-        """Return whether the Job of a PodGroup is for this scheduler: only the Job shows that."""
-        known = self._ours.get(spec.uid)
-        if known is not None or spec.made_for is None:
-            return bool(known)
+    async def _ask(self, due: Iterable[GangSpec]) -> None:
+        """Ask for some of the Jobs that are not known yet. Namespaces take turns."""
+        unknown = ByNamespace[str, GangSpec]()
+        for each in due:
+            if each.uid not in self._ours:
+                unknown.put(each.key.namespace, each.uid, each)
+        for _ in range(min(MOST_ASKED, len(unknown))):
+            _, each = unknown.take()
+            if not await self._is_answered(each):
+                break  # The others would probably wait as long, and so would what is known.
+
+    async def _is_answered(self, spec: GangSpec) -> bool:
+        """Note whether the Job of a PodGroup is for this scheduler: only the Job shows that.
+
+        Return False if the API server has not answered.
+        """
+        if spec.made_for is None:
+            return True
         _, namespace, name = spec.made_for
         try:
             job = fields.read(await self._api.get(VOLCANO_JOBS, namespace, name), Job)
         except (ApiError, InvalidField) as error:
-            self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
+            kind = error.kind if isinstance(error, ApiError) else Kind.REFUSED
+            pause = PAUSE_SECONDS
+            if kind in (Kind.GONE, Kind.REFUSED):
+                first = Backoff(PAUSE_SECONDS, LAST_PAUSE_SECONDS, jitter=0)
+                pause = self._backoffs.setdefault(spec.uid, first).seconds()
+            self._not_before[spec.uid] = self._clock() + pause
             log.warning("volcano_job_unread", job=f"{namespace}/{name}", error=str(error))
-            return False
-        is_ours = job.spec.scheduler_name in self._cache.schedulers
-        self._ours[spec.uid] = is_ours
-        return is_ours
+            return kind is not Kind.UNKNOWN
+        self._ours[spec.uid] = job.spec.scheduler_name in self._cache.schedulers
+        return True
 
     # Quota.
 

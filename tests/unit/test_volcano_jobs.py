@@ -15,7 +15,7 @@ from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.volcano_jobs import PAUSE_SECONDS, VolcanoJobs
+from gang_scheduler.volcano_jobs import MOST_ASKED, PAUSE_SECONDS, VolcanoJobs
 from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER, node
@@ -73,6 +73,7 @@ class Harness:
         phase: str | None = "Pending",
         cpu: int = 2,
         created: int = 0,
+        namespace: str = NAMESPACE,
         **spec: Any,
     ) -> None:
         """Have a Job and its PodGroup."""
@@ -80,7 +81,7 @@ class Harness:
         self.api.cluster.put(
             VOLCANO_JOBS,
             {
-                "metadata": {"name": name, "namespace": NAMESPACE, "uid": f"job-{name}"},
+                "metadata": {"name": name, "namespace": namespace, "uid": f"job-{name}"},
                 "spec": {"schedulerName": scheduler},
             },
         )
@@ -89,7 +90,7 @@ class Harness:
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "metadata": {
                 "name": name,
-                "namespace": NAMESPACE,
+                "namespace": namespace,
                 "uid": f"group-{name}",
                 "creationTimestamp": f"2026-01-01T00:00:{created:02}Z",
                 "ownerReferences": [owner],
@@ -98,7 +99,7 @@ class Harness:
             "status": {} if phase is None else {"phase": phase},
         }
         self.api.cluster.put(VOLCANO_POD_GROUPS, group)
-        self.see(self.api.cluster.get(VOLCANO_POD_GROUPS, NAMESPACE, name) | {"kind": "PodGroup"})
+        self.see(self.api.cluster.get(VOLCANO_POD_GROUPS, namespace, name) | {"kind": "PodGroup"})
 
     def see(self, body: Any) -> None:
         """Let an object be seen."""
@@ -109,6 +110,14 @@ class Harness:
         before = len(self.api.calls)
         asyncio.run(self.part.look())
         return [call.name for call in self.api.calls[before:] if call.method == "patch_status"]
+
+    def asked_in(self, seconds: float) -> int:
+        """Look once a second for so long; return how many Jobs were asked for."""
+        before = len(self.api.calls)
+        for _ in range(int(seconds)):
+            self.look()
+            self.now += 1
+        return sum(call.method == "get" for call in self.api.calls[before:])
 
     def phase(self, name: str = "j") -> Any:
         """Return the phase of a PodGroup."""
@@ -222,6 +231,39 @@ def test_pod_groups_of_nothing_or_of_another_kind_are_left_alone() -> None:
     harness.see({**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}})
 
     assert [] == harness.look()
+
+
+def test_pod_groups_of_jobs_that_do_not_exist_cost_fewer_and_fewer_requests() -> None:
+    harness = Harness()
+    for number in range(990):
+        harness.job(f"j-{number:03}")
+        harness.api.cluster.remove(VOLCANO_JOBS, NAMESPACE, f"j-{number:03}")
+
+    asked = [harness.asked_in(PAUSE_SECONDS) for _ in range(60)]
+
+    assert 990 == asked[0]
+    assert sum(asked) <= 990 * 7
+    assert not any(asked[32:])
+
+
+def test_namespaces_take_turns_and_the_job_of_another_one_does_not_wait_for_a_thousand() -> None:
+    harness = Harness()
+    for number in range(990):
+        harness.job(f"j-{number:03}")
+    harness.job("other", namespace="other", created=59)
+
+    assert "other" in harness.look()
+    assert MOST_ASKED == sum(call.method == "get" for call in harness.api.calls)
+
+
+def test_while_the_server_does_not_answer_one_job_is_asked_for() -> None:
+    harness = Harness()
+    for number in range(3):
+        harness.job(f"j-{number}")
+    harness.api.fail("get", Fault(ApiError(0, "no answer")))
+
+    assert [] == harness.look()
+    assert ["j-1", "j-2"] == harness.look()
 
 
 @pytest.mark.parametrize("method", ["get", "patch_status"])

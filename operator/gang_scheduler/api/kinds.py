@@ -4,6 +4,7 @@ A kind of job that only its own file in `workloads/` needs is named there.
 """
 
 from typing import NamedTuple
+from urllib.parse import quote
 
 
 class GVR(NamedTuple):
@@ -24,10 +25,18 @@ class GVR(NamedTuple):
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Return the path of an object, or of all objects in a namespace or in the cluster."""
+        """Return the path of an object, or of all objects in a namespace or in the cluster.
+
+        A user may name an owner with any text, such as `?watch=true`: no name leads elsewhere.
+        """
         path = f"/{'apis' if self.group else 'api'}/{self.api_version}"
-        path += f"/namespaces/{namespace}" if namespace else ""
-        return f"{path}/{self.plural}" + (f"/{name}" if name else "")
+        path += f"/namespaces/{_segment(namespace)}" if namespace else ""
+        return f"{path}/{self.plural}" + (f"/{_segment(name)}" if name else "")
+
+
+def _segment(name: str) -> str:
+    # The API server has no object that is called "." or "..", but a client may shorten the path.
+    return quote(name, safe="") if name.strip(".") else f"{name}%20"
 
 
 PODS = GVR("", "v1", "pods")

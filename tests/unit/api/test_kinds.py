@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from gang_scheduler.api.kinds import PODS
 from gang_scheduler.api.parsing import parse_spec
 from gang_scheduler.api.pod_group import (
     ApiModel,
@@ -134,3 +135,20 @@ def test_a_resource_is_frozen() -> None:
 def test_our_own_mistake_in_a_status_is_not_hidden() -> None:
     with pytest.raises(ValidationError, match="valid integer"):
         PodGroupStatus.model_validate({"members": "many"})
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.b-c", "a.b-c"),
+        ("?watch=true", "%3Fwatch%3Dtrue"),
+        ("../secrets/x", "..%2Fsecrets%2Fx"),
+        ("a/status", "a%2Fstatus"),
+        ("..", "..%20"),
+        ("%2e%2e", "%252e%252e"),
+        ("a b\r\n", "a%20b%0D%0A"),
+    ],
+)
+def test_no_name_leads_to_another_path(name: str, expected: str) -> None:
+    assert f"/api/v1/namespaces/ns/pods/{expected}" == PODS.path("ns", name)
+    assert f"/api/v1/namespaces/{expected}/pods" == PODS.path(name)
