@@ -122,19 +122,12 @@ async def _whole(answer: aiohttp.ClientResponse) -> Answer:
     if answer.status < 200:
         raise BrokenError(f"the answer is no HTTP: {answer.status} {answer.reason}")
     headers = {name.lower(): value for name, value in answer.raw_headers}
-    return Answer(answer.status, answer.reason or "", headers, await body_of(answer))
-
-
-async def body_of(answer: aiohttp.ClientResponse) -> bytes:
-    """Return the content of an answer. TooLongError: it is longer than LARGEST_ANSWER."""
-    parts, size = [], 0
-    async for part in answer.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > http.LARGEST_ANSWER:
-            answer.close()
-            raise TooLongError
-    return b"".join(parts)
+    try:
+        body = await http.joined(answer.content.iter_any())
+    except TooLongError:
+        answer.close()
+        raise
+    return Answer(answer.status, answer.reason or "", headers, body)
 
 
 async def _once(

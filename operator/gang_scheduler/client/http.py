@@ -4,7 +4,7 @@ Callers depend on whether a request was carried out. `http1` and `aiohttp_client
 promises about that, and the same tests check both.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import NamedTuple, Protocol
 
 CONNECT_SECONDS = 10
@@ -33,6 +33,17 @@ class TooLongError(ConnectionError):
 
     def __init__(self) -> None:
         super().__init__(f"the answer is longer than {LARGEST_ANSWER // 2**20} MiB")
+
+
+async def joined(parts: AsyncIterator[bytes]) -> bytes:
+    """Return the content of an answer that comes in parts. TooLongError: the rest is not read."""
+    found, size = [], 0
+    async for part in parts:
+        found.append(part)
+        size += len(part)
+        if size > LARGEST_ANSWER:
+            raise TooLongError
+    return b"".join(found)
 
 
 class NotSentError(TimeoutError):

@@ -26,7 +26,7 @@ from kopf._cogs.aiokits import aiotasks
 from kopf._cogs.clients import api, fetching
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.client import aiohttp_client
+from gang_scheduler.client import http
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.errors import AnswerTooLongError, ApiError
@@ -91,8 +91,8 @@ async def credentials(connection: Connection) -> Credentials:
     )
 
 
-# Lists that Kopf requests are read by us, and taken in page by page, so that Kopf has nothing left to
-# do for them. Kopf would read a page of any length, since one user may have a thousand objects of a
+# Lists that Kopf requests are read by us, and taken in page by page. Nothing of them is left for it
+# to do. Kopf would read a page of any length, although one user may have a thousand objects of a
 # megabyte, and it would decode a page as a whole. It would also start a task for each listed object
 # and remember the object for good: a third of a millisecond and 6 KB each, while the events of the
 # watch wait. Lists of kinds that the scheduler does not watch are left to Kopf: only administrators
@@ -167,7 +167,7 @@ async def _pages(
 
 async def _body(answer: aiohttp.ClientResponse) -> bytes:
     try:
-        return await aiohttp_client.body_of(answer)
+        return await http.joined(answer.content.iter_any())
     except TooLongError as error:
         raise AnswerTooLongError(str(error)) from error
 
