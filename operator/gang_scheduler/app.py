@@ -157,7 +157,7 @@ class App:
         probes = Probes(
             settings.http_host, settings.http_port, healthy=self._not_healthy, ready=self._not_ready
         )
-        async with _entered(probes, self._second_loop), self._told_of_the_end():
+        async with _entered(probes, self._second_loop), self._end_announced():
             await self._work()
         if self._dead_watch is not None:
             raise self._dead_watch
@@ -239,10 +239,10 @@ class App:
 
     def _take_over(self) -> None:
         """Set gangs aside that were set aside by an earlier leader, or on which it was stuck."""
-        told = set_aside.read(annotations_of(self._elector.lease).get(SET_ASIDE, ""))
-        if told:
-            log.warning("begins_with_gangs_set_aside", gangs=[str(each.key) for each in told])
-        self._parts.cache.gang_queue.set_aside.take_over(told, int(time.time()))
+        costly = set_aside.read(annotations_of(self._elector.lease).get(SET_ASIDE, ""))
+        if costly:
+            log.warning("begins_with_gangs_set_aside", gangs=[str(each.key) for each in costly])
+        self._parts.cache.gang_queue.set_aside.take_over(costly, int(time.time()))
         self._has_taken_over = True
 
     def _tell_successors(self, suspects: Sequence[set_aside.Costly]) -> None:
@@ -251,8 +251,10 @@ class App:
         Called on the second loop, which renews the Lease even while the main loop is held up.
         """
         if self._has_taken_over:
-            told = set_aside.with_suspects(self._parts.cache.gang_queue.set_aside.told, suspects)
-            self._elector.annotations = {SET_ASIDE: set_aside.written(told)}
+            costly = set_aside.with_suspects(
+                self._parts.cache.gang_queue.set_aside.costly, suspects
+            )
+            self._elector.annotations = {SET_ASIDE: set_aside.written(costly)}
 
     def _tell_of_the_begin(self) -> Callable[[], Coroutine[Any, Any, None]]:
         """Record how long the takeover took, and return the function that writes the Event."""
@@ -263,7 +265,7 @@ class App:
         return partial(self._leader_events.began, predecessor, seconds)
 
     @asynccontextmanager
-    async def _told_of_the_end(self) -> AsyncIterator[None]:
+    async def _end_announced(self) -> AsyncIterator[None]:
         """When this replica stops leading, write an Event and set the metric."""
         try:
             yield

@@ -119,7 +119,7 @@ class Checkpoints:
         self._terminating = False
         # The id of the last request that was seen, and of the last one that was fulfilled.
         self._request = self._met = ""
-        self._told: tuple[int, str] | None = None
+        self._last_report: tuple[int, str] | None = None
         self._handler_before: Any = None
 
     def __enter__(self) -> Self:
@@ -193,7 +193,7 @@ class Checkpoints:
         message = json.dumps({"checkpoint": {"step": int(step), "path": path}})
         if len(path) > PATH_CHARACTERS or len(message) > TERMINATION_MESSAGE_BYTES:
             raise ValueError(f"the path of a checkpoint has {len(path)} characters: too many")
-        if self._told == (step, path):
+        if self._last_report == (step, path):
             return
         self._leave(message)
         if self._request_file.parent.is_dir():
@@ -201,7 +201,7 @@ class Checkpoints:
             if not self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path}):
                 return
             self.known = path
-        self._told = (step, path)
+        self._last_report = (step, path)
 
     def _terminate(self, _: int, __: FrameType | None) -> None:
         self._terminating = True

@@ -55,21 +55,21 @@ log = Logger()
 class Watchdog:
     """Observes the thread that creates it, and its event loop. Runs on another loop.
 
-    `told` is called at each check, on that other loop, with the groups whose decisions have taken
-    too long in the current cycle. A decision that continues for much longer is cut: the main thread
-    gets CUT_SIGNAL, and checks itself whether the decision is still running.
+    `on_costly` is called at each check, on that other loop, with the groups whose decisions have
+    taken too long in the current cycle. A decision that continues for much longer is cut: the main
+    thread gets CUT_SIGNAL, and checks itself whether the decision is still running.
     """
 
     def __init__(
         self,
         times: DecisionTimes,
-        told: Callable[[Sequence[Costly]], None],
+        on_costly: Callable[[Sequence[Costly]], None],
         *,
         clock: Callable[[], float] = time.monotonic,
         cpu_clock: Callable[[], float] | None = None,
     ) -> None:
         self._times = times
-        self._told = told
+        self._on_costly = on_costly
         self._clock = clock
         self._thread = threading.get_ident()
         self._cpu_clock = cpu_clock or cpu_clock_of(self._thread)
@@ -92,7 +92,7 @@ class Watchdog:
         late, busy = now - self._looked_at, cpu - self._cpu
         self._looked_at, self._cpu = now, cpu
         taking = self._times.add(busy)
-        self._told(_costly(self._times.so_far()))
+        self._on_costly(_costly(self._times.so_far()))
         if self._times.is_too_long():
             _thread.interrupt_main(CUT_SIGNAL)
         if not self._asked:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from support import accessibility
 from support.chromium import Tab, chromium
 from support.listed_clusters import gang, node, queue
@@ -62,7 +62,9 @@ async def look(tab: Tab, width: int, scheme: str) -> None:
 async def test_every_screen_is_accessible(tmp_path: Path) -> None:
     source = Remembered(tmp_path, CLUSTER)
     source.events = [
-        Told(namespace="team", name="runs", reason="Preempted", note="by team/x", first=source.at)
+        SchedulerEvent(
+            namespace="team", name="runs", reason="Preempted", note="by team/x", first=source.at
+        )
     ]
     async with opened(source, enter=False) as browser, chromium() as tab:
         await tab.ask("Accessibility.enable")

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from support.chromium import Tab, chromium
 from support.listed_clusters import gang, node, queue
 from support.pages import opened
@@ -104,7 +104,9 @@ async def shaped(tab: Tab, width: int, scheme: str) -> None:
 async def test_each_screen_is_whole_small_quiet_and_stays_where_it_is(tmp_path: Path) -> None:
     source = Remembered(tmp_path, CLUSTER)
     source.events = [
-        Told(namespace="team", name="runs", reason="Preempted", note="by team/x", first=source.at)
+        SchedulerEvent(
+            namespace="team", name="runs", reason="Preempted", note="by team/x", first=source.at
+        )
     ]
     async with opened(source, enter=False) as browser, chromium() as tab:
         await tab.open(browser.address)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page.view import Heartbeat, Reading
-from gang_scheduler.simulation.snapshot_files import Told
 from support.chromium import Tab, chromium
 from support.declared_objects import tree_body
 from support.listed_clusters import Body, gang, node, queue
@@ -69,8 +69,12 @@ async def test_five_questions_are_answered_by_two_clicks_at_most(tmp_path: Path)
     source = Alive(tmp_path, bodies())
     evicted = "Preempted by research/train: 3 members"
     source.events = [
-        Told(namespace="vision", name="sweep", reason="Preempted", note=evicted, first=NOON - 900),
-        Told(namespace="team", name="timed", reason="Scheduled", note="8 nodes", first=NOON - 1800),
+        SchedulerEvent(
+            namespace="vision", name="sweep", reason="Preempted", note=evicted, first=NOON - 900
+        ),
+        SchedulerEvent(
+            namespace="team", name="timed", reason="Scheduled", note="8 nodes", first=NOON - 1800
+        ),
     ]
     async with opened(source, enter=False) as browser, chromium() as tab:
         await tab.ask("Emulation.setTimezoneOverride", timezoneId="UTC")

@@ -293,7 +293,7 @@ async def test_reports_on_gangs_that_are_gone_are_forgotten(
 
     await harness.look()
 
-    assert len(harness.writer._told) <= 4
+    assert len(harness.writer._records) <= 4
 
 
 class FullStatusHarness(StatusHarness):

@@ -15,9 +15,9 @@ from lint import trees
 from tools import code_measures
 
 SOURCE_ROOT = trees.PROJECT / "operator"
-MOST_MODULES = 587
+MOST_MODULES = 588
 LONGEST_FILE = 600
-LONGEST_CHAIN = 48
+LONGEST_CHAIN = 47
 """Modules of the longest chain of imports."""
 
 

@@ -61,14 +61,14 @@ class Followed:
     def view(self, seconds: int = 1) -> View:
         """Return the next view, so many seconds after the last one."""
         self.now += seconds
-        reading = Reading(self.cluster.cluster(self.now), told=())
+        reading = Reading(self.cluster.cluster(self.now), events=())
         self._last = view.of_reading(reading, self._last)
         return self._last
 
     def fresh(self) -> View:
         """Return the view that a page would have which begins now."""
         other = Followed(self.objects.values(), self.cluster.operator.policy)
-        return view.of_reading(Reading(other.cluster.cluster(self.now), told=()))
+        return view.of_reading(Reading(other.cluster.cluster(self.now), events=()))
 
 
 def shown(seen: View) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.view import Reading
-from gang_scheduler.simulation.snapshot_files import Told
 from support.listed_clusters import Body
 from support.pages import source_of
 
@@ -23,10 +23,10 @@ class Remembered(OfFiles):
         cluster = made.read().cluster
         super().__init__(cluster, [str(directory / "cluster.json")], cluster.policy)
         self.at = at
-        self.events: Sequence[Told] = ()
+        self.events: Sequence[SchedulerEvent] = ()
         self.readings = 0
 
     def read(self) -> Reading:
         """Return the cluster at that time."""
         self.readings += 1
-        return Reading(replace(super().read().cluster, read_at=self.at), told=self.events)
+        return Reading(replace(super().read().cluster, read_at=self.at), events=self.events)

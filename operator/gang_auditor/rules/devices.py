@@ -32,7 +32,7 @@ class Devices:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._looked = float("-inf")
-        self._told: set[tuple[str, str, str]] = set()
+        self._reported: set[tuple[str, str, str]] = set()
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002 - a rule's.
         """Judge nothing: only claims say which devices are in use."""
@@ -47,11 +47,11 @@ class Devices:
         for device, first, second in claims.in_two(claims.all_of(world)):
             case = (device, first.uid, second.uid)
             found.add(case)
-            if case not in self._told and any(
+            if case not in self._reported and any(
                 _is_ours(e, world, self._limits) for e in (first, second)
             ):
                 yield _in_two(now, device, first, second)
-        self._told = found
+        self._reported = found
 
 
 def _in_two(at: float, device: str, first: Claim, second: Claim) -> Finding:
@@ -88,7 +88,7 @@ class Claims:
         self._limits = limits
         self._looked = float("-inf")
         self._since: dict[tuple[str, str], float] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._due: Due[Binding] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
@@ -124,11 +124,11 @@ class Claims:
                 if self._limits.schedules(pod) and _waits_as(pod) not in attaching:
                     case = claim.uid, pod.uid
                     since[case] = self._since.get(case, now)
-                    if now - since[case] > self._limits.partial and case not in self._told:
-                        self._told.add(case)
+                    if now - since[case] > self._limits.partial and case not in self._reported:
+                        self._reported.add(case)
                         yield self._finding(now, claim, pod, everything, world)
         self._since = since
-        self._told &= since.keys()
+        self._reported &= since.keys()
 
     def _finding(
         self, at: float, claim: Claim, pod: Pod, everything: Sequence[Claim], world: World

@@ -228,7 +228,7 @@ class Leftovers:
         self._limits = limits
         self._nominated: dict[str, tuple[str, float]] = {}
         self._marked: dict[str, float] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._looked_at = 0.0
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
@@ -241,7 +241,7 @@ class Leftovers:
             nominated = pod.nominated if waits and not pod.is_deleted else ""
             if self._nominated.get(pod.uid, ("",))[0] != nominated:
                 self._nominated[pod.uid] = (nominated, change.at)
-                self._told.discard(pod.uid)
+                self._reported.discard(pod.uid)
             if not nominated:
                 self._nominated.pop(pod.uid, None)
             stays = change.after is not None and not pod.is_deleted and not pod.has_ended
@@ -274,8 +274,8 @@ class Leftovers:
                 continue
             for pod in members:
                 since = self._nominated[pod.uid][1]
-                if now - since > longest and pod.uid not in self._told:
-                    self._told.add(pod.uid)
+                if now - since > longest and pod.uid not in self._reported:
+                    self._reported.add(pod.uid)
                     message = f"nominated to {pod.nominated} for {now - since:.0f} s for nothing"
                     details = {"node": pod.nominated, "gang": gang.key}
                     yield Finding(since, self.name, pod.about, message, details)

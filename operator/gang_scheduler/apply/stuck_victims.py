@@ -37,7 +37,7 @@ class StuckVictims:
         self._timeout_seconds = timeout_seconds
         self._outcomes = outcomes
         self._clock = clock
-        self._told: Reported[str, str] = Reported()
+        self._reported: Reported[str, str] = Reported()
         self._lingering: set[str] = set()
 
     async def run(self) -> None:
@@ -54,11 +54,11 @@ class StuckVictims:
         hanging = [*self._hanging(waiting)] if waiting or self._lingering else []
         in_the_way = [pod for pod in hanging if pod.node in waiting]
         for pod in in_the_way:
-            if self._told.is_news(pod.uid, pod.node):
+            if self._reported.is_news(pod.uid, pod.node):
                 gang = waiting[pod.node]
                 log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
                 self._outcomes.put(VictimStuck(gang, pod))
-        self._told.keep({pod.uid for pod in in_the_way})
+        self._reported.keep({pod.uid for pod in in_the_way})
         self._lingering = {pod.uid for pod in hanging}
         metrics.VICTIMS_LINGERING.set(len(hanging))
 

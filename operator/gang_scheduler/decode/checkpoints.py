@@ -121,7 +121,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _OUTCOMES: Final = {each.value: each for each in CheckpointOutcome}
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _SaveReport(msgspec.Struct, frozen=True):
     """The report of a gang on a checkpoint, in a termination message or an HTTP answer."""
 
     step: int | None = None
@@ -129,7 +129,7 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 class _Message(msgspec.Struct, frozen=True):
-    checkpoint: _Told
+    checkpoint: _SaveReport
 
 
 def of_pod(
@@ -174,14 +174,14 @@ def of_annotations(present: Mapping[str, str], policy: CheckpointPolicy | None) 
 def of_answer(body: bytes, done_at: int, request_id: str) -> Save | None:
     """Return the report in an HTTP answer; None for an invalid answer."""
     try:
-        told = msgspec.json.decode(body, type=_Told)
+        report = msgspec.json.decode(body, type=_SaveReport)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    step = _step(told.step)
+    step = _step(report.step)
     # The record must equal the report: no part of an answer is left out.
-    if step != told.step or _report_path(told.path) != told.path:
+    if step != report.step or _report_path(report.path) != report.path:
         return None
-    return Save(done_at, step, told.path, request_id)
+    return Save(done_at, step, report.path, request_id)
 
 
 def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
@@ -237,22 +237,22 @@ def _unreadable(statuses: Iterable[ContainerStatus]) -> Iterator[str]:
 
 def _why_unreadable(message: str) -> str:
     try:
-        told = msgspec.json.decode(message, type=_Message).checkpoint
+        report = msgspec.json.decode(message, type=_Message).checkpoint
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         return f"cannot be read: {error}"
-    if _step(told.step) != told.step:
+    if _step(report.step) != report.step:
         return f"has a step that is not from 0 to {GREATEST_STEP}"
-    if _report_path(told.path) != told.path:
+    if _report_path(report.path) != report.path:
         return f"has a path of more than {LONGEST_PATH} characters, or one that cannot be shown"
     return ""
 
 
 def _of_message(message: str, done_at: int) -> Save | None:
     try:
-        told = msgspec.json.decode(message, type=_Message).checkpoint
+        report = msgspec.json.decode(message, type=_Message).checkpoint
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
-    return Save(done_at, _step(told.step), _report_path(told.path)) if done_at else None
+    return Save(done_at, _step(report.step), _report_path(report.path)) if done_at else None
 
 
 def _newest(one: Save | None, other: Save | None) -> Save | None:

@@ -130,7 +130,7 @@ class Changes:
                 woken.clear()
                 chosen = kind.changes[at - kind.first :]
                 at = kind.end
-                if lines := b"".join(_told(each, selection, form) for each in chosen):
+                if lines := b"".join(_line_for(each, selection, form) for each in chosen):
                     yield lines
                 elif kind.is_served and not await _within(BOOKMARK_SECONDS, woken) and bookmarks:
                     yield self.bookmark(form)
@@ -162,7 +162,7 @@ def too_old(version: int, floor: int) -> Refused:
     return Refused(410, f"too old resource version: {version} ({floor})")
 
 
-def _told(changed: Changed, selection: Selection, form: Form) -> bytes:
+def _line_for(changed: Changed, selection: Selection, form: Form) -> bytes:
     """Return the line of a change for a watch; b"" if its selectors match neither state."""
     if selection.is_all:
         namespace = changed.document["metadata"].get("namespace")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import NAMESPACES
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.cache import Cache
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Cluster:
     If the source is WRITTEN, only one `namespace` is known, and no nodes: `written` has its
     PodGroups and pods, with the statuses that the scheduler wrote. `namespaces` are the ones that
     files mention. `of_snapshot`: the files are a snapshot of an API server. Its Events from the
-    scheduler are in `told`, None if it has none.
+    scheduler are in `events`, None if it has none.
 
     Of one cache, clusters of the same `revision` have the same objects, and clusters with the same
     number of `decision` need no new decisions.
@@ -63,7 +63,7 @@ class Cluster:
     written: Objects = field(default_factory=dict)
     namespaces: frozenset[str] = frozenset()
     of_snapshot: bool = False
-    told: Sequence[Told] | None = None
+    events: Sequence[SchedulerEvent] | None = None
     revision: int = 0
     decision: int = 0
     _snapshots: list[Snapshot] = field(default_factory=list)

@@ -45,7 +45,7 @@ def loaded(
         unread=tuple(header.not_readable) if header is not None else (),
         namespaces=known_namespaces(cache) | _namespaced(found),
         of_snapshot=header is not None and header.source == LIVE,
-        told=header.events if header is not None else None,
+        events=header.events if header is not None else None,
     )
     return cluster, found
 

@@ -186,7 +186,7 @@ async def everything(
     cache, left_out, event_handlers = empty(operator.policy)
     handlers = seen_by(event_handlers)
     unlisted = await live.fill(server.connection, handlers, server.request_seconds)
-    notes = [*operator.notes, *told_of(left_out), *_of_unlisted(unlisted.forbidden)]
+    notes = [*operator.notes, *notes_about(left_out), *_of_unlisted(unlisted.forbidden)]
     notes += await quota_notes(server, cache, unlisted)
     unknown = {*unlisted.not_served, *unlisted.forbidden}
     cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
@@ -219,7 +219,7 @@ async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cl
         asks.append(cluster.ASK_FOR_QUEUES)
     return Cluster(
         *(cache, operator.policy, int(time.time()), Source.WRITTEN, operator.settings_of),
-        notes=(*operator.notes, *told_of(left_out), *asks),
+        notes=(*operator.notes, *notes_about(left_out), *asks),
         unread=tuple(sorted({*reading.forbidden, api_kinds.NODES.name})),
         namespace=namespace,
         written=reading.written,
@@ -293,7 +293,7 @@ def empty(
     return cache, left_out, EventHandlers(recorded.noting(sinks) if recorded else sinks, left_out)
 
 
-def told_of(left_out: LeftOutObjects) -> list[str]:
+def notes_about(left_out: LeftOutObjects) -> list[str]:
     """Return a line for each object that cannot be read."""
     lines = []
     for each in left_out.take_all():

@@ -8,8 +8,8 @@ from gang_scheduler.api.kinds import EVENTS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.inspection.servers import Server
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.report.events import CONTROLLER
-from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.watch import live
 
 LONGEST_NOTE: Final = 1024
@@ -40,7 +40,7 @@ async def events_of(server: Server, namespace: str, names: Collection[str]) -> t
     return tuple(sorted(about, key=lambda each: (each.first, each.last, each.name, each.reason)))
 
 
-async def of_scheduler(server: Server) -> list[Told] | None:
+async def of_scheduler(server: Server) -> list[SchedulerEvent] | None:
     """Return all Events of the scheduler, the oldest first; None if they may not be listed."""
     found = live.each_body(
         *(server.connection, EVENTS),
@@ -48,27 +48,29 @@ async def of_scheduler(server: Server) -> list[Told] | None:
         page_seconds=server.request_seconds,
     )
     try:
-        told = [
-            _told(each) async for each in found if each.get("reportingController") == CONTROLLER
+        events = [
+            _scheduler_event(each)
+            async for each in found
+            if each.get("reportingController") == CONTROLLER
         ]
     except ApiError:
         return None
-    return sorted(told, key=lambda each: (each.first, each.last, each.namespace, each.name))
+    return sorted(events, key=lambda each: (each.first, each.last, each.namespace, each.name))
 
 
 _OF_MEMBER: Final = re.compile(r"(?:as a member|other members?) of gang ([^/\s]+)/([^/\s]++)\S*+$")
 """The end of the note of a member that was placed."""
 
 
-def gang_of_member(told: Told) -> str:
+def gang_of_member(event: SchedulerEvent) -> str:
     """Return the name of the gang in whose start a member was placed; "" for other Events."""
-    found = _OF_MEMBER.search(told.note)
-    return found[2] if found is not None and found[1] == told.namespace else ""
+    found = _OF_MEMBER.search(event.note)
+    return found[2] if found is not None and found[1] == event.namespace else ""
 
 
-def _told(body: dict[str, Any]) -> Told:
+def _scheduler_event(body: dict[str, Any]) -> SchedulerEvent:
     seen = event(body)
-    return Told(
+    return SchedulerEvent(
         namespace=str(body["metadata"].get("namespace", "")),
         name=seen.name,
         reason=seen.reason,

@@ -68,7 +68,7 @@ class Recording:
             await reflector.complete()
             unlisted = Unlisted(tuple(reflector.not_served), tuple(reflector.forbidden))
             notes = await live.quota_notes(server, cache, unlisted)
-            for note in (*operator.notes, *notes, *live.told_of(left_out)):
+            for note in (*operator.notes, *notes, *live.notes_about(left_out)):
                 self._tell(note)
             now = int(time.time())
             header = recorder.header_of(

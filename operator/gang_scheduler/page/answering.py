@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from aiohttp import web
 
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import bodies, rendering
 from gang_scheduler.page.access import Door
 from gang_scheduler.page.bodies import HTML_TYPE, Bodies, Body
@@ -19,7 +20,6 @@ from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
 from gang_scheduler.page.sources import Seen, TooManyQuestions, Views
 from gang_scheduler.page.view import View
 from gang_scheduler.page.viewers import PartialViews, Viewer
-from gang_scheduler.simulation.snapshot_files import Told
 
 T = TypeVar("T")
 
@@ -164,7 +164,7 @@ class Answers:
             except NotAllowed as error:
                 return self._failed(request, 403, str(error))
             except Missing as error:
-                return self._failed(request, 404, str(error), error.told)
+                return self._failed(request, 404, str(error), error.events)
             except Several as error:
                 return bodies.answer(bodies.json_body({"error": str(error)}), request, 300)
 
@@ -183,7 +183,7 @@ class Answers:
         return viewer
 
     def _failed(
-        self, request: web.Request, status: int, message: str, told: Sequence[Told] = ()
+        self, request: web.Request, status: int, message: str, events: Sequence[SchedulerEvent] = ()
     ) -> web.Response:
         if request.path.startswith("/api/"):
             return bodies.answer(bodies.json_body({"error": message}), request, status)
@@ -194,7 +194,7 @@ class Answers:
             api="",
             problem="",
             message=message,
-            told=told,
+            decisions=events,
             now=int(time.time()),
         )
         return bodies.answer(found, request, status)

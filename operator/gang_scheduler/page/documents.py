@@ -91,5 +91,5 @@ def _node(asked: Asked) -> Body:
 
 
 def _decisions(asked: Asked) -> Body:
-    found = view.told_of(asked.seen, queries.wanted(queries.fields_of(asked.query)))
+    found = view.events_of(asked.seen, queries.wanted(queries.fields_of(asked.query)))
     return bodies.json_body(view.decision_document(asked.seen, found))

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from gang_scheduler.inspection.explaining.timeline import Current
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page.history_file import (
     ChangeLine,
     DecisionLine,
@@ -20,7 +21,6 @@ from gang_scheduler.page.history_file import (
 )
 from gang_scheduler.page.timeline import DAY, HOUR, MINUTE
 from gang_scheduler.page.usage import Usage, Use
-from gang_scheduler.simulation.snapshot_files import Told
 
 KEPT_SECONDS: Final = DAY
 MOST_DECISIONS: Final = 10_000
@@ -35,13 +35,13 @@ _Subject = tuple[str, str, str, str]
 class Known(NamedTuple):
     """What is remembered at a reading.
 
-    `told` are all decisions, and `older` those that the reading does not have. Everything is known
+    `events` are all decisions, and `older` those that the reading lacks. Everything is known
     `since` a time, in seconds since the epoch, except in the `gaps`. `problem` says why the file
     could not be written; "" if it could.
     """
 
-    told: tuple[Told, ...] = ()
-    older: tuple[Told, ...] = ()
+    events: tuple[SchedulerEvent, ...] = ()
+    older: tuple[SchedulerEvent, ...] = ()
     uses: tuple[Use, ...] = ()
     seen: Mapping[GangKey, Sequence[ChangeLine]] = {}
     since: int = 0
@@ -79,7 +79,7 @@ class Past:
 
     def __init__(self, file: HistoryFile | None = None) -> None:
         self._file = file
-        self._told: dict[_Subject, list[DecisionLine]] = {}
+        self._events: dict[_Subject, list[DecisionLine]] = {}
         self._seen: dict[GangKey, list[ChangeLine]] = {}
         self._usage = Usage()
         self._read: deque[int] = deque()
@@ -92,18 +92,20 @@ class Past:
         """Whether the history survives the process."""
         return self._file is not None
 
-    def noted(self, at: int, told: Sequence[Told], rows: Sequence[Row], use: Use | None) -> Known:
+    def noted(
+        self, at: int, events: Sequence[SchedulerEvent], rows: Sequence[Row], use: Use | None
+    ) -> Known:
         """Remember a reading, and return all that is known. Linear in decisions and rows."""
         lines: list[Line] = []
         current = set()
-        for each in told:
+        for each in events:
             # Users can write Events of any time: one of the future would never be forgotten.
             if max(each.first, each.last) > at + AHEAD_SECONDS:
                 continue
             subject, number, is_new = self._decided(each)
             current.add((subject, number))
             if is_new:
-                lines.append(self._told[subject][number])
+                lines.append(self._events[subject][number])
         for change in self._changes(at, rows):
             self._take(change)
             lines.append(change)
@@ -133,13 +135,13 @@ class Past:
             if line.gpus is not None:
                 self._usage.add(Use(line.at, *line.gpus))
 
-    def _decided(self, each: Told) -> tuple[_Subject, int, bool]:
+    def _decided(self, each: SchedulerEvent) -> tuple[_Subject, int, bool]:
         """Keep a decision; return where it is kept, and whether it says anything new.
 
         The members of a gang whose Events count as one are not always all there, so its times grow.
         """
         subject = (each.namespace, each.name, each.reason, each.note)
-        some = self._told.setdefault(subject, [])
+        some = self._events.setdefault(subject, [])
         last = max(each.first, each.last)
         for number, known in enumerate(some):
             covers = known.first <= each.first and last <= known.last
@@ -167,19 +169,19 @@ class Past:
                 yield ChangeLine(at, *key, row.state, row.wait.reason, row.wait.brief)
 
     def _known(self, current: set[tuple[_Subject, int]]) -> Known:
-        told: list[Told] = []
-        older: list[Told] = []
-        for subject, some in self._told.items():
+        events: list[SchedulerEvent] = []
+        older: list[SchedulerEvent] = []
+        for subject, some in self._events.items():
             for number, each in enumerate(some):
-                told.append(each)
+                events.append(each)
                 if (subject, number) not in current:
                     older.append(each)
-        told.sort(key=lambda each: (-max(each.first, each.last), each.name))
+        events.sort(key=lambda each: (-max(each.first, each.last), each.name))
         # What repeats has a time that may be long before the first reading.
-        firsts = (each.first for each in told)
+        firsts = (each.first for each in events)
         since = max(min((self._read[0], *firsts)), self._read[0] - EVENTS_SECONDS)
         return Known(
-            tuple(told),
+            tuple(events),
             tuple(older),
             self._usage.points,
             self._seen,
@@ -203,17 +205,17 @@ class Past:
         while self._read[0] < oldest:
             self._read.popleft()
         times: dict[str, list[int]] = {}
-        for (namespace, *_), some in self._told.items():
+        for (namespace, *_), some in self._events.items():
             times.setdefault(namespace, []).extend(max(each.first, each.last) for each in some)
         share = share_of(map(len, times.values()), MOST_DECISIONS)
         since = {
             namespace: max(oldest, *sorted(some, reverse=True)[share - 1 : share], oldest)
             for namespace, some in times.items()
         }
-        for subject, told in [*self._told.items()]:
-            told[:] = [each for each in told if max(each.first, each.last) >= since[subject[0]]]
-            if not told:
-                del self._told[subject]
+        for subject, events in [*self._events.items()]:
+            events[:] = [each for each in events if max(each.first, each.last) >= since[subject[0]]]
+            if not events:
+                del self._events[subject]
         changes = Counter[str]()
         for key, seen in self._seen.items():
             changes[key.namespace] += len(seen)
@@ -232,7 +234,7 @@ class Past:
         for at in self._read:
             use = uses.get(at // MINUTE)
             found.append(ReadingLine(at, (use.all, use.used, use.asked) if use else None))
-        found += (each for some in self._told.values() for each in some)
+        found += (each for some in self._events.values() for each in some)
         found += (each for some in self._seen.values() for each in some)
         return found
 
@@ -243,7 +245,7 @@ class Past:
         try:
             if not self._must_rewrite:
                 self._file.append(lines)
-            number = len(self._read) + sum(map(len, self._told.values()))
+            number = len(self._read) + sum(map(len, self._events.values()))
             number += sum(map(len, self._seen.values()))
             if self._must_rewrite or self._file.is_mostly_old(number):
                 self._file.rewrite(self._lines())
@@ -255,7 +257,7 @@ class Past:
         return ""
 
 
-def _line(each: Told, first: int, last: int, times: int) -> DecisionLine:
+def _line(each: SchedulerEvent, first: int, last: int, times: int) -> DecisionLine:
     return DecisionLine(
         namespace=each.namespace,
         name=each.name,

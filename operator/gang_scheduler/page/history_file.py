@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 
 VERSION: Final = 1
 LEAST_REWRITTEN: Final = 1000
@@ -36,7 +36,7 @@ class ReadingLine(msgspec.Struct, tag="Reading", tag_field="kind", frozen=True):
     gpus: tuple[int, int, int] | None = None
 
 
-class DecisionLine(Told, tag="Decision", tag_field="kind", frozen=True, kw_only=True):
+class DecisionLine(SchedulerEvent, tag="Decision", tag_field="kind", frozen=True, kw_only=True):
     """An Event of the scheduler. A later line about the same decision replaces it."""
 
 

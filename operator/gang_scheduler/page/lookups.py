@@ -10,18 +10,18 @@ from gang_scheduler.inspection.listing.node_view import NodeView
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model import similar_names
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import node_map, rendering, view
 from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.view import View, Wanted
-from gang_scheduler.simulation.snapshot_files import Told
 
 
 class Missing(Exception):  # noqa: N818 - named after the problem.
-    """There is nothing of that name, but perhaps there was: `told` are decisions about it."""
+    """There is nothing of that name, but perhaps there was: `events` are decisions about it."""
 
-    def __init__(self, message: str, told: Sequence[Told] = ()) -> None:
+    def __init__(self, message: str, events: Sequence[SchedulerEvent] = ()) -> None:
         super().__init__(message)
-        self.told = told
+        self.events = events
 
 
 def gang(seen: View, namespace: str, name: str) -> Answer:
@@ -31,7 +31,7 @@ def gang(seen: View, namespace: str, name: str) -> Answer:
         raise Missing(
             f"{namespace}/{name}: no PodGroup, workload, gang or pod has this name"
             + _meant(found.near),
-            view.told_about(seen, namespace, name),
+            view.events_about(seen, namespace, name),
         )
     return found
 

@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any, Final
 
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 
 TOKEN: Final = re.compile(r"[^\W_](?:[-.\w]*[^\W_])?")
 """An object's name, or a label's value. A name that is none of these counts by its parts."""
@@ -120,7 +120,7 @@ class Names:
     def note(
         self,
         cluster: Cluster,
-        told: Sequence[Told],
+        events: Sequence[SchedulerEvent],
         queues: Iterable[str],
         namespaces: Iterable[str],
     ) -> None:
@@ -128,8 +128,8 @@ class Names:
         last, self._noted = self._noted, cluster
         is_old = self._clock() - self._forgot_at >= GONE_SECONDS
         if is_old:
-            self._forget(told)
-        for each in told:
+            self._forget(events)
+        for each in events:
             self._add(each.namespace, each.name)
         _add_all(self.namespaces, namespaces)
         _add_all(self.queues, queues)
@@ -159,10 +159,10 @@ class Names:
             if each not in own_words() and not NUMERIC.fullmatch(each):
                 self._owners.add(each, namespace)
 
-    def _forget(self, told: Sequence[Told]) -> None:
+    def _forget(self, events: Sequence[SchedulerEvent]) -> None:
         """Forget names that are old and in no decision that is still shown."""
         self._forgot_at = self._clock()
-        notes = {each.note for each in told}
+        notes = {each.note for each in events}
         said = {token for note in notes for token in TOKEN.findall(note)}
         for known in (self._owners, self.namespaces, self.nodes, self.queues):
             known.forget(said.__contains__)

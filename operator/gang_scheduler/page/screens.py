@@ -65,7 +65,7 @@ class Screens:
             "overview.html",
             waiting=waiting[:FIRST],
             more=max(0, len(waiting) - FIRST),
-            told=view.told_of(seen, Wanted())[:FIRST],
+            decisions=view.events_of(seen, Wanted())[:FIRST],
             trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
             queues=seen.queues[:FEW],
             kinds=KINDS_OF_DECISIONS,
@@ -157,17 +157,17 @@ class Screens:
 
     def _decisions(self, asked: Asked) -> Body:
         seen, query = asked.seen, queries.fields_of(asked.query)
-        found = view.told_of(seen, queries.wanted(query))
+        found = view.events_of(seen, queries.wanted(query))
         return self._draw(
             asked,
             "decisions.html",
             asked=query,
             kinds=KINDS_OF_DECISIONS,
-            told=found[: 4 * PAGE_SIZE],
+            decisions=found[: 4 * PAGE_SIZE],
             found=len(found),
             choices={
-                "namespace": sorted({each.namespace for each in seen.told}),
-                "reason": sorted({each.reason for each in seen.told}),
+                "namespace": sorted({each.namespace for each in seen.events}),
+                "reason": sorted({each.reason for each in seen.events}),
             },
         )
 

@@ -32,11 +32,11 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.snapshots import taking
 from gang_scheduler.inspection.watched import WatchedCluster
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import view
 from gang_scheduler.page.history import Past
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.watch import live as live_lists
 from gang_scheduler.wire.cluster import Lease
 
@@ -101,7 +101,7 @@ class OfFiles:
 
     def read(self) -> Reading:
         """Return the cluster, with the Events that are in a snapshot."""
-        return Reading(self._cluster, self._namespace, self._cluster.told)
+        return Reading(self._cluster, self._namespace, self._cluster.events)
 
     def tried(self, manifests: str) -> Cluster:
         """Return the cluster of the files together with the manifests."""
@@ -162,18 +162,18 @@ class OfServer:
         self._watched: WatchedCluster | None = None
         self._watching: asyncio.Task[None] | None = None
         self._asked_at = 0.0
-        self._told: list[Told] | None = None
-        self._told_at = 0.0
+        self._last_events: list[SchedulerEvent] | None = None
+        self._events_at = 0.0
 
     def read(self) -> Reading:
         """Return the cluster with the Events and the Lease of its scheduler."""
         if time.monotonic() >= self._may_watch_at:
-            told, beat = self._run(self._about_watched)
+            events, beat = self._run(self._about_watched)
             cluster = self._watched_cluster()
             if cluster is not None:
                 watched = self._watched
                 problem = watched.problem if watched is not None else ""
-                return Reading(cluster, self._namespace, told, beat, problem)
+                return Reading(cluster, self._namespace, events, beat, problem)
             self._may_watch_at = time.monotonic() + REFUSED_SECONDS
         found: Reading = self._run(self._listed)
         return found
@@ -209,7 +209,7 @@ class OfServer:
 
     # By watches.
 
-    async def _about_watched(self, server: Server) -> tuple[list[Told] | None, Heartbeat]:
+    async def _about_watched(self, server: Server) -> tuple[list[SchedulerEvent] | None, Heartbeat]:
         """Begin to watch unless watches run; return the facts that no watch brings."""
         now = self._asked_at = time.monotonic()
         if self._watched is None or self._must_ask(now):
@@ -219,8 +219,8 @@ class OfServer:
                 self._watched = WatchedCluster(server, operator)
                 self._watching = asyncio.create_task(self._watch(self._watched))
             await self._watched.look()
-        told = await self._events(server, now)
-        return told, await heartbeat(server, self._watched.operator.settings_of)
+        events = await self._events(server, now)
+        return events, await heartbeat(server, self._watched.operator.settings_of)
 
     async def _watch(self, watched: WatchedCluster) -> None:
         """Watch until cancelled, or until nothing was read for long, or until the watches fail."""
@@ -285,18 +285,18 @@ class OfServer:
         cluster = await live.read(server, asked, self._policy)
         if cluster.source is Source.WRITTEN:
             return Reading(cluster, asked)
-        told = await self._events(server, time.monotonic())
+        events = await self._events(server, time.monotonic())
         beat = await heartbeat(server, cluster.settings_of)
-        return Reading(cluster, self._namespace, told, beat)
+        return Reading(cluster, self._namespace, events, beat)
 
-    async def _events(self, server: Server, now: float) -> list[Told] | None:
+    async def _events(self, server: Server, now: float) -> list[SchedulerEvent] | None:
         """Return the Events of the scheduler, as they were some seconds ago at most."""
         if self._must_ask(now):
-            self._told, self._told_at = await past_events.of_scheduler(server), now
-        return self._told
+            self._last_events, self._events_at = await past_events.of_scheduler(server), now
+        return self._last_events
 
     def _must_ask(self, now: float) -> bool:
-        return not self._told_at or now - self._told_at >= EVENTS_SECONDS
+        return not self._events_at or now - self._events_at >= EVENTS_SECONDS
 
 
 async def heartbeat(server: Server, settings_of: str) -> Heartbeat:
@@ -489,7 +489,7 @@ class Views:
     def _made(self, reading: Reading) -> View:
         made = view.of_reading(reading, self._seen.view)
         if not self._source.still:
-            known = self._past.noted(made.read_at, made.told, made.rows, made.use)
+            known = self._past.noted(made.read_at, made.events, made.rows, made.use)
             made = view.remembered(made, known)
         self._note(made)
         return made

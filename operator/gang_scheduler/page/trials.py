@@ -166,7 +166,7 @@ class Trials:
     def _drawn(self, asked: Asked, form: Form, given: dict[str, Any], found: Answer | None) -> Body:
         seen = asked.seen
         layers = [line.domain.layer for tree in seen.trees for line in tree.lines]
-        wrong = {name: _told_to(seen, said) for name, said in given["wrong"].items()}
+        wrong = {name: _without_secrets(seen, said) for name, said in given["wrong"].items()}
         answer = seen.cleaned(found).document if found is not None else None
         return self._answers.screen(
             asked,
@@ -202,6 +202,6 @@ def _ways(plan: _Plan) -> dict[str, Any]:
     }
 
 
-def _told_to(seen: View, text: str) -> str:
+def _without_secrets(seen: View, text: str) -> str:
     """Return a text, without what the user may not see."""
     return text if seen.may_say(text) else f"this cannot be used. {WITHHELD}"

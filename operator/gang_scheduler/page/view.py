@@ -28,6 +28,7 @@ from gang_scheduler.inspection.listing.nodes import Gpus
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, WAITING
 from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import node_map, timeline
 from gang_scheduler.page.history import NOTHING, Known
@@ -35,7 +36,6 @@ from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.timeline import Timeline
 from gang_scheduler.page.usage import Use
 from gang_scheduler.scheduler.devices.inventory import ClassCount
-from gang_scheduler.simulation.snapshot_files import Told
 
 PAGE_SIZE: Final = 50
 
@@ -55,13 +55,13 @@ class Heartbeat(NamedTuple):
 class Reading(NamedTuple):
     """A cluster as it was read, the Events of its scheduler, and the scheduler's Lease.
 
-    `told` is None if Events are unknown, `heartbeat` is None for files. With a `namespace`, only
+    `events` is None if Events are unknown, `heartbeat` is None for files. With a `namespace`, only
     the gangs of that namespace are shown. `problem` says what may have changed unseen; "": nothing.
     """
 
     cluster: Cluster
     namespace: str = ""
-    told: Sequence[Told] | None = None
+    events: Sequence[SchedulerEvent] | None = None
     heartbeat: Heartbeat | None = None
     problem: str = ""
 
@@ -82,7 +82,7 @@ class Wanted(NamedTuple):
 class View:
     """A reading with the answers about it. Only the thread that made it may use its methods.
 
-    `told` are Events by gang, newest first. `origin` is the last line of every screen, on the
+    `events` are Events by gang, newest first. `origin` is the last line of every screen, on the
     source of the answers. Two views with the same `fingerprint` show the same, except for ages.
     `known` is what the page remembers of earlier readings. `devices` are those of each DeviceClass.
     `by_gang` are the Events of the reading, without those that are only remembered, and `kept` the
@@ -91,7 +91,7 @@ class View:
     """
 
     reading: Reading
-    told: tuple[Told, ...]
+    events: tuple[SchedulerEvent, ...]
     decided: Decisions
     rows: tuple[Row, ...]
     queues: tuple[QueueLine, ...]
@@ -101,7 +101,7 @@ class View:
     fingerprint: int = 0
     known: Known = NOTHING
     devices: tuple[ClassCount, ...] = ()
-    by_gang: tuple[Told, ...] = ()
+    by_gang: tuple[SchedulerEvent, ...] = ()
     kept: KeptRows = field(default_factory=KeptRows)
     row_hashes: Mapping[Row, int] = field(default_factory=dict)
     inhabited: frozenset[str] = frozenset()
@@ -170,7 +170,7 @@ class View:
     @property
     def without_events(self) -> str:
         """Why no Events are known; "" if they are."""
-        if self.reading.told is not None:
+        if self.reading.events is not None:
             return ""
         if self.cluster.source is not Source.FILES:
             return history.MAY_NOT_BE_LISTED
@@ -179,7 +179,7 @@ class View:
     @property
     def known_since(self) -> int:
         """Since when decisions are known, in seconds since the epoch; 0 if there are none."""
-        return self.known.since or min((each.first for each in self.told), default=0)
+        return self.known.since or min((each.first for each in self.events), default=0)
 
     def node_map(self, topology: str = "") -> NodeMap | None:
         """Return the map of nodes by a tree, "" for the first; None if it is not known."""
@@ -222,10 +222,10 @@ class View:
 
     def _question(self, name: str, namespace: str) -> Question:
         about = name_lookup.objects_about(self.cluster.cache, name, namespace)
-        if about is None or self.reading.told is None:
+        if about is None or self.reading.events is None:
             return Question(self.cluster, (), 0, self.without_events)
-        told = (*self.reading.told, *self.known.older)
-        oldest_first = sorted(told, key=lambda each: (each.first, each.last))
+        events = (*self.reading.events, *self.known.older)
+        oldest_first = sorted(events, key=lambda each: (each.first, each.last))
         return Question(self.cluster, history.of_snapshot(oldest_first, *about))
 
 
@@ -238,18 +238,18 @@ def of_reading(reading: Reading, last: View | None = None) -> View:
     cluster = reading.cluster
     if last is None or last.cluster.cache is not cluster.cache:
         return _with_fingerprint(_decided(reading, _by_gang(reading), KeptRows()))
-    is_same_told = last.reading.told is reading.told
-    by_gang = last.by_gang if is_same_told else _by_gang(reading)
+    has_same_events = last.reading.events is reading.events
+    by_gang = last.by_gang if has_same_events else _by_gang(reading)
     if last.cluster.decision != cluster.decision:
         return _with_fingerprint(_decided(reading, by_gang, last.kept, last.row_hashes))
     origin = inspection_cluster.origin_line(cluster)
-    found = replace(last, reading=reading, told=by_gang, by_gang=by_gang, origin=origin)
+    found = replace(last, reading=reading, events=by_gang, by_gang=by_gang, origin=origin)
     if last.cluster.revision != cluster.revision:
         rows = gangs.gang_rows(cluster, last.decided, reading.namespace, last.kept)
         found = replace(
             found, rows=tuple(rows), inhabited=_inhabited(cluster), _explained={}, _maps={}
         )
-    elif is_same_told and last.reading.heartbeat == reading.heartbeat:
+    elif has_same_events and last.reading.heartbeat == reading.heartbeat:
         return found
     else:
         # An explanation has the history of its gang.
@@ -266,7 +266,7 @@ def _with_fingerprint(seen: View) -> View:
 
 def _decided(
     reading: Reading,
-    by_gang: tuple[Told, ...],
+    by_gang: tuple[SchedulerEvent, ...],
     kept: KeptRows,
     row_hashes: Mapping[Row, int] = MappingProxyType({}),
 ) -> View:
@@ -298,23 +298,23 @@ def _inhabited(cluster: Cluster) -> frozenset[str]:
     return frozenset(found.union(cache.selector_matches.namespaces.names, cluster.namespaces))
 
 
-def _by_gang(reading: Reading) -> tuple[Told, ...]:
+def _by_gang(reading: Reading) -> tuple[SchedulerEvent, ...]:
     """Return the Events of a reading by gang, newest first."""
-    found = _merged(reading.told or (), reading.cluster)
+    found = _merged(reading.events or (), reading.cluster)
     return tuple(sorted(found, key=lambda each: (-_last(each), each.name)))
 
 
 def remembered(seen: View, known: Known) -> View:
     """Return the view with all that the page remembers."""
-    told = known.told if seen.reading.told is not None else ()
-    return replace(seen, told=told, known=known)
+    events = known.events if seen.reading.events is not None else ()
+    return replace(seen, events=events, known=known)
 
 
 _OF_ROW: Final = attrgetter(
     *("name", "queue", "priority", "state", "bound", "members", "gpus", "since", "start", "nodes"),
     *("wait.reason", "wait.brief", "wait.message", "in_line", "evictions", "devices"),
 )
-_OF_TOLD: Final = attrgetter("namespace", "name", "reason", "note", "first", "last", "times")
+_OF_EVENT: Final = attrgetter("namespace", "name", "reason", "note", "first", "last", "times")
 
 
 def _fingerprint(seen: View) -> int:
@@ -325,7 +325,7 @@ def _fingerprint(seen: View) -> int:
     return hash(
         (
             tuple(seen.row_hashes.values()),
-            tuple(map(_OF_TOLD, seen.told)),
+            tuple(map(_OF_EVENT, seen.events)),
             tuple(map(repr, seen.queues)),
             tuple((each.name, each.lines, each.outside) for each in seen.trees),
             beat and (beat.holder, beat.problem),
@@ -336,11 +336,11 @@ def _fingerprint(seen: View) -> int:
     )
 
 
-def _last(each: Told) -> int:
+def _last(each: SchedulerEvent) -> int:
     return max(each.first, each.last)
 
 
-def _merged(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
+def _merged(events: Sequence[SchedulerEvent], cluster: Cluster) -> Iterator[SchedulerEvent]:
     """Yield Events by gang: the Events of its members count as one, unless it has its own."""
     gang_of = {
         (pod.namespace, pod.name): info.key.name.partition("/")[0]
@@ -348,13 +348,13 @@ def _merged(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
         for pod in info.observed.members.values()
     }
     # A pod that is gone is a member of the gang that its Event names.
-    of_members = [past_events.gang_of_member(each) for each in told]
-    for each, named in zip(told, of_members, strict=True):
+    of_members = [past_events.gang_of_member(each) for each in events]
+    for each, named in zip(events, of_members, strict=True):
         if named:
             gang_of.setdefault((each.namespace, each.name), named)
     own, whole = set[tuple[str, str, str]](), set[tuple[str, str, str]]()
-    found: list[tuple[str, str, Told]] = []
-    for each, named in zip(told, of_members, strict=True):
+    found: list[tuple[str, str, SchedulerEvent]] = []
+    for each, named in zip(events, of_members, strict=True):
         gang = gang_of.get((each.namespace, each.name), each.name)
         found.append((gang, named, each))
         subject = each.namespace, gang, each.reason
@@ -362,7 +362,7 @@ def _merged(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
             own.add(subject)
         elif not named:
             whole.add(subject)
-    merged: dict[tuple[str, str, str, str], list[Told]] = {}
+    merged: dict[tuple[str, str, str, str], list[SchedulerEvent]] = {}
     for gang, named, each in found:
         subject = each.namespace, gang, each.reason
         if gang == each.name:
@@ -403,12 +403,12 @@ def _searched(row: Row) -> str:
     return " ".join((row.name, row.queue, row.wait.reason, row.wait.message, *row.nodes)).lower()
 
 
-def told_of(view: View, wanted: Wanted) -> list[Told]:
+def events_of(view: View, wanted: Wanted) -> list[SchedulerEvent]:
     """Return the selected Events by namespace, reason and text, newest first."""
     text = wanted.text.lower()
     return [
         each
-        for each in view.told
+        for each in view.events
         if view.shows(each.namespace)
         and (not wanted.namespaces or each.namespace.lower() in wanted.namespaces)
         and (not wanted.reasons or each.reason.lower() in wanted.reasons)
@@ -416,12 +416,12 @@ def told_of(view: View, wanted: Wanted) -> list[Told]:
     ]
 
 
-def told_about(view: View, namespace: str, name: str) -> list[Told]:
+def events_about(view: View, namespace: str, name: str) -> list[SchedulerEvent]:
     """Return the decisions about a gang that is no longer there, newest first."""
     plain = name.rpartition("/")[2]
     return [
         each
-        for each in told_of(view, Wanted())
+        for each in events_of(view, Wanted())
         if (each.namespace, each.name) == (namespace, plain)
     ]
 
@@ -436,7 +436,7 @@ def of_queue(view: View, name: str) -> tuple[list[QueueLine], list[Row]]:
 # Documents of kinds that no command prints.
 
 
-def decision_document(view: View, found: Sequence[Told]) -> Json:
+def decision_document(view: View, found: Sequence[SchedulerEvent]) -> Json:
     """Return Events of the scheduler as a document of kind DecisionList."""
     since = view.known_since
     return {

@@ -23,6 +23,7 @@ from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import RULES, Reason
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import counted
 from gang_scheduler.page import node_map
 from gang_scheduler.page.names import NUMERIC, TOKEN, Names
@@ -39,7 +40,6 @@ from gang_scheduler.scheduler.explanation.findings import (
     Victims,
     Where,
 )
-from gang_scheduler.simulation.snapshot_files import Told
 
 A_NODE: Final = "a node"
 WITHHELD: Final = "The rest names what you have no right to see."
@@ -73,14 +73,14 @@ EVERYTHING: Final = Viewer()
 
 def namespaces_of(seen: View) -> frozenset[str]:
     """Return the namespaces that a view has something of. For any thread."""
-    return seen.inhabited | {each.namespace for each in seen.told}
+    return seen.inhabited | {each.namespace for each in seen.events}
 
 
 def note(names: Names, seen: View) -> None:
     """Take in the names of a view that was just made."""
     # The line of all gangs without a queue is no queue: its name is a word.
     queues = [line.name for line in seen.queues if line.name != NONE.name]
-    names.note(seen.cluster, seen.told, queues, namespaces_of(seen))
+    names.note(seen.cluster, seen.events, queues, namespaces_of(seen))
 
 
 class Shown:
@@ -231,7 +231,9 @@ def partial(seen: View, viewer: Viewer, names: Names) -> PartialView:
     given: dict[str, Any] = {each.name: getattr(seen, each.name) for each in fields(View)}
     own = {row.key for row in rows}
     given |= {
-        "told": tuple(_told(each, shown) for each in seen.told if shown.namespace(each.namespace)),
+        "events": tuple(
+            _event(each, shown) for each in seen.events if shown.namespace(each.namespace)
+        ),
         "rows": tuple(_row(row, shown) for row in rows),
         "queues": tuple(
             replace(
@@ -287,7 +289,7 @@ def _row(row: Row, shown: Shown) -> Row:
     return replace(row, wait=wait, domain=domain, nodes=nodes)
 
 
-def _told(each: Told, shown: Shown) -> Told:
+def _event(each: SchedulerEvent, shown: Shown) -> SchedulerEvent:
     return each if shown.text(each.note) else msgspec.structs.replace(each, note=WITHHELD)
 
 

@@ -20,12 +20,12 @@ from gang_scheduler.replay.pod_by_pod import PodByPod
 from gang_scheduler.replay.run import Decided, Decides, Replay, Rules
 from gang_scheduler.replay.scenarios import Scenario
 
-TOLD_SECONDS: Final = 0.2
+PROGRESS_SECONDS: Final = 0.2
 """A process reports its progress at most this often, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PolicyProgress:
     """The progress of a policy: the seconds since the begin, and numbers of jobs."""
 
     policy: str
@@ -44,7 +44,7 @@ class Done:
     moves: Moves | None = None
 
 
-Tell = Callable[[Told], None]
+Tell = Callable[[PolicyProgress], None]
 
 
 class Timed:
@@ -135,14 +135,14 @@ def _domains(nodes: Sequence[Node], labels: Sequence[str]) -> dict[str, str]:
 
 
 def _watch(name: str, begin: int, tell: Tell) -> Callable[[int, int, int], None]:
-    told = 0.0
+    reported = 0.0
 
     def watch(now: int, started: int, waiting: int) -> None:
-        nonlocal told
+        nonlocal reported
         at = time.monotonic()
-        if at >= told + TOLD_SECONDS:
-            told = at
-            tell(Told(name, now - begin, started, waiting))
+        if at >= reported + PROGRESS_SECONDS:
+            reported = at
+            tell(PolicyProgress(name, now - begin, started, waiting))
 
     return watch
 
@@ -207,7 +207,7 @@ def _receive(
         _, process = running.pop(ready)
         process.join()
         raise RuntimeError(f"a process of the replay ended with {process.exitcode}") from None
-    if isinstance(said, Told):
+    if isinstance(said, PolicyProgress):
         tell(said)
         return
     place, process = running.pop(ready)

@@ -222,7 +222,7 @@ class MissingMembers:
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
-        self._told: Reported[GangKey, str] = Reported()
+        self._reported: Reported[GangKey, str] = Reported()
         self._meant: dict[GangKey, _Meant] = {}
         self._near = (0, NearNames(()))
         self._read: Counter[tuple[str, str]] = Counter()
@@ -241,7 +241,7 @@ class MissingMembers:
         due = int(guess.since) + PATIENCE_SECONDS
         if now < due:
             return due
-        if self._told.is_news(info.key, guess.note):
+        if self._reported.is_news(info.key, guess.note):
             self._events.record(
                 About.of_gang(info), REASON, guess.note, warning=guess.note != NAMED_BY_NO_POD
             )
@@ -249,11 +249,11 @@ class MissingMembers:
 
     def forget(self, key: GangKey) -> None:
         """Forget the Events of a gang."""
-        self._told.forget(key)
+        self._reported.forget(key)
 
     def forget_the_gone(self) -> None:
         """Drop the records of deleted gangs once they outnumber the others."""
-        self._told.prune(self._cache.gang_queue.infos)
+        self._reported.prune(self._cache.gang_queue.infos)
         self._meant = pruned(self._meant, self._cache.gang_queue.infos)
 
     def _guess(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:

@@ -57,7 +57,7 @@ class DegradedEvents:
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
-        self._told: Reported[GangKey, str] = Reported()
+        self._reported: Reported[GangKey, str] = Reported()
         self._stuck: dict[GangKey, frozenset[str]] = {}
 
     def look(self, info: GangInfo, now: int) -> int | None:
@@ -65,24 +65,24 @@ class DegradedEvents:
         degraded = self._cache.degraded.of(info.key, now)
         if degraded is not None:
             found = messages.degraded_finding(degraded)
-            if self._told.is_news(info.key, found.reason):
+            if self._reported.is_news(info.key, found.reason):
                 self._events.record(
                     About.of_gang(info), messages.DEGRADED_TYPE, found.message, warning=True
                 )
-        elif self._told.forget(info.key) and any(info.observed.with_node()):
+        elif self._reported.forget(info.key) and any(info.observed.with_node()):
             note = "as many members as the gang needs are on healthy nodes again"
             self._events.record(About.of_gang(info), HEALED, note)
         return self._look_at_stuck(info, now)
 
     def forget(self, key: GangKey) -> None:
         """Forget the Events of a gang."""
-        self._told.forget(key)
+        self._reported.forget(key)
         self._stuck.pop(key, None)
 
     def forget_the_gone(self) -> None:
         """Drop the records of deleted gangs once they outnumber the others."""
         infos = self._cache.gang_queue.infos
-        self._told.prune(infos)
+        self._reported.prune(infos)
         self._stuck = pruned(self._stuck, infos)
 
     def _look_at_stuck(self, info: GangInfo, now: int) -> int | None:
@@ -241,16 +241,16 @@ class MisplacedRequestEvents:
         self._requests = requests
         self._schedulers = schedulers
         self._events = events
-        self._told: Reported[str, str] = Reported()
+        self._reported: Reported[str, str] = Reported()
 
     def tell(self) -> None:
         """Report the workloads that came since the last call. Costs nothing if there are none."""
         if not self._requests:
             return
-        self._told.keep(self._requests)
+        self._reported.keep(self._requests)
         for uid, request in sorted(self._requests.items()):
             is_ours = not request.schedulers.isdisjoint(self._schedulers)
-            if is_ours and self._told.is_news(uid, MISPLACED_REQUEST):
+            if is_ours and self._reported.is_news(uid, MISPLACED_REQUEST):
                 kind, namespace, name = request.workload
                 about = About(_GVRS[kind].api_version, kind, namespace, name, uid)
                 self._events.record(
@@ -432,7 +432,7 @@ class ForbiddenKinds:
         self._namespace = namespace
         self._name = name
         self._writes = writes
-        self._told: tuple[str, ...] = ()
+        self._reported: tuple[str, ...] = ()
 
     async def run(self) -> None:
         """Look now and then, until cancelled."""
@@ -442,7 +442,7 @@ class ForbiddenKinds:
     async def look(self) -> None:
         """Report the kinds that may not be listed, once for each set of kinds."""
         names = tuple(sorted(self._forbidden()))
-        if names == self._told:
+        if names == self._reported:
             return
         if names:
             deployment = await self._deployment()
@@ -450,7 +450,7 @@ class ForbiddenKinds:
                 return
             note = f"may not list {', '.join(names)}: pods of these wait; update the ClusterRole"
             self._events.record(deployment, FORBIDDEN_KINDS_REASON, note, warning=True)
-        self._told = names
+        self._reported = names
 
     async def _deployment(self) -> About | None:
         """Return the Deployment of this process; None if it cannot be read."""
@@ -492,7 +492,7 @@ class UnprotectedJobs:
         self._gang_queue = cache.gang_queue
         self._events = events
         self._object_of = object_of
-        self._told: Reported[str, str] = Reported()
+        self._reported: Reported[str, str] = Reported()
         self._placed: dict[str, tuple[GangKey, Pod]] = {}
 
     def planned(self, plan: Plan) -> None:
@@ -502,13 +502,13 @@ class UnprotectedJobs:
             return
         jobs = self._evictable_pods.protections.unprotected_jobs
         if jobs:
-            self._told.keep(jobs)
+            self._reported.keep(jobs)
             for key, pod in chain(self._placed.values(), _decided(plan)):
                 self._tell(key, pod, jobs)
         self._note_placed(plan)
 
     def _tell(self, key: GangKey, pod: Pod, jobs: Mapping[str, JobFailures]) -> None:
-        if pod.job_uid in jobs and self._told.is_news(pod.job_uid, UNPROTECTED_JOB):
+        if pod.job_uid in jobs and self._reported.is_news(pod.job_uid, UNPROTECTED_JOB):
             about = self._about(key, pod)
             self._events.record(about, UNPROTECTED_JOB, _note(jobs[pod.job_uid]), warning=True)
 

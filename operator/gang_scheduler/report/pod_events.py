@@ -78,7 +78,7 @@ class _Bound(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Told:
+class _SentEvent:
     """The Event that reports why a pod waits; `at` is when it was last written."""
 
     event: str
@@ -115,7 +115,7 @@ class PodEvents:
         self._clock = clock
         self._waiting: ByNamespace[str, _Waits] = ByNamespace()
         self._bound: ByNamespace[str, _Bound] = ByNamespace()
-        self._told: dict[tuple[str, Reason], _Told] = {}
+        self._sent: dict[tuple[str, Reason], _SentEvent] = {}
         # The reason for which each pod waits, and since when it is known.
         self._seen: dict[str, tuple[Reason, int]] = {}
         self._forgot_at = clock()
@@ -134,7 +134,9 @@ class PodEvents:
             return None
         self._forget(now)
         waits = _Waits(reason, message)
-        moments = (self._wait(pod, waits, since, now) for pod in pods if _is_told_here(pod, reason))
+        moments = (
+            self._wait(pod, waits, since, now) for pod in pods if _is_reported_here(pod, reason)
+        )
         return min(moments, default=None)
 
     def bound(self, binding: GangBinding) -> None:
@@ -188,13 +190,13 @@ class PodEvents:
         if reason is not waits.reason:
             self._seen[uid], seen_at = (waits.reason, now), now
         since = max(since, seen_at)
-        told = self._told.get((uid, waits.reason))
-        if told is None:
+        sent = self._sent.get((uid, waits.reason))
+        if sent is None:
             return since + self._stands_seconds
-        pause = REFRESH_SECONDS if told.note == cut(waits.message) else REWORD_SECONDS
-        if since > told.at:
+        pause = REFRESH_SECONDS if sent.note == cut(waits.message) else REWORD_SECONDS
+        if since > sent.at:
             pause = AGAIN_SECONDS
-        return max(since + self._stands_seconds, int(told.at) + pause)
+        return max(since + self._stands_seconds, int(sent.at) + pause)
 
     async def _tell_next(self) -> None:
         """Send the oldest Event about a waiting or a bound pod; the two sorts take turns."""
@@ -218,29 +220,29 @@ class PodEvents:
         # The text of the condition, if it has this reason already.
         said = pod.unscheduled
         note = cut(said[1] if said and said[0] == waits.reason else waits.message)
-        told = self._told.get((pod.uid, waits.reason))
-        again = told is not None and told.note == note
-        refusal = await self._raise(pod, told) if told and again else None
+        sent = self._sent.get((pod.uid, waits.reason))
+        again = sent is not None and sent.note == note
+        refusal = await self._raise(pod, sent) if sent and again else None
         if not again or (refusal is not None and refusal.kind is Kind.GONE):
             now = self._clock()
             event = event_of(About.of_pod(pod), "FailedScheduling", note, now, warning=True)
-            told = _Told(event["metadata"]["name"], note, now)
+            sent = _SentEvent(event["metadata"]["name"], note, now)
             refusal = await self._create(pod, event)
         if refusal is not None and refusal.kind in UNSURE:
             if self._waiting.get(pod.uid) is None:
                 self._waiting.put(pod.namespace, pod.uid, waits)
             self._is_queued.set()
             await asyncio.sleep(max(RETRY_SECONDS, refusal.retry_after))
-        elif told is not None:
-            self._told[pod.uid, waits.reason] = told
+        elif sent is not None:
+            self._sent[pod.uid, waits.reason] = sent
 
-    async def _raise(self, pod: Pod, told: _Told) -> Refusal | None:
+    async def _raise(self, pod: Pod, sent: _SentEvent) -> Refusal | None:
         """Raise the count of an Event; return the refusal, None on success."""
-        told.at, told.count = self._clock(), told.count + 1
-        seen_at = micro_time(told.at)
+        sent.at, sent.count = self._clock(), sent.count + 1
+        seen_at = micro_time(sent.at)
         return await self._writes.send(
             POD_EVENT,
-            lambda: self._api.patch_event_series(pod.namespace, told.event, told.count, seen_at),
+            lambda: self._api.patch_event_series(pod.namespace, sent.event, sent.count, seen_at),
         )
 
     async def _tell_bound(self) -> bool:
@@ -262,7 +264,7 @@ class PodEvents:
         """Now and then, forget the pods that no longer wait."""
         if now - self._forgot_at > FORGET_SECONDS:
             self._forgot_at = now
-            self._told = {key: told for key, told in self._told.items() if self._waits(key[0])}
+            self._sent = {key: sent for key, sent in self._sent.items() if self._waits(key[0])}
             self._seen = {uid: seen for uid, seen in self._seen.items() if self._waits(uid)}
             for uid in [uid for uid in self._waiting if not self._waits(uid)]:
                 self._waiting.remove(uid)
@@ -272,7 +274,7 @@ class PodEvents:
         return pod is not None and _is_waiting(pod)
 
 
-def _is_told_here(pod: Pod, reason: Reason) -> bool:
+def _is_reported_here(pod: Pod, reason: Reason) -> bool:
     return pod.gang.source != refs.SINGLE.name or reason in UNTOLD_BY_GANG
 
 

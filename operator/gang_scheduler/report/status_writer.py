@@ -65,13 +65,13 @@ Write = Callable[[], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class _Told:
+class _Record:
     """The last written status of a gang, and since when the gang has waited for its reason.
 
     `uid` is the uid of the object that describes the gang: a new object gets a new status. All
     times are in seconds since the epoch. `at` is when the gang was last examined. `binding_since`
-    is since when it is being bound. `untold_since` is since when members wait without a verdict.
-    `without_place_since` is since when it waits in a queue and its place is unknown.
+    is since when it is being bound, `no_verdict_since` since when members wait without a verdict,
+    and `without_place_since` since when it waits in a queue and its place is unknown.
     """
 
     uid: str = ""
@@ -80,7 +80,7 @@ class _Told:
     since: int = 0
     at: int = 0
     binding_since: int | None = None
-    untold_since: int | None = None
+    no_verdict_since: int | None = None
     without_place_since: int | None = None
 
 
@@ -119,7 +119,7 @@ class StatusWriter:
         self._concurrency = concurrency
         self._writes = writes
         self._clock = clock
-        self._told: dict[GangKey, _Told] = {}
+        self._records: dict[GangKey, _Record] = {}
         self._reworded: dict[str, int] = {}
         # When to examine gangs that have not changed.
         self._later: dict[GangKey, int] = {}
@@ -169,8 +169,8 @@ class StatusWriter:
         """Return the gangs to examine now, and no longer keep them as due."""
         gang_queue = self._cache.gang_queue
         for key in gang_queue.reworded:
-            told = self._told.get(key)
-            self._look_again(key, told.at + REWORD_SECONDS if told else now)
+            record = self._records.get(key)
+            self._look_again(key, record.at + REWORD_SECONDS if record else now)
         due = gang_queue.changed | {key for key, moment in self._later.items() if moment <= now}
         self._follow(gang_queue.changed)
         gang_queue.changed.clear()
@@ -184,7 +184,7 @@ class StatusWriter:
 
     def _forget_the_gone(self) -> None:
         """Drop the records of deleted gangs and pods once they outnumber the others."""
-        self._told = pruned(self._told, self._cache.gang_queue.infos)
+        self._records = pruned(self._records, self._cache.gang_queue.infos)
         self._reworded = pruned(self._reworded, self._cache.pod_store.uids())
         self._missing_members.forget_the_gone()
         self._degraded.forget_the_gone()
@@ -197,43 +197,43 @@ class StatusWriter:
             return
         gang_spec = info.observed.spec
         uid = gang_spec.uid if gang_spec else ""
-        told = self._told.get(key)
-        if told is None or told.uid != uid:
-            told = self._told[key] = _Told(uid)
-        told.at = now
-        if self._is_being_bound(info, told, now):
+        record = self._records.get(key)
+        if record is None or record.uid != uid:
+            record = self._records[key] = _Record(uid)
+        record.at = now
+        if self._is_being_bound(info, record, now):
             return
         for again in (self._missing_members.look(info, now), self._degraded.look(info, now)):
             if again is not None:
                 self._look_again(key, again)
-        yield from self._gang_write(info, told, now)
-        yield from self._pod_writes(info, told, now)
-        yield from self._untold_writes(info, told, now)
+        yield from self._gang_write(info, record, now)
+        yield from self._pod_writes(info, record, now)
+        yield from self._writes_without_verdict(info, record, now)
 
-    def _is_being_bound(self, info: GangInfo, told: _Told, now: int) -> bool:
+    def _is_being_bound(self, info: GangInfo, record: _Record, now: int) -> bool:
         """Return whether a gang is being bound, and for less than QUIET_SECONDS."""
         if info.verdict.refusal is not None or not info.observed.is_being_bound:
-            told.binding_since = None
+            record.binding_since = None
             return False
-        if told.binding_since is None:
-            told.binding_since = now
-        until = told.binding_since + QUIET_SECONDS
+        if record.binding_since is None:
+            record.binding_since = now
+        until = record.binding_since + QUIET_SECONDS
         if now < until:
             self._look_again(info.key, until)
         return now < until
 
-    def _gang_write(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
+    def _gang_write(self, info: GangInfo, record: _Record, now: int) -> Iterator[Write]:
         gang_spec = info.observed.spec
         gvr = gang_spec.gvr if gang_spec else None
         if gang_spec is None or gvr is None or gvr.group not in STATUSES:
             return
-        told_by_others = gang_spec.status and not (info.observed.members or told.status)
-        if told_by_others and self._cache.foreign_members.are_in(info.key):
+        written_by_others = gang_spec.status and not (info.observed.members or record.status)
+        if written_by_others and self._cache.foreign_members.are_in(info.key):
             return  # Another installation schedules the members, and writes the status.
-        if self._awaits_place(info, told, now):
+        if self._awaits_place(info, record, now):
             return
         view = View(
-            written=told.status or gang_spec.status,
+            written=record.status or gang_spec.status,
             now=now,
             deadline=self._cache.gang_queue.deadlines.of(info),
             domain=self._cache.domain_of(nodes_of(info), info.observed.wanted_topology),
@@ -248,20 +248,20 @@ class StatusWriter:
             degraded=self._cache.degraded.of(info.key, now),
         )
         status = STATUSES[gvr.group](info, gang_spec, view)
-        if self._is_news(gvr, gang_spec, told, status):
+        if self._is_news(gvr, gang_spec, record, status):
             yield lambda: self._write_status(gvr, info.key, status)
-        told.status = status
+        record.status = status
 
-    def _awaits_place(self, info: GangInfo, told: _Told, now: int) -> bool:
+    def _awaits_place(self, info: GangInfo, record: _Record, now: int) -> bool:
         """Return whether the place of a gang that has just begun to wait will be known soon."""
         has_place = not self._places.in_use or self._places.of(info.key) is not None
         waits = _waits_in_line(info.verdict.refusal)
         if has_place or not waits or self._cache.queue_of(info.key) is None:
-            told.without_place_since = None
+            record.without_place_since = None
             return False
-        if told.without_place_since is None:
-            told.without_place_since = now
-        until = told.without_place_since + PLACE_SECONDS
+        if record.without_place_since is None:
+            record.without_place_since = now
+        until = record.without_place_since + PLACE_SECONDS
         if now < until:
             self._look_again(info.key, until)
         return now < until
@@ -279,16 +279,16 @@ class StatusWriter:
         return None if hides and away else found
 
     def _is_news(
-        self, gvr: GVR, gang_spec: GangSpec, told: _Told, status: Mapping[str, Any]
+        self, gvr: GVR, gang_spec: GangSpec, record: _Record, status: Mapping[str, Any]
     ) -> bool:
         """Return whether a status differs from the last sent one, or else from the present one."""
         present = gang_spec.status
         if gvr in self._without_status:
             # Without a status subresource every write raises the generation, which would never end.
-            return _undated(status) not in (_undated(told.status), _undated(present))
+            return _undated(status) not in (_undated(record.status), _undated(present))
         # The sent status counts, not the present one: the watch may be late, and a CRD of another
         # product may drop fields.
-        known = told.status or present
+        known = record.status or present
         return any(_differs(known.get(key), value) for key, value in status.items())
 
     async def _write_status(self, gvr: GVR, key: GangKey, status: Mapping[str, Any]) -> None:
@@ -298,34 +298,36 @@ class StatusWriter:
 
         await self._write("pod_group_status", key, write)
 
-    def _pod_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
+    def _pod_writes(self, info: GangInfo, record: _Record, now: int) -> Iterator[Write]:
         refusal = info.verdict.refusal
         reason = refusal.reason if refusal else None
-        if reason is not told.reason:
-            told.reason, told.since = reason, now
+        if reason is not record.reason:
+            record.reason, record.since = reason, now
         if refusal is None:
             return
         loud = refusal.reason is Reason.UNSCHEDULABLE
         message = describe(refusal) if loud else _of_others(refusal)
-        self._tell_events(info.key, refusal, message, told.since, now)
-        if not loud and now - told.since < QUIET_SECONDS:
-            self._look_again(info.key, told.since + QUIET_SECONDS)
+        self._tell_events(info.key, refusal, message, record.since, now)
+        if not loud and now - record.since < QUIET_SECONDS:
+            self._look_again(info.key, record.since + QUIET_SECONDS)
             return
-        yield from self._told_to_pods(info.key, refusal, message, now)
+        yield from self._condition_writes(info.key, refusal, message, now)
 
-    def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
-        """Yield writes that tell members without a verdict why they wait, after a while."""
+    def _writes_without_verdict(self, info: GangInfo, record: _Record, now: int) -> Iterator[Write]:
+        """Yield conditions that say why members without a verdict wait, after a while."""
         suspended = info.suspended is not None
-        refusal = None if suspended else retries.untold_of(info, self._cache.schedulers)
+        refusal = None if suspended else retries.refusal_of_untried(info, self._cache.schedulers)
         if refusal is None:
-            told.untold_since = None
+            record.no_verdict_since = None
             return
-        told.untold_since = now if told.untold_since is None else told.untold_since
-        self._tell_events(info.key, refusal, describe(refusal), told.untold_since, now)
-        if now - told.untold_since < QUIET_SECONDS:
-            self._look_again(info.key, told.untold_since + QUIET_SECONDS)
+        record.no_verdict_since = (
+            now if record.no_verdict_since is None else record.no_verdict_since
+        )
+        self._tell_events(info.key, refusal, describe(refusal), record.no_verdict_since, now)
+        if now - record.no_verdict_since < QUIET_SECONDS:
+            self._look_again(info.key, record.no_verdict_since + QUIET_SECONDS)
             return
-        yield from self._told_to_pods(info.key, refusal, describe(refusal), now)
+        yield from self._condition_writes(info.key, refusal, describe(refusal), now)
 
     def _tell_events(
         self, key: GangKey, refusal: Refused, message: str, since: int, now: int
@@ -335,7 +337,7 @@ class StatusWriter:
         if again is not None:
             self._look_again(key, again)
 
-    def _told_to_pods(
+    def _condition_writes(
         self, key: GangKey, refusal: Refused, message: str, now: int
     ) -> Iterator[Write]:
         for pod in self._waiting(refusal):
@@ -351,9 +353,9 @@ class StatusWriter:
     def _worth_saying(self, key: GangKey, pod: Pod, reason: Reason, message: str, now: int) -> bool:
         if pod.unscheduled == (reason, message):
             return False
-        told_before = pod.unscheduled is not None and pod.unscheduled[0] == reason
+        has_reason = pod.unscheduled is not None and pod.unscheduled[0] == reason
         next_time = self._reworded.get(pod.uid, 0) + REWORD_SECONDS
-        if told_before and now < next_time:
+        if has_reason and now < next_time:
             self._look_again(key, next_time)
             return False
         return True
@@ -392,7 +394,7 @@ class StatusWriter:
         # A conflict: others write the object so often that the server gives up.
         refusal = await self._writes.send(what, write, passing=RACED, about=key)
         if refusal is not None and refusal.passes:
-            self._told.pop(key, None)
+            self._records.pop(key, None)
             denied = refusal.kind is Kind.DENIED
             pause = DENIED_PAUSE_SECONDS if denied else refusal.retry_after
             self._look_again(key, math.ceil(self._clock() + pause) if pause else 0)

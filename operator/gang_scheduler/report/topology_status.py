@@ -200,7 +200,7 @@ class TopologyWriter:
         self._clock = clock
         self._changed = changes.topologies
         self._written: dict[str, Status] = {}
-        self._told: Reported[str, Finding] = Reported()
+        self._reported: Reported[str, Finding] = Reported()
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._wait_seconds = WAIT_SECONDS
         # If a CRD has no status subresource, every write raises the generation, and a status with
@@ -221,7 +221,7 @@ class TopologyWriter:
         """Write all changes since the last call."""
         declared = dict(self._cache.topologies.declared)
         self._written = {uid: status for uid, status in self._written.items() if uid in declared}
-        self._told.keep(declared)
+        self._reported.keep(declared)
         for each in declared.values():
             if each.gvr == CLUSTER_NETWORK_TOPOLOGIES:
                 await self._update(each)
@@ -246,11 +246,11 @@ class TopologyWriter:
     def _warn(self, declared: DeclaredTopology) -> None:
         """Report an object that makes no tree, once while its problem is the same."""
         if not declared.problem:
-            self._told.forget(declared.uid)
+            self._reported.forget(declared.uid)
             return
         kept = self._cache.topologies.tree_spec_of(declared.uid) is not None
         finding = invalid_spec(declared.problem, kept=kept)
-        if self._told.is_news(declared.uid, finding):
+        if self._reported.is_news(declared.uid, finding):
             log.warning(
                 "topology_left_out", kind=declared.kind, name=declared.name, why=finding.message
             )

@@ -119,9 +119,9 @@ class Refusals(dict[GangKey, Refused]):
         for gang in group.waiting if len(group.waiting) > 1 else ():
             rejection = self[gang.key].with_group
             if rejection is not None:
-                told = replace(rejection.refused, if_empty=if_empty)
-                told_of = replace(rejection, refused=told)
-                self[gang.key] = replace(self[gang.key], with_group=told_of)
+                refused = replace(rejection.refused, if_empty=if_empty)
+                rejected = replace(rejection, refused=refused)
+                self[gang.key] = replace(self[gang.key], with_group=rejected)
 
     def note_problem(self, group: GangGroup, problem: Problem) -> None:
         """Note a problem that was found only during the search for room."""

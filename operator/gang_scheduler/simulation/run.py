@@ -288,7 +288,7 @@ class Waiting:
         if not waiting:
             return
         if refused is None:
-            yield retries.untold(gang, waiting)
+            yield retries.untried(gang, waiting)
         elif len(waiting) < len(gang.pending):
             # The quorum is nominated, so waiting members without a nomination are surplus.
             yield replace(refused, pods=waiting, left_over=True)
@@ -304,8 +304,8 @@ def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) ->
     """
     spoken_of = {pod.uid for pod in refused.pods}
     others = tuple(pod for pod in waiting if pod.uid not in spoken_of)
-    told = retries.untold(gang, others) if refused.left_over and others else None
-    if told is not None and told.reason is Reason.ELASTIC_LIMIT:
-        yield told
+    beyond = retries.untried(gang, others) if refused.left_over and others else None
+    if beyond is not None and beyond.reason is Reason.ELASTIC_LIMIT:
+        yield beyond
         waiting = tuple(pod for pod in waiting if pod.uid in spoken_of)
     yield replace(refused, pods=waiting)

@@ -21,6 +21,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode import reader as decode_reader
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.reader import Object, Reader, Unreadable
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.recording import file_format
 from gang_scheduler.recording.file_format import Recorded
 from gang_scheduler.settings.policy import Policy
@@ -35,18 +36,6 @@ MOST_BYTES: Final = 4 * 2**30
 """The largest size after decompression: a small file could fill all memory."""
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 2**20
-
-
-class Told(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
-    """An Event of the scheduler about a gang or a pod, with times in seconds since the epoch."""
-
-    namespace: str
-    name: str
-    reason: str
-    note: str = ""
-    first: int
-    last: int = 0
-    times: int = 1
 
 
 class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
@@ -72,7 +61,7 @@ class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     profile_of: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     not_readable: list[str] = field(default_factory=list)
-    events: list[Told] | None = None
+    events: list[SchedulerEvent] | None = None
 
     @property
     def at(self) -> int:
@@ -276,8 +265,10 @@ def load_stored(objects: Iterable[Stored], membership: Membership) -> Iterator[F
             continue
         reader = readers.get((peek.kind, peek.api_version))
         if reader is None:
-            told = f"{each.place}: {peek.kind} ({peek.api_version}) is of no kind that is read here"
-            yield Found(None, problem=told)
+            problem = (
+                f"{each.place}: {peek.kind} ({peek.api_version}) is of no kind that is read here"
+            )
+            yield Found(None, problem=problem)
         else:
             yield _read(each, reader)
 

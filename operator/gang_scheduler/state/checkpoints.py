@@ -403,9 +403,9 @@ def annotations_of(records: CheckpointRecords, info: GangInfo | None) -> Mapping
 
 def _count(found: Checkpoints, info: GangInfo) -> int:
     """Return how often the gang has continued from a checkpoint, this time included."""
-    there = max(map(_told_by, info.observed.with_node()), default=0)
+    there = max(map(_resumes_of, info.observed.with_node()), default=0)
     return there or found.resume_count + 1
 
 
-def _told_by(pod: Pod) -> int:
+def _resumes_of(pod: Pod) -> int:
     return pod.checkpoint.resume_count if pod.checkpoint is not None else 0

@@ -146,7 +146,7 @@ class DegradedGangs:
         for each in refused:
             info = self._gang_queue.infos.get(each.gang.key)
             if info is not None and each.gang.replacing and _lacks_room(each):
-                info.losses.refused(_told_since(info) or now)
+                info.losses.refused(_reported_since(info) or now)
                 self._concerned.add(info.key)
 
     def of(self, key: GangKey, now: int) -> Degraded | None:
@@ -255,14 +255,14 @@ def _is_of_ones(info: GangInfo) -> bool:
     return info.key.source == refs.SINGLE.name or (spec is not None and spec.each_alone)
 
 
-def _told_since(info: GangInfo) -> int | None:
+def _reported_since(info: GangInfo) -> int | None:
     """Return since when all waiting members have reported missing room, in seconds; or None.
 
     An earlier process wrote that report; in this process the state is known before.
     """
     waiting = [pod for pod in info.observed.living if not pod.node]
-    told = [pod.unscheduled_at for pod in waiting if _says_no_room(pod)]
-    return max(told) if told and len(told) == len(waiting) and all(told) else None
+    reported = [pod.unscheduled_at for pod in waiting if _says_no_room(pod)]
+    return max(reported) if reported and len(reported) == len(waiting) and all(reported) else None
 
 
 def _says_no_room(pod: Pod) -> bool:

@@ -54,7 +54,7 @@ class Prepared:
 
     def read(self) -> Reading:
         """Return the cluster."""
-        return Reading(self.cluster, told=())
+        return Reading(self.cluster, events=())
 
     def tried(self, _manifests: str) -> Cluster:
         """Return the cluster as it is."""
@@ -112,7 +112,7 @@ def main() -> None:
     timed("a gang ends", followed.view)
     seen = timed("10 s later", lambda: followed.view(AGAIN_SECONDS))
     past = history.Past()
-    timed("remember", lambda: past.noted(seen.read_at, seen.told, seen.rows, seen.use))
+    timed("remember", lambda: past.noted(seen.read_at, seen.events, seen.rows, seen.use))
     found = timed("map", seen.node_map)
     assert found is not None
     names = Names()

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page.history import Past
 from gang_scheduler.page.usage import Use
 from gang_scheduler.page.view import Heartbeat, Reading
-from gang_scheduler.simulation.snapshot_files import Told
 from support.chromium import Tab, chromium
 from support.listed_clusters import Body, gang, node, queue
 from support.pages import opened
@@ -210,10 +210,10 @@ def _tree() -> Body:
     }
 
 
-def _events() -> list[Told]:
-    def told(minutes: int, namespace: str, name: str, reason: str, note: str) -> Told:
+def _events() -> list[SchedulerEvent]:
+    def told(minutes: int, namespace: str, name: str, reason: str, note: str) -> SchedulerEvent:
         first = NOON - MINUTE * minutes
-        return Told(namespace=namespace, name=name, reason=reason, note=note, first=first)
+        return SchedulerEvent(namespace=namespace, name=name, reason=reason, note=note, first=first)
 
     gang_of = ("vision", "diffusion")
     return [

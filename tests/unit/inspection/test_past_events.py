@@ -7,7 +7,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.inspection import past_events
 from gang_scheduler.inspection.past_events import Event
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from support.listing_server import ListingServer, listed
 
 
@@ -47,7 +47,7 @@ async def test_a_snapshot_has_of_the_events_of_the_scheduler_what_is_shown() -> 
     ):
         found = await past_events.of_scheduler(Server(connection, "ns"))
 
-    told = Told(namespace="ns", name="b", reason="Late", note="n", first=9, last=9)
+    told = SchedulerEvent(namespace="ns", name="b", reason="Late", note="n", first=9, last=9)
     assert [told] == found
 
 
@@ -62,7 +62,7 @@ def test_a_long_note_costs_no_look_at_each_pair_of_letters() -> None:
     note = "placed as a member of gang ns/" + "n" * 1_000_000 + " and more"
 
     assert not past_events.gang_of_member(
-        Told(namespace="ns", name="p", reason="R", note=note, first=1)
+        SchedulerEvent(namespace="ns", name="p", reason="R", note=note, first=1)
     )
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from gang_scheduler.inspection.explaining.timeline import Current
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import history, history_file, sources
 from gang_scheduler.page.history import EVENTS_SECONDS, KEPT_SECONDS, Known, Past
 from gang_scheduler.page.history_file import HistoryFile
 from gang_scheduler.page.timeline import HOUR, MINUTE
 from gang_scheduler.page.usage import Use
-from gang_scheduler.simulation.snapshot_files import Told
 from support.listed_clusters import gang, hold, node
 from support.pages import opened
 from support.remembered_clusters import NOON, Remembered
@@ -24,9 +24,11 @@ KEY = GangKey("PodGroup", "team", "a")
 NODES = [node(f"node-{number}") for number in range(2)]
 
 
-def told(reason: str = "Scheduled", first: int = NOON, last: int = 0, **more: Any) -> Told:
+def event(
+    reason: str = "Scheduled", first: int = NOON, last: int = 0, **more: Any
+) -> SchedulerEvent:
     """Return an Event about the gang."""
-    return Told(namespace="team", name="a", reason=reason, first=first, last=last, **more)
+    return SchedulerEvent(namespace="team", name="a", reason=reason, first=first, last=last, **more)
 
 
 def row(state: str, reason: str = "", brief: str = "", key: GangKey = KEY) -> Any:
@@ -34,58 +36,58 @@ def row(state: str, reason: str = "", brief: str = "", key: GangKey = KEY) -> An
     return SimpleNamespace(key=key, state=state, wait=SimpleNamespace(reason=reason, brief=brief))
 
 
-def noted(memory: Past, at: int, *events: Told, rows: tuple[Any, ...] = ()) -> Known:
+def noted(memory: Past, at: int, *events: SchedulerEvent, rows: tuple[Any, ...] = ()) -> Known:
     """Return what is known after a reading."""
     return memory.noted(at, events, rows, Use(at, 8, 4, 2))
 
 
 def decisions(known: Known) -> list[tuple[str, int, int]]:
-    return [(each.reason, each.first, each.last) for each in known.told]
+    return [(each.reason, each.first, each.last) for each in known.events]
 
 
 def test_a_decision_stays_when_the_api_server_no_longer_has_it() -> None:
     memory = Past()
-    first = noted(memory, NOON, told("Scheduled"), told("Admitted", NOON - 5))
-    second = noted(memory, NOON + MINUTE, told("Preempted", NOON + 30))
+    first = noted(memory, NOON, event("Scheduled"), event("Admitted", NOON - 5))
+    second = noted(memory, NOON + MINUTE, event("Preempted", NOON + 30))
 
     assert () == first.older
     assert ["Scheduled", "Admitted"] == [each.reason for each in second.older]
-    assert ["Preempted", "Scheduled", "Admitted"] == [each.reason for each in second.told]
+    assert ["Preempted", "Scheduled", "Admitted"] == [each.reason for each in second.events]
 
 
 def test_an_event_that_comes_again_is_one_decision_with_its_number() -> None:
     memory = Past()
-    noted(memory, NOON, told(first=NOON, last=NOON + 60, times=2))
-    known = noted(memory, NOON + 300, told(first=NOON, last=NOON + 240, times=5))
+    noted(memory, NOON, event(first=NOON, last=NOON + 60, times=2))
+    known = noted(memory, NOON + 300, event(first=NOON, last=NOON + 240, times=5))
 
     assert [("Scheduled", NOON, NOON + 240)] == decisions(known)
-    assert 5 == known.told[0].times
+    assert 5 == known.events[0].times
 
 
 def test_events_of_members_that_expire_one_by_one_stay_one_decision() -> None:
     memory = Past()
-    noted(memory, NOON, told(first=NOON - 50, last=NOON - 10))
-    known = noted(memory, NOON + 60, told(first=NOON - 20, last=NOON - 10))
+    noted(memory, NOON, event(first=NOON - 50, last=NOON - 10))
+    known = noted(memory, NOON + 60, event(first=NOON - 20, last=NOON - 10))
 
     assert [("Scheduled", NOON - 50, NOON - 10)] == decisions(known)
 
 
 def test_the_same_words_at_another_time_are_another_decision() -> None:
     memory = Past()
-    known = noted(memory, NOON + 500, told(first=NOON), told(first=NOON + 400))
+    known = noted(memory, NOON + 500, event(first=NOON), event(first=NOON + 400))
 
-    assert [NOON + 400, NOON] == [each.first for each in known.told]
+    assert [NOON + 400, NOON] == [each.first for each in known.events]
 
 
 def test_what_is_older_than_24_hours_is_forgotten() -> None:
     memory = Past()
-    noted(memory, NOON, told(), rows=(row("Waiting"), row("Running", key=KEY._replace(name="b"))))
+    noted(memory, NOON, event(), rows=(row("Waiting"), row("Running", key=KEY._replace(name="b"))))
     noted(memory, NOON + HOUR, rows=(row("Running"),))
     later = NOON + KEPT_SECONDS + 2 * HOUR
     noted(memory, later, rows=(row("Running"),))
     known = noted(memory, later + MINUTE, rows=(row("Running"),))
 
-    assert () == known.told
+    assert () == known.events
     assert [Current(NOON + HOUR, "Running")] == known.states_of(KEY)
     assert [] == known.states_of(KEY._replace(name="b"))
     assert later == known.since
@@ -98,10 +100,10 @@ def test_of_too_many_decisions_the_last_ones_are_kept(monkeypatch: pytest.Monkey
     for minute in range(10):
         at = NOON + minute * MINUTE
         states = (row("Waiting", f"Reason{minute}"),)
-        noted(memory, at, told(first=at, note=str(minute)), rows=states)
+        noted(memory, at, event(first=at, note=str(minute)), rows=states)
     known = noted(memory, NOON + HOUR)
 
-    assert ["9", "8", "7"] == [each.note for each in known.told]
+    assert ["9", "8", "7"] == [each.note for each in known.events]
     assert 3 >= len(known.states_of(KEY))
     assert "Reason9" == known.states_of(KEY)[-1].words
 
@@ -112,24 +114,24 @@ def test_decisions_and_states_of_one_namespace_displace_those_of_no_other(
     monkeypatch.setattr(history, "MOST_DECISIONS", 10)
     monkeypatch.setattr(history, "MOST_CHANGES", 10)
     memory, others = Past(), GangKey("PodGroup", "others", "b")
-    loud = [told(note=str(number), first=NOON + number) for number in range(20)]
-    quiet = Told(namespace="others", name="b", reason="Preempted", first=NOON - 60)
+    loud = [event(note=str(number), first=NOON + number) for number in range(20)]
+    quiet = SchedulerEvent(namespace="others", name="b", reason="Preempted", first=NOON - 60)
     for number in range(20):
         state = "Waiting" if number % 2 else "Running"
         rows = (row(state), row("Waiting" if number else "Running", key=others))
         noted(memory, NOON + MINUTE * (1 + number), quiet, *loud, rows=rows)
     known = noted(memory, NOON + MINUTE * 21)
 
-    assert "others" in {each.namespace for each in known.told}
-    assert 10 >= len(known.told) > 1
+    assert "others" in {each.namespace for each in known.events}
+    assert 10 >= len(known.events) > 1
     assert 2 == len(known.states_of(others))
     assert 10 > len(known.states_of(KEY))
 
 
 def test_an_event_of_a_time_to_come_is_not_remembered() -> None:
-    known = noted(Past(), NOON, told(first=NOON, last=NOON + KEPT_SECONDS), told("Preempted"))
+    known = noted(Past(), NOON, event(first=NOON, last=NOON + KEPT_SECONDS), event("Preempted"))
 
-    assert ["Preempted"] == [each.reason for each in known.told]
+    assert ["Preempted"] == [each.reason for each in known.events]
 
 
 def test_a_state_is_remembered_when_it_or_its_reason_changes() -> None:
@@ -162,7 +164,7 @@ def test_a_pause_longer_than_events_are_kept_is_a_gap() -> None:
 
 
 def test_an_event_that_began_long_ago_does_not_say_since_when_all_is_known() -> None:
-    assert NOON - EVENTS_SECONDS == noted(Past(), NOON, told(first=NOON - 9 * HOUR)).since
+    assert NOON - EVENTS_SECONDS == noted(Past(), NOON, event(first=NOON - 9 * HOUR)).since
 
 
 def test_all_is_known_again_after_a_restart(tmp_path: Path) -> None:
@@ -170,8 +172,8 @@ def test_all_is_known_again_after_a_restart(tmp_path: Path) -> None:
         return Past(HistoryFile(tmp_path / "history", "here"))
 
     memory = made()
-    noted(memory, NOON, told(), rows=(row("Waiting", "Unschedulable", "no room"),))
-    noted(memory, NOON + MINUTE, told(), told("Preempted", NOON + 30), rows=(row("Running"),))
+    noted(memory, NOON, event(), rows=(row("Waiting", "Unschedulable", "no room"),))
+    noted(memory, NOON + MINUTE, event(), event("Preempted", NOON + 30), rows=(row("Running"),))
     memory.close()
     memory = made()
     known = noted(memory, NOON + 2 * MINUTE, rows=(row("Running"),))
@@ -181,9 +183,9 @@ def test_all_is_known_again_after_a_restart(tmp_path: Path) -> None:
     again.close()
 
     assert [("Preempted", NOON + 30), ("Scheduled", NOON)] == [
-        (each.reason, each.first) for each in known.told
+        (each.reason, each.first) for each in known.events
     ]
-    assert known.told == same.told
+    assert known.events == same.events
     assert ["Waiting", "Running"] == [each.state for each in known.states_of(KEY)]
     assert [Use(NOON + at * MINUTE, 8, 4, 2) for at in range(3)] == [*known.uses]
     assert (NOON, True, "") == (known.since, known.in_file, known.problem)
@@ -198,7 +200,7 @@ def test_the_file_does_not_grow_without_end(
     sizes = []
     for minute in range(600):
         at = NOON + minute * MINUTE
-        noted(memory, at, told(first=at, note=str(minute)))
+        noted(memory, at, event(first=at, note=str(minute)))
         sizes.append((tmp_path / "history").read_bytes().count(b"\n"))
     memory.close()
 
@@ -218,7 +220,7 @@ def test_a_file_that_cannot_be_written_is_said_and_written_later(
     with monkeypatch.context() as broken:
         broken.setattr(file, "append", full)
         broken.setattr(file, "rewrite", full)
-        known = noted(memory, NOON + MINUTE, told())
+        known = noted(memory, NOON + MINUTE, event())
     healed = noted(memory, NOON + 2 * MINUTE)
     memory.close()
 
@@ -231,9 +233,9 @@ def test_a_file_that_cannot_be_written_is_said_and_written_later(
 
 async def test_the_decisions_say_since_when_they_are_known(tmp_path: Path) -> None:
     source = Remembered(tmp_path, NODES)
-    source.events = [told(note="to node-0")]
+    source.events = [event(note="to node-0")]
     memory = Past(HistoryFile(tmp_path / "history", "here"))
-    noted(memory, NOON - 9 * HOUR, told("Drained", NOON - 9 * HOUR))
+    noted(memory, NOON - 9 * HOUR, event("Drained", NOON - 9 * HOUR))
     async with opened(source, past=memory) as browser:
         text = (await browser.get("/decisions")).text
         found = json.loads((await browser.get("/api/v1/decisions")).text)
@@ -249,7 +251,7 @@ async def test_the_decisions_say_since_when_they_are_known(tmp_path: Path) -> No
 
 async def test_what_became_of_a_gang_that_is_gone_is_shown_at_its_address(tmp_path: Path) -> None:
     source = Remembered(tmp_path, NODES)
-    source.events = [told("Preempted", note="Preempted by team/b")]
+    source.events = [event("Preempted", note="Preempted by team/b")]
     async with opened(source) as browser:
         found = await browser.get("/gangs/team/podgroup/a")
         other = await browser.get("/gangs/other/a")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page.names import GONE_SECONDS, TOKEN, Names
 from gang_scheduler.page.view import View
 from gang_scheduler.page.viewers import PartialViews, Viewer, namespaces_of, note, partial
-from gang_scheduler.simulation.snapshot_files import Told
 from support.call_counts import calls_of
 from support.followed import Followed
 from support.listed_clusters import gang, node, queue
@@ -40,8 +40,8 @@ def end_hush(followed: Followed) -> None:
 
 def with_note(seen: View) -> View:
     """Return a view with a decision that names the foreign gang."""
-    decision = Told(namespace="red", name="mine", reason="Preempted", note=NOTE, first=1)
-    return replace(seen, told=(decision,))
+    decision = SchedulerEvent(namespace="red", name="mine", reason="Preempted", note=NOTE, first=1)
+    return replace(seen, events=(decision,))
 
 
 def shown(seen: View, names: Names, text: str) -> bool:

@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 
 from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import rendering, sources
 from gang_scheduler.page.access import Access
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import Reading, View
 from gang_scheduler.page.viewers import EVERYTHING, Viewer
-from gang_scheduler.simulation.snapshot_files import Told
 from support import listed_clusters
 from support.followed import Followed
 from support.hostile_names import HOSTILE_NAMES, source_with
@@ -186,7 +186,7 @@ async def test_evictions_are_one_click_from_the_overview(tmp_path: Path) -> None
     source = Remembered(tmp_path, CLUSTER)
     decided = {"Preempted": "by a", "Drained": "off node-0", "Scheduled": "on node-1"}
     source.events = [
-        Told(namespace="team", name="runs", reason=reason, note=note, first=source.at)
+        SchedulerEvent(namespace="team", name="runs", reason=reason, note=note, first=source.at)
         for reason, note in decided.items()
     ]
     async with opened(source) as browser:
@@ -211,7 +211,9 @@ async def test_the_overview_says_where_there_is_room_before_what_was_decided(
 
 async def test_one_of_a_kind_is_not_in_the_plural(tmp_path: Path) -> None:
     source = Remembered(tmp_path, [node("node-0"), *gang("alone", 1)])
-    source.events = [Told(namespace="team", name="alone", reason="Refused", note="x", first=1)]
+    source.events = [
+        SchedulerEvent(namespace="team", name="alone", reason="Refused", note="x", first=1)
+    ]
     async with opened(source) as browser:
         for path, words in (
             ("/decisions", "1 decision, newest first"),
@@ -296,7 +298,7 @@ class Turning(Access):
     def read(self) -> Reading:
         """Return the cluster."""
         self._followed.now += 1
-        return Reading(self._followed.cluster.cluster(self._followed.now), told=())
+        return Reading(self._followed.cluster.cluster(self._followed.now), events=())
 
     def tried(self, manifests: str) -> Cluster:
         """Try nothing."""

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.inspection import files
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import view
 from gang_scheduler.page.view import Heartbeat, Reading, View, Wanted
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.snapshot_files import Told
 from support import listed_clusters
 from support.listed_clusters import Body, gang, node, written
 
@@ -17,15 +17,15 @@ RUNS = gang("runs", 3, nodes=["node-0", "node-1", "node-2"])
 WAITS = gang("waits", 2)
 
 
-def seen(directory: Path, bodies: list[Body], told: list[Told] | None = None) -> View:
+def seen(directory: Path, bodies: list[Body], events: list[SchedulerEvent] | None = None) -> View:
     """Return the view of a cluster of these objects."""
     cluster = files.read([written(directory, bodies)], Policy())
-    return view.of_reading(Reading(cluster, told=told))
+    return view.of_reading(Reading(cluster, events=events))
 
 
-def told(name: str, reason: str, at: int, note: str = "") -> Told:
+def event(name: str, reason: str, at: int, note: str = "") -> SchedulerEvent:
     """Return an Event."""
-    return Told(namespace="team", name=name, reason=reason, note=note, first=at)
+    return SchedulerEvent(namespace="team", name=name, reason=reason, note=note, first=at)
 
 
 def test_gpus_are_idle_only_while_a_gang_in_line_asks_for_some(tmp_path: Path) -> None:
@@ -59,14 +59,14 @@ def test_gangs_are_selected_by_each_field_and_by_text(tmp_path: Path) -> None:
 
 def test_events_of_members_are_reported_once_of_their_gang(tmp_path: Path) -> None:
     events = [
-        told("runs", "Scheduled", 10, "3 members"),
-        *(told(f"runs-{number}", "Scheduled", 10, f"to node-{number}") for number in range(3)),
-        *(told(f"waits-{number}", "FailedScheduling", 20, "no room") for number in range(2)),
-        told("waits", "Unschedulable", 15),
-        told("gone-0", "Preempted", 30),
+        event("runs", "Scheduled", 10, "3 members"),
+        *(event(f"runs-{number}", "Scheduled", 10, f"to node-{number}") for number in range(3)),
+        *(event(f"waits-{number}", "FailedScheduling", 20, "no room") for number in range(2)),
+        event("waits", "Unschedulable", 15),
+        event("gone-0", "Preempted", 30),
     ]
 
-    found = seen(tmp_path, [*NODES, *RUNS, *WAITS], events).told
+    found = seen(tmp_path, [*NODES, *RUNS, *WAITS], events).events
 
     assert [
         ("gone-0", "Preempted"),
@@ -82,26 +82,26 @@ def test_events_of_members_that_are_gone_are_reported_once_of_their_gang(
 ) -> None:
     words = "Successfully assigned team/gone-{0} to node-{0} with 2 other members of gang team/gone"
     events = [
-        *(told(f"gone-{number}", "Scheduled", 10, words.format(number)) for number in range(3)),
-        told(of_gang, "Scheduled", 10, "Successfully assigned 3 members to 3 nodes: node-0"),
-        told("alone", "Scheduled", 9, "Successfully assigned team/alone to node-0"),
+        *(event(f"gone-{number}", "Scheduled", 10, words.format(number)) for number in range(3)),
+        event(of_gang, "Scheduled", 10, "Successfully assigned 3 members to 3 nodes: node-0"),
+        event("alone", "Scheduled", 9, "Successfully assigned team/alone to node-0"),
         # A pod is in no gang of another namespace.
-        told("other", "Scheduled", 8, "... as a member of gang foreign/runs"),
+        event("other", "Scheduled", 8, "... as a member of gang foreign/runs"),
     ]
 
-    found = seen(tmp_path, [*NODES, *RUNS], events).told
+    found = seen(tmp_path, [*NODES, *RUNS], events).events
     assert ["gone", "alone", "other"] == [each.name for each in found]
 
     assert events[3].note == found[0].note
 
-    without_its_own = seen(tmp_path, [*NODES, *RUNS], [*events[:3], *events[4:]]).told
+    without_its_own = seen(tmp_path, [*NODES, *RUNS], [*events[:3], *events[4:]]).events
     assert ["gone", "alone", "other"] == [each.name for each in without_its_own]
 
 
 def test_events_are_selected_and_become_a_document(tmp_path: Path) -> None:
-    found = seen(tmp_path, [*NODES, *RUNS], [told("runs", "Scheduled", 10), told("x", "Lost", 9)])
+    found = seen(tmp_path, [*NODES, *RUNS], [event("runs", "Scheduled", 10), event("x", "Lost", 9)])
 
-    chosen = view.told_of(found, Wanted(reasons=frozenset({"lost"})))
+    chosen = view.events_of(found, Wanted(reasons=frozenset({"lost"})))
     assert ["x"] == [each.name for each in chosen]
     document = view.decision_document(found, chosen)
     listed_clusters.hold(document)
@@ -131,8 +131,8 @@ def test_an_explanation_is_made_once_a_view(tmp_path: Path) -> None:
 def test_an_explanation_is_made_again_once_there_are_other_events(tmp_path: Path) -> None:
     first = seen(tmp_path, [*NODES, *WAITS, *RUNS])
     before = first.explained("runs", "team").document
-    events = [told("runs", "Preempted", 1_767_269_000, "to rack r7")]
-    later = view.of_reading(first.reading._replace(told=events), first)
+    events = [event("runs", "Preempted", 1_767_269_000, "to rack r7")]
+    later = view.of_reading(first.reading._replace(events=events), first)
     after = later.explained("runs", "team").document
 
     assert before is not None

@@ -6,11 +6,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page.names import Names
 from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.view import Reading, View, of_reading
 from gang_scheduler.page.viewers import EVERYTHING, WITHHELD, PartialViews, Viewer, note, partial
-from gang_scheduler.simulation.snapshot_files import Told
 from support import listed_clusters
 from support.listed_clusters import gang, node, queue
 from support.page_users import NODES, PODS, QUEUES, Known, bearer, by_token, opened_for
@@ -40,9 +40,13 @@ HIDDEN_PAGES = (
     *("/api/v1/timelines/blue/secret", "/api/v1/gangs/red/blue%2Fsecret"),
 )
 EVENTS = [
-    Told(namespace="red", name="mine", reason="Preempted", note="by blue/secret", first=1),
-    Told(namespace="red", name="mine", reason="Scheduled", note="3 members", first=2),
-    Told(namespace="blue", name="secret", reason="Preempted", note="by red/mine", first=3),
+    SchedulerEvent(
+        namespace="red", name="mine", reason="Preempted", note="by blue/secret", first=1
+    ),
+    SchedulerEvent(namespace="red", name="mine", reason="Scheduled", note="3 members", first=2),
+    SchedulerEvent(
+        namespace="blue", name="secret", reason="Preempted", note="by red/mine", first=3
+    ),
 ]
 
 
@@ -51,7 +55,7 @@ class WithEvents(OfFiles):
 
     def read(self) -> Reading:
         """Return the cluster with Events of both teams."""
-        return super().read()._replace(told=EVENTS)
+        return super().read()._replace(events=EVENTS)
 
 
 def source(directory: Path) -> WithEvents:

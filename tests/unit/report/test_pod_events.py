@@ -17,10 +17,10 @@ from gang_scheduler.inspection import past_events
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.report import pod_events
 from gang_scheduler.report.events import LONGEST_SECONDS, Backpressure
 from gang_scheduler.report.pod_events import PodEvents
-from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
@@ -303,7 +303,8 @@ async def test_the_event_of_a_bound_pod_names_its_node_and_its_gang() -> None:
         # The page tells of the members of a gang at once, also when they are gone.
         notes = [words for _, words, _ in here.told("Scheduled")]
         placed = [
-            Told(namespace="default", name="", reason="", note=note, first=0) for note in notes
+            SchedulerEvent(namespace="default", name="", reason="", note=note, first=0)
+            for note in notes
         ]
         assert ["a", "a"] == [*map(past_events.gang_of_member, placed)]
         assert {"Normal"} == {each["type"] for each in here.api.cluster.all(EVENTS)}
@@ -451,7 +452,7 @@ async def test_pods_that_wait_no_longer_are_forgotten() -> None:
         here.cache.delete_pod("uid-a-1")
         here.wait()
 
-        assert {"uid-a-0"} == {uid for uid, _ in here.pod_events._told}
+        assert {"uid-a-0"} == {uid for uid, _ in here.pod_events._sent}
         assert {"uid-a-0"} == here.pod_events._seen.keys()
         assert {"uid-a-0"} >= set(here.pod_events._waiting)
 

@@ -104,10 +104,10 @@ def _of_files(reading: Reading, name: str) -> _Found:
     about = _about(reading, name)
     if about is None and not _near(reading, name):
         cluster_sources.refuse_unknown_namespace(reading)
-    if cluster.told is None or about is None:
-        lacks = cluster.of_snapshot and cluster.told is None
+    if cluster.events is None or about is None:
+        lacks = cluster.of_snapshot and cluster.events is None
         return _Found(reading, (), history.IN_NO_SNAPSHOT if lacks else "")
-    return _Found(reading, history.of_snapshot(cluster.told, *about))
+    return _Found(reading, history.of_snapshot(cluster.events, *about))
 
 
 def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:

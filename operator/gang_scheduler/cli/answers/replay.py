@@ -19,7 +19,7 @@ from gang_scheduler.replay.jobs import Trace, UnreadableJobs
 from gang_scheduler.replay.moves import Moves
 from gang_scheduler.replay.run import Rules
 from gang_scheduler.replay.scenarios import Clusters, Given, Scenario
-from gang_scheduler.replay.side_by_side import Done, Told, compare
+from gang_scheduler.replay.side_by_side import Done, PolicyProgress, compare
 from gang_scheduler.simulation.objects import UnreadableInput
 
 _DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
@@ -143,7 +143,7 @@ def _cpu(done: Done) -> str:
 @contextlib.contextmanager
 def _progress(
     wanted: Wanted, trace: Trace, scenarios: Sequence[Scenario], rules: Rules
-) -> Iterator[Callable[[Told], None]]:
+) -> Iterator[Callable[[PolicyProgress], None]]:
     """Show on stderr how far the replay of each policy is."""
     shown = sys.stderr.isatty() if wanted.progress is None else wanted.progress
     if not shown:
@@ -165,10 +165,8 @@ def _progress(
     with bar:
         tasks = {each.name: bar.add_task(each.name, total=most, said="") for each in scenarios}
 
-        def tell(told: Told) -> None:
-            said = (
-                f"{table.duration(told.seconds)}: {told.started:,} started, {told.waiting:,} wait"
-            )
-            bar.update(tasks[told.policy], completed=min(told.seconds, most), said=said)
+        def tell(now: PolicyProgress) -> None:
+            said = f"{table.duration(now.seconds)}: {now.started:,} started, {now.waiting:,} wait"
+            bar.update(tasks[now.policy], completed=min(now.seconds, most), said=said)
 
         yield tell

@@ -211,10 +211,10 @@ def document_of(key: GangKey, asked: Question) -> Document:
         warnings=tuple(map(_warning, found.warnings)),
         running=running_of(info, cluster, surroundings.running, asked.events),
     )
-    return _with_parts(made, document_fields.hidden(_told(found, cluster), names))
+    return _with_parts(made, document_fields.hidden(_with_texts(found, cluster), names))
 
 
-def _told(found: Explanation, cluster: Cluster) -> Explanation:
+def _with_texts(found: Explanation, cluster: Cluster) -> Explanation:
     """Add the texts for people, and facts that a cycle does not know."""
     position, evictions, refused = found.position, found.evictions, found.refused
     if position is not None and found.gang is not None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gang_scheduler.decode import fields
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import counted
 from gang_scheduler.report.events import CONTROLLER
 from gang_scheduler.scheduler.explanation.findings import Moment, Part
-from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 if TYPE_CHECKING:
@@ -78,15 +78,15 @@ def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
 
 
 def of_snapshot(
-    told: Iterable[Told], namespace: str, names: Collection[str]
+    events: Iterable[SchedulerEvent], namespace: str, names: Collection[str]
 ) -> tuple[Happened, ...]:
     """Return the Events of a snapshot about these objects. Events with pseudonyms have no notes."""
     return tuple(
-        _of_event(each) for each in told if each.namespace == namespace and each.name in names
+        _of_event(each) for each in events if each.namespace == namespace and each.name in names
     )
 
 
-def _of_event(event: "Event | Told") -> Happened:
+def _of_event(event: "Event | SchedulerEvent") -> Happened:
     what = ": ".join(filter(None, (event.reason, _first_sentence(event.note))))
     last = event.last if event.times > 1 else 0
     return Happened(event.first, what, times=event.times, last=last, of=event.name)
@@ -209,11 +209,11 @@ def _of_conditions(info: GangInfo) -> Iterator[Happened]:
     spec = info.observed.spec
     for each in (spec.status.get("conditions") or []) if spec is not None else []:
         at = fields.timestamp_or_zero(each.get("lastTransitionTime"))
-        if at and (text := _told(each)):
+        if at and (text := _text_of(each)):
             yield Happened(at, text)
 
 
-def _told(condition: Mapping[str, Any]) -> str:
+def _text_of(condition: Mapping[str, Any]) -> str:
     """Return the text of a condition; "" if it says nothing new."""
     kind = str(condition.get("type"))
     message = _first_sentence(str(condition.get("message", "")))

@@ -49,7 +49,7 @@ def gpus(cluster: Cluster) -> Gpus:
 # Nodes that are not ready, cordoned or tainted.
 
 NAMES_SHOWN: Final = 10
-TOLD_OTHERWISE: Final = frozenset(
+SHOWN_AS_STATES: Final = frozenset(
     {
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
@@ -63,7 +63,7 @@ SOFT: Final = "PreferNoSchedule"
 def taints_of(node: Node) -> tuple[Taint, ...]:
     """Return the taints that keep pods away, without the taints of cordoned and unready nodes."""
     return tuple(
-        each for each in node.taints if each.effect != SOFT and each.key not in TOLD_OTHERWISE
+        each for each in node.taints if each.effect != SOFT and each.key not in SHOWN_AS_STATES
     )
 
 

@@ -16,9 +16,10 @@ import msgspec
 from gang_scheduler.decode.pods.pod import OUR_MARK
 from gang_scheduler.inspection.snapshots import vocabulary, words
 from gang_scheduler.inspection.snapshots.taking import Line, Snapshot
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.recording import wire_shapes
 from gang_scheduler.recording.wire_shapes import WRITTEN, Shape
-from gang_scheduler.simulation.snapshot_files import Header, Told
+from gang_scheduler.simulation.snapshot_files import Header
 from gang_scheduler.state import kinds
 
 # Pseudonyms of numbers that identify something: addresses, and numbers of many digits. Such a
@@ -223,10 +224,10 @@ def profile(settings: Mapping[str, Any], rename: Rename) -> dict[str, Any]:
     }
 
 
-def _event(told: Told, rename: Rename) -> Told:
+def _event(event: SchedulerEvent, rename: Rename) -> SchedulerEvent:
     """Return an Event without its note, which may contain anything."""
-    namespace, name = rename(told.namespace), rename(told.name)
-    return msgspec.structs.replace(told, namespace=namespace, name=name, note="")
+    namespace, name = rename(event.namespace), rename(event.name)
+    return msgspec.structs.replace(event, namespace=namespace, name=name, note="")
 
 
 def renamed_object(body: Mapping[str, Any], rename: Rename) -> dict[str, Any]:

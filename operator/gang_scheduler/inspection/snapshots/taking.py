@@ -23,6 +23,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.policy import written_settings
 from gang_scheduler.recording import wire_shapes
@@ -31,7 +32,7 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.snapshot_files import Header, Stored, Told
+from gang_scheduler.simulation.snapshot_files import Header, Stored
 from gang_scheduler.state import kinds
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def of_recorded(
     recorder: Recorder,
     *,
     kubernetes: str = "",
-    events: list[Told] | None = None,
+    events: list[SchedulerEvent] | None = None,
 ) -> Snapshot:
     """Return the snapshot of a cluster from the objects recorded while it was filled."""
     lines = tuple(sorted(recorder.lines.values()))

@@ -21,9 +21,9 @@ from gang_scheduler.inspection.snapshots.taking import (
     counts,
     line_of_written,
 )
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
-from gang_scheduler.simulation.snapshot_files import Told
 
 HIDDEN: Final = "hidden"
 NOTE: Final = "message"
@@ -59,11 +59,13 @@ def restricted(snapshot: Snapshot, namespace: str) -> Snapshot:
     return Snapshot(header, lines, cluster)
 
 
-def _events(told: Iterable[Told] | None, namespace: str, hidden: "_Hidden") -> list[Told] | None:
+def _events(
+    events: Iterable[SchedulerEvent] | None, namespace: str, hidden: "_Hidden"
+) -> list[SchedulerEvent] | None:
     """Return the Events of a namespace. Notes that name other namespaces are removed."""
-    if told is None:
+    if events is None:
         return None
-    own = [each for each in told if each.namespace == namespace]
+    own = [each for each in events if each.namespace == namespace]
     return [
         msgspec.structs.replace(each, note="") if hidden.of(each.note, NOTE) == HIDDEN else each
         for each in own

@@ -113,7 +113,7 @@ class QueueNotes:
         self._checks = checks
         self._resources = resources
         self._events = events
-        self._told: Reported[tuple[str, str], tuple[str, ...]] = Reported()
+        self._reported: Reported[tuple[str, str], tuple[str, ...]] = Reported()
         self._unknown: dict[str, tuple[str, ...]] = {}
 
     async def run(self) -> None:
@@ -123,9 +123,9 @@ class QueueNotes:
     def tell(self) -> None:
         """Emit an Event for each object whose notes have changed since the last call."""
         found = self._found()
-        self._told.keep({key for key, (_, notes) in found.items() if notes})
+        self._reported.keep({key for key, (_, notes) in found.items() if notes})
         for key, (about, notes) in found.items():
-            if notes and self._told.is_news(key, notes):
+            if notes and self._reported.is_news(key, notes):
                 self._events.record(about, key[1], "; ".join(notes), warning=True)
 
     def _found(self) -> _Found:

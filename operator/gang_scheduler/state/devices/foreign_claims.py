@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.model.devices import Claim
 
-MOST_TOLD: Final = 1024
+MOST_REPORTED: Final = 1024
 """Each of this many pools is reported once."""
 
 Pool = tuple[str, str]
@@ -29,9 +29,9 @@ class ForeignClaims:
     """Follows allocated claims. `news` are those that are to be reported."""
 
     def __init__(self) -> None:
-        self.news: deque[ForeignClaim] = deque(maxlen=MOST_TOLD)
+        self.news: deque[ForeignClaim] = deque(maxlen=MOST_REPORTED)
         self._ours: Counter[Pool] = Counter()
-        self._told: set[Pool] = set()
+        self._foreign_pools: set[Pool] = set()
 
     def changed(self, before: Claim | None, after: Claim | None) -> None:
         """Take in a claim before and after a change; None if it did not exist, or is gone.
@@ -46,10 +46,10 @@ class ForeignClaims:
             return
         for each in after.allocation.results:
             pool = each.driver, each.pool
-            if self._ours[pool] > 0 and pool not in self._told and not each.admin:
-                if len(self._told) >= MOST_TOLD:
-                    self._told.clear()
-                self._told.add(pool)
+            if self._ours[pool] > 0 and pool not in self._foreign_pools and not each.admin:
+                if len(self._foreign_pools) >= MOST_REPORTED:
+                    self._foreign_pools.clear()
+                self._foreign_pools.add(pool)
                 self.news.append(ForeignClaim(after, *pool))
                 return
 

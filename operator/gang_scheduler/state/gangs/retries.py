@@ -354,20 +354,20 @@ class QueueingHints:
             self.waiting[after.reason] += 1
 
 
-def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
+def refusal_of_untried(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
     """Return the refusal for waiting members that the last verdict does not cover, if any."""
     refusal = info.verdict.refusal
     spoken_of = {pod.uid for pod in refusal.pods} if refusal else set()
     gang = info.as_gang(schedulers)
     pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
     if not info.volume_waits.number:
-        return untold(gang, pods) if pods else None
+        return untried(gang, pods) if pods else None
     is_known = refusal is not None and refusal.reason in HELD
     awaiting = refusal.reason if refusal and is_known else Reason.WAITING_FOR_VOLUMES
-    return untold(gang, pods, awaiting=awaiting) if pods else None
+    return untried(gang, pods, awaiting=awaiting) if pods else None
 
 
-def untold(gang: Gang, pods: tuple[Pod, ...], *, awaiting: Reason | None = None) -> Refused:
+def untried(gang: Gang, pods: tuple[Pod, ...], *, awaiting: Reason | None = None) -> Refused:
     """Return the refusal for members without a verdict.
 
     Such members are surplus that was not placed with the quorum, or no decision was made yet.

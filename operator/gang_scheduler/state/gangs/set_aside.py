@@ -46,7 +46,7 @@ MOST_OF_NAMESPACE: Final = 4
 New groups may be the same work under other names.
 """
 MOST_REMEMBERED: Final = 1000
-MOST_TOLD: Final = 32
+MOST_COSTLY: Final = 32
 """The next leader learns of this many groups, the latest ones."""
 
 
@@ -84,7 +84,7 @@ class SetAside:
     def __init__(self) -> None:
         self._records: dict[GangKey, _Record] = {}
         self._others_had_their_turn = False
-        self.told: tuple[Costly, ...] = ()
+        self.costly: tuple[Costly, ...] = ()
         """The groups that are set aside, the latest last; any thread may read this."""
 
     def __bool__(self) -> bool:
@@ -132,7 +132,7 @@ class SetAside:
         if number < STRIKES:
             return None
         record.until = record.rests_until(number)
-        self._update_told()
+        self._update_costly()
         return _problem(record, record.until)
 
     def _has_one_in(self, namespace: str) -> bool:
@@ -196,21 +196,21 @@ class SetAside:
         for key, record in list(self._records.items()):
             if now >= max(record.at, record.until or 0) + REMEMBERED_SECONDS:
                 del self._records[key]
-                self._update_told()
+                self._update_costly()
 
     # Over a restart.
 
-    def _update_told(self) -> None:
+    def _update_costly(self) -> None:
         records = self._records.items()
         found = [Costly(key, it.seconds, it.number) for key, it in records if it.until is not None]
-        self.told = tuple(found[-MOST_TOLD:])
+        self.costly = tuple(found[-MOST_COSTLY:])
 
     def take_over(self, told: Iterable[Costly], now: int) -> None:
         """Set the groups aside that an earlier process has reported."""
         for key, seconds, number in told:
             record = self._records[key] = _Record(seconds, max(number, STRIKES), now, None)
             record.until = record.rests_until(record.number)
-        self._update_told()
+        self._update_costly()
 
     def hold(self, key: GangKey, seconds: float, until: int, now: int) -> None:
         """Set a gang aside until a moment, as another process has done."""
@@ -226,7 +226,7 @@ def with_suspects(told: Iterable[Costly], suspects: Iterable[Costly]) -> tuple[C
         known = found.pop(each.key, None)
         number = 1 if known is None else known.number + 1
         found[each.key] = each._replace(number=max(STRIKES, number))
-    return tuple(found.values())[-MOST_TOLD:]
+    return tuple(found.values())[-MOST_COSTLY:]
 
 
 def written(told: Collection[Costly]) -> str:
@@ -244,7 +244,7 @@ def read(text: str) -> tuple[Costly, ...]:
         return ()
     return tuple(
         Costly(GangKey(source, namespace, name), min(max(seconds, SHARE_SECONDS), 3600.0), number)
-        for source, namespace, name, seconds, number in rows[-MOST_TOLD:]
+        for source, namespace, name, seconds, number in rows[-MOST_COSTLY:]
     )
 
 

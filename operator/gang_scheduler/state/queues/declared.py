@@ -283,7 +283,7 @@ class ByName(Generic[K, T]):
             self._keys.pop(before.uid, None)
         self.all[key] = noun
         self._keys[noun.uid] = key
-        return self._told(changed=before != noun)
+        return self._noted(changed=before != noun)
 
     def delete(self, uid: str) -> bool:
         """Forget an object; return whether it was known."""
@@ -291,9 +291,9 @@ class ByName(Generic[K, T]):
         if key is None:
             return False
         del self.all[key]
-        return self._told(changed=True)
+        return self._noted(changed=True)
 
-    def _told(self, *, changed: bool) -> bool:
+    def _noted(self, *, changed: bool) -> bool:
         if changed and self._changed is not None:
             self._changed()
         return changed

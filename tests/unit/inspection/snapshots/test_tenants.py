@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from gang_scheduler.inspection.snapshots import taking, tenants
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
-from gang_scheduler.simulation.snapshot_files import Told
 from support.api_objects import container, node_body, pod_body, pod_group_body
 
 UID = "7b0c9a52-0b5a-4c1e-9d55-0123456789ab"
@@ -122,7 +122,7 @@ def test_of_events_a_namespace_has_its_own_and_no_name_of_others() -> None:
     content = "".join(f"{json.dumps(each)}\n" for each in bodies).encode()
     snapshot = taking.of_items([*documents.of_content("f.jsonl", content)], Policy())
     events = [
-        Told(namespace=namespace, name=name, reason="Preempted", note=note, first=7)
+        SchedulerEvent(namespace=namespace, name=name, reason="Preempted", note=note, first=7)
         for namespace, name, note in (
             ("default", "mine", "for optics/eval"),
             ("default", "mine", "it lacks room"),

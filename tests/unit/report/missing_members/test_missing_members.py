@@ -171,7 +171,7 @@ async def test_a_gang_that_is_complete_is_forgotten() -> None:
         desk.cache.upsert_pod(member(f"a-{i}"))
 
     assert desk.look() is None
-    assert 0 == len(desk.missing_members._told)
+    assert 0 == len(desk.missing_members._reported)
 
 
 def misspelt(name: str, **fields: Any) -> Pod:
@@ -221,11 +221,11 @@ async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatc
     writer._missing_members = desk.missing_members
 
     await writer.flush()
-    assert 1 == len(desk.missing_members._told)
+    assert 1 == len(desk.missing_members._reported)
     cache_feeding.delete_gang_specs(desk.cache, "group", f"uid-{desk.key.name}")
     await writer.flush()
 
-    assert 0 == len(desk.missing_members._told)
+    assert 0 == len(desk.missing_members._reported)
 
 
 async def test_many_names_that_are_nearly_right_cost_what_few_do() -> None:

@@ -100,10 +100,10 @@ async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatc
     writer._degraded = kept
 
     await writer.flush()
-    assert (1, 1) == (len(kept._told), len(kept._stuck))
+    assert (1, 1) == (len(kept._reported), len(kept._stuck))
     cache_feeding.delete_gang_specs(cache, POD_GROUPS.group, "uid-a")
     for number in range(SIZE):
         desk.gang.gone(number)
     await writer.flush()
 
-    assert (0, 0) == (len(kept._told), len(kept._stuck))
+    assert (0, 0) == (len(kept._reported), len(kept._stuck))

@@ -13,10 +13,10 @@ from gang_scheduler.decode.reader import Reader
 from gang_scheduler.inspection.snapshots import pseudonyms, taking
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
 from gang_scheduler.inspection.snapshots.taking import Snapshot
+from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.recording.wire_shapes import WRITTEN, Shape
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
-from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state import kinds
 from gang_scheduler.wire.pods import REQUIRED
 from support.api_objects import node_body, pod_body, pod_group_body
@@ -241,7 +241,9 @@ def test_what_is_no_word_of_the_api_is_a_pseudonym_where_words_are() -> None:
 
 
 def test_events_have_pseudonyms_and_no_text() -> None:
-    told = Told(namespace="vision", name="llama-0", reason="Preempted", note="for llama", first=7)
+    told = SchedulerEvent(
+        namespace="vision", name="llama-0", reason="Preempted", note="for llama", first=7
+    )
     pod = pod_body("llama-0", metadata={"namespace": "vision"})
     snapshot = taking.of_items([*documents.of_content("f", json.dumps(pod).encode())], Policy())
     header = msgspec.structs.replace(snapshot.header, events=[told])

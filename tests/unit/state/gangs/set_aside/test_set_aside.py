@@ -117,7 +117,7 @@ def test_a_gang_of_another_namespace_has_two() -> None:
 
     found.judge(Plan(), {(other,): SLOW}, NOW)
 
-    assert [KEY] == [each.key for each in found.told]
+    assert [KEY] == [each.key for each in found.costly]
 
 
 def test_a_changed_gang_is_tried_sooner_but_not_at_once() -> None:
@@ -153,7 +153,7 @@ def test_what_took_too_long_is_forgotten_in_the_end() -> None:
     assert found
     until(found, end)
     assert not found
-    assert () == found.told
+    assert () == found.costly
 
 
 def test_what_is_remembered_is_bounded() -> None:
@@ -171,10 +171,10 @@ def test_what_is_remembered_is_bounded() -> None:
 def test_the_next_process_begins_with_the_same_gangs_set_aside() -> None:
     before, after = struck(3), SetAside()
 
-    after.take_over(read(written(before.told)), NOW + 500)
+    after.take_over(read(written(before.costly)), NOW + 500)
 
     assert NOW + 500 + 2 * REST == until(after)
-    assert before.told == after.told
+    assert before.costly == after.costly
 
 
 def test_a_gang_that_was_stuck_when_the_process_ended_is_set_aside_at_once() -> None:
@@ -186,16 +186,16 @@ def test_a_gang_that_was_stuck_when_the_process_ended_is_set_aside_at_once() -> 
 
 
 def test_a_suspect_that_was_reported_already_counts_once_more() -> None:
-    told = struck(3).told
+    costly = struck(3).costly
 
-    assert (Costly(KEY, 9.0, 4),) == with_suspects(told, [Costly(KEY, 9.0, 1)])
-    assert told == with_suspects(told, [])
+    assert (Costly(KEY, 9.0, 4),) == with_suspects(costly, [Costly(KEY, 9.0, 1)])
+    assert costly == with_suspects(costly, [])
 
 
 def test_only_the_last_ones_are_written() -> None:
     found = [Costly(gang_key(f"g{number}"), SLOW, 2) for number in range(100)]
 
-    assert tuple(found[-set_aside.MOST_TOLD :]) == read(written(found))
+    assert tuple(found[-set_aside.MOST_COSTLY :]) == read(written(found))
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_freed_room_brings_no_gang_back_that_is_set_aside_and_its_time_does() ->
 
     assert {"a": Reason.SET_ASIDE, "b": Reason.UNSCHEDULABLE} == others_first
     assert {"a"} == alone.keys()
-    assert 4 == len(gang_queue.set_aside.told) + gang_queue.set_aside.told[0].number
+    assert 4 == len(gang_queue.set_aside.costly) + gang_queue.set_aside.costly[0].number
 
 
 def test_what_a_round_of_its_own_leaves_out_is_in_the_next_one_at_once() -> None:
