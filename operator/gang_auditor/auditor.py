@@ -3,13 +3,13 @@
 The auditor itself is pure: it has no clock, and learns the time from events.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from prometheus_client import CollectorRegistry, Counter, start_http_server
-
-from gang_auditor.events import (
+from gang_auditor.findings import Finding
+from gang_auditor.objects import Kind, Pod, mapping, name_of
+from gang_auditor.watch_events import (
     BROKEN,
     DELETED,
     LISTED,
@@ -17,10 +17,8 @@ from gang_auditor.events import (
     PASSED,
     RESUMED,
     Event,
-    Finding,
     Object,
 )
-from gang_auditor.objects import Kind, Pod, mapping, name_of
 from gang_auditor.world import Change, World
 
 ON_THE_WAY: Final = 2
@@ -172,28 +170,3 @@ def _named(kind: Kind, name: str, uid: str) -> Object:
     version = f"{kind.group}/v1" if kind.group else "v1"
     metadata = {"name": own, "uid": uid, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": version, "kind": kind.name, "metadata": metadata}
-
-
-# The metric of findings has its own registry, because an auditor has none of a replica's metrics.
-
-REGISTRY: Final = CollectorRegistry()
-FINDINGS: Final = Counter(
-    "pgs_audit_findings",
-    "Violations that the auditor found, by rule.",
-    ["rule"],
-    registry=REGISTRY,
-)
-
-
-class CannotListenError(Exception):
-    """The port cannot be listened on."""
-
-
-def serve_metrics(port: int, rules: Iterable[str]) -> None:
-    """Serve /metrics on a port; each rule begins at 0. Raises CannotListenError."""
-    for rule in rules:
-        FINDINGS.labels(rule)
-    try:
-        start_http_server(port, registry=REGISTRY)
-    except OSError as error:
-        raise CannotListenError(f"cannot listen on port {port}: {error.strerror}") from error

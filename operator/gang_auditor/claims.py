@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from gang_auditor.events import Object
 from gang_auditor.objects import Kind, Pod, mapping, name_of, rows
+from gang_auditor.watch_events import Object
 from gang_auditor.world import World
 
 CLAIM: Final = Kind("resource.k8s.io", "ResourceClaim")

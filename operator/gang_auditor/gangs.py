@@ -7,8 +7,8 @@ Jobs and JobSets, and gangs of some other workloads.
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from gang_auditor.events import Object
 from gang_auditor.objects import Kind, Pod, mapping
+from gang_auditor.watch_events import Object
 from gang_scheduler.api import annotations as keys
 
 # Gangs of workloads without a PodGroup, as the docs of their kinds define them (docs/kinds). The

@@ -16,9 +16,9 @@ from urllib.parse import quote
 import anyio
 import msgspec
 
-from gang_auditor import events
-from gang_auditor.events import BROKEN, LISTED, LISTING, RESUMED, Event, UnreadableLineError
+from gang_auditor import watch_events
 from gang_auditor.kinds_watched import WATCHED, Watched
+from gang_auditor.watch_events import BROKEN, LISTED, LISTING, RESUMED, Event, UnreadableLineError
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import Connection
@@ -268,6 +268,6 @@ def read_recording(lines: Iterable[bytes], name: str) -> Iterator[Event]:
         if not line.endswith(b"\n"):
             return
         try:
-            yield events.of_line(line)
+            yield watch_events.of_line(line)
         except UnreadableLineError as error:
             raise UnreadableLineError(f"{name}:{number}: {error}") from error

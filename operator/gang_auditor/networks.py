@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from gang_auditor.events import Object
 from gang_auditor.gangs import ANNOTATED, JOB, JOB_SET, OURS, SCHED_PLUGINS, GangName
 from gang_auditor.objects import Kind, Node, Pod, mapping, rows
+from gang_auditor.watch_events import Object
 from gang_scheduler.api import annotations as keys
 
 if TYPE_CHECKING:

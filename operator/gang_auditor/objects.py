@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
-from gang_auditor.events import Object, seconds
+from gang_auditor.watch_events import Object, seconds
 from gang_scheduler.api import annotations as keys
 
 # The auditor parses quantities itself, because the judged code must not do the counting. Grammar

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from gang_auditor import gangs, objects, queues
 from gang_auditor.auditor import Limits
 from gang_auditor.charges import NO_QUEUE
-from gang_auditor.events import Finding
+from gang_auditor.findings import Finding
 from gang_auditor.gangs import GangName
 from gang_auditor.networks import Domain, Request, domains_of, request_of
 from gang_auditor.objects import Node, Pod

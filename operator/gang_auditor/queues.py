@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gang_auditor import objects
 from gang_auditor.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge
-from gang_auditor.events import Object
 from gang_auditor.objects import Kind, Node, mapping, name_of, rows
+from gang_auditor.watch_events import Object
 
 if TYPE_CHECKING:
     from gang_auditor.auditor import Limits

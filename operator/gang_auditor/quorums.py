@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from gang_auditor import gangs
-from gang_auditor.events import Object
 from gang_auditor.gangs import (
     ANNOTATED,
     JOB,
@@ -16,6 +15,7 @@ from gang_auditor.gangs import (
     GangName,
 )
 from gang_auditor.objects import Kind, Pod, mapping
+from gang_auditor.watch_events import Object
 from gang_auditor.world import World
 from gang_scheduler.api import annotations as keys
 

@@ -12,9 +12,9 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from gang_auditor import gangs
 from gang_auditor.charges import Charges
-from gang_auditor.events import DELETED, Event, Object
 from gang_auditor.gangs import GangName
 from gang_auditor.objects import NODES, PODS, Kind, Node, Pod, mapping, name_of
+from gang_auditor.watch_events import DELETED, Event, Object
 
 # Cases that are judged later, when the watches of other kinds have reported as much.
 

@@ -9,7 +9,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.device_needs import NO_DEVICES, Devices
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.scheduler.devices import inventory
-from gang_scheduler.scheduler.devices.offered import classes_of, offered
+from gang_scheduler.scheduler.devices.shown_amounts import classes_of, offered
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 

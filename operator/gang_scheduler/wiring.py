@@ -13,7 +13,6 @@ from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.checkpoints import (
     Annotating,
-    GracePeriods,
     SaveModes,
     SaveRequests,
     Saving,
@@ -23,6 +22,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.forced_deletions import PartialGangs, StuckMembers
 from gang_scheduler.apply.gang_evictions import DegradedEvictions, Drainer
+from gang_scheduler.apply.grace_periods import GracePeriods
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.preemption_run import StepWriter

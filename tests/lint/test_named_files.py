@@ -1,6 +1,8 @@
 """The files and modules that docs for contributors and docstrings name: each of them is there."""
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,11 @@ PACKAGES = "|".join(sorted(each.name for each in PACKAGE.iterdir() if each.is_di
 MODULE = re.compile(rf"`((?:{PACKAGES})(?:\.[a-z_]+)+)`")
 FIELDS = {"state.phase"}
 """Paths of fields that look like modules."""
+WORD = re.compile(r"`([a-z][a-z_./]*)`")
+NO_MODULES = {
+    *("kubernetes", "kubernetes.json", "problem", "resource.k8s.io", "run", "simulate", "text"),
+}
+"""What docstrings of packages name besides modules: fields, commands, and names of others."""
 
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/development.md"])
@@ -45,3 +52,25 @@ def _is_there(name: str) -> bool:
     above = path.parent.with_suffix(".py")
     source = above if above.is_file() else path.parent / "__init__.py"
     return source.is_file() and re.search(rf"\b{path.name}\b", source.read_text()) is not None
+
+
+def test_every_module_that_a_package_names_is_there() -> None:
+    packages = [path.parent for path in OPERATOR.rglob("__init__.py")]
+    named = [
+        (name, str(package.relative_to(OPERATOR)))
+        for package in packages
+        for name in WORD.findall(ast.get_docstring(trees.of(package / "__init__.py")) or "")
+        if name not in NO_MODULES
+    ]
+
+    assert named
+    assert [] == [(name, at) for name, at in named if not _is_near(name, OPERATOR / at)]
+
+
+def _is_near(name: str, package: Path) -> bool:
+    """Return whether a name is a module or package of a package, or of the top."""
+    path = name.replace(".", "/")
+    return any(
+        (root / path).is_dir() or (root / f"{path}.py").is_file()
+        for root in (package, package.parent, OPERATOR, PACKAGE)
+    )

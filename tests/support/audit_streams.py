@@ -4,10 +4,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gang_auditor import events
+from gang_auditor import watch_events
 from gang_auditor.auditor import Auditor, Limits
-from gang_auditor.events import Event, Finding
+from gang_auditor.findings import Finding
 from gang_auditor.rules import table
+from gang_auditor.watch_events import Event
 from gang_scheduler.api import annotations as keys
 
 Manifest = dict[str, Any]
@@ -105,7 +106,7 @@ def ended(found: Manifest) -> Manifest:
 
 def deleted(found: Manifest) -> Manifest:
     """Return a pod that is being deleted."""
-    return changed(found, metadata={"deletionTimestamp": events.rfc3339(START)})
+    return changed(found, metadata={"deletionTimestamp": watch_events.rfc3339(START)})
 
 
 class Stream:
@@ -119,26 +120,26 @@ class Stream:
         self.found: list[Finding] = []
         self.now = START
 
-    def see(self, *found: Manifest, kind: str = events.MODIFIED) -> None:
+    def see(self, *found: Manifest, kind: str = watch_events.MODIFIED) -> None:
         """Hand on that objects were added or changed."""
         for each in found:
             self._observe(kind, each)
 
     def gone(self, *found: Manifest) -> None:
         """Hand on that objects were deleted."""
-        self.see(*found, kind=events.DELETED)
+        self.see(*found, kind=watch_events.DELETED)
 
     def listed(self, kind: Manifest, *found: Manifest) -> None:
         """Hand on a list of all objects of a kind; `kind` is any of them."""
         named = {"apiVersion": kind["apiVersion"], "kind": kind["kind"]}
-        self._observe(events.LISTING, named)
-        self.see(*found, kind=events.ADDED)
-        self._observe(events.LISTED, named)
+        self._observe(watch_events.LISTING, named)
+        self.see(*found, kind=watch_events.ADDED)
+        self._observe(watch_events.LISTED, named)
 
     def broken(self, kind: Manifest, *, resumed: bool = False) -> None:
         """Hand on that the watch of a kind broke, or was resumed."""
         named = {"apiVersion": kind["apiVersion"], "kind": kind["kind"]}
-        self._observe(events.RESUMED if resumed else events.BROKEN, named)
+        self._observe(watch_events.RESUMED if resumed else watch_events.BROKEN, named)
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""

@@ -8,7 +8,6 @@ from gang_scheduler.apply.attached_devices import AttachedDevices
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.checkpoints import (
     Annotating,
-    GracePeriods,
     SaveModes,
     SaveRequests,
     Saving,
@@ -16,6 +15,7 @@ from gang_scheduler.apply.checkpoints import (
 from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.grace_periods import GracePeriods
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.preemption_run import StepWriter

@@ -10,7 +10,7 @@ from typing import Final
 from gang_auditor import claims, gangs
 from gang_auditor.auditor import Limits
 from gang_auditor.claims import CLAIM, Claim
-from gang_auditor.events import Finding
+from gang_auditor.findings import Finding
 from gang_auditor.gangs import GangName
 from gang_auditor.objects import Pod
 from gang_auditor.rules.room import Binding, binding_of

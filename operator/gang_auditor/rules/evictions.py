@@ -10,10 +10,11 @@ from typing import Any, Final
 from gang_auditor import objects, queues, victims
 from gang_auditor.auditor import Limits
 from gang_auditor.charges import NO_QUEUE, Charge, amounts_of
-from gang_auditor.events import Finding, Object
+from gang_auditor.findings import Finding
 from gang_auditor.gangs import JOB, OURS, GangName
 from gang_auditor.objects import Amounts, Kind, Pod, mapping
 from gang_auditor.rules.volumes import claims_of
+from gang_auditor.watch_events import Object
 from gang_auditor.world import Change, Due, World
 from gang_scheduler.api import annotations as keys
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gang_auditor import gangs, quorums, victims
 from gang_auditor.auditor import Limits
-from gang_auditor.events import Finding
+from gang_auditor.findings import Finding
 from gang_auditor.gangs import OURS, GangName
 from gang_auditor.networks import Domain, Request, domains_of, request_of
 from gang_auditor.objects import Pod, mapping

@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gang_auditor.auditor import Limits
-from gang_auditor.events import Finding, Object, seconds
+from gang_auditor.findings import Finding
 from gang_auditor.objects import Kind, Pod, mapping
+from gang_auditor.watch_events import Object, seconds
 from gang_auditor.world import Change, Due, World
 
 LEASE = Kind("coordination.k8s.io", "Lease")

@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 
 from gang_auditor import objects
 from gang_auditor.auditor import Limits
-from gang_auditor.events import Finding, Object
+from gang_auditor.findings import Finding
 from gang_auditor.objects import Node, Pod, mapping, rows
+from gang_auditor.watch_events import Object
 from gang_auditor.world import Change, Due, World
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

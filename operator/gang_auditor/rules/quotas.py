@@ -21,9 +21,10 @@ from typing import NamedTuple
 from gang_auditor import objects, queues
 from gang_auditor.auditor import Limits
 from gang_auditor.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge, flavors_of
-from gang_auditor.events import Finding, Object
+from gang_auditor.findings import Finding
 from gang_auditor.objects import Pod
 from gang_auditor.queues import Account, Tree
+from gang_auditor.watch_events import Object
 from gang_auditor.world import Change, Due, World
 from gang_scheduler.api import annotations as keys
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gang_auditor import objects
 from gang_auditor.auditor import Limits
-from gang_auditor.events import Finding
+from gang_auditor.findings import Finding
 from gang_auditor.objects import Node, Pod
 from gang_auditor.world import Change, Due, World
 

@@ -19,8 +19,9 @@ from typing import Any, Final
 
 from gang_auditor import victims
 from gang_auditor.auditor import Limits
-from gang_auditor.events import Finding, Object
+from gang_auditor.findings import Finding
 from gang_auditor.objects import Kind, Pod, mapping, rows
+from gang_auditor.watch_events import Object
 from gang_auditor.world import Change, Due, World
 
 LEASES: Final = Kind("coordination.k8s.io", "Lease")

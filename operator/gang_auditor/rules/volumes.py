@@ -14,9 +14,10 @@ from typing import Final
 
 from gang_auditor import objects
 from gang_auditor.auditor import Limits
-from gang_auditor.events import Finding, Object
+from gang_auditor.findings import Finding
 from gang_auditor.objects import Kind, Pod, mapping, rows
 from gang_auditor.rules.room import Binding, binding_of
+from gang_auditor.watch_events import Object
 from gang_auditor.world import Change, Due, World
 
 CLAIM: Final = Kind("", "PersistentVolumeClaim")

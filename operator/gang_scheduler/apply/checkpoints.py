@@ -38,7 +38,6 @@ from gang_scheduler.model.checkpoints import (
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey, PodRef
-from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.checkpoints import CheckpointRecords
@@ -144,28 +143,6 @@ class Annotating:
                 current.asked.add(pod.uid)
             else:
                 yield Step("ask", pod, annotate, begun=current.asked, optional=True)
-
-
-# Grace periods of evicted pods. SIGTERM tells a pod to save its work.
-
-
-class GracePeriods:
-    """Decides how long an evicted pod may run: as long as its spec says, within limits.
-
-    The gracePeriod of its queue counts, too, up to the limit for queues.
-    """
-
-    def __init__(self, cache: Cache, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
-        self._cache = cache
-        self._rules = rules
-
-    def of(self, pod: Pod) -> int | None:
-        """Return the grace period of a deletion, in seconds; None for the pod's own."""
-        saving = self._cache.queues.saving(self._cache.queue_of(pod.gang))
-        least = min(saving.grace or 0, self._rules.max_grace_period_seconds)
-        granted = max(least, min(pod.grace_seconds, self._rules.max_termination_seconds))
-        # If a pod is terminating already, only a deletion with a shorter grace period speeds it up.
-        return granted if granted != pod.grace_seconds or pod.deleting else None
 
 
 # HTTP requests to save work go to the first member of a gang and nowhere else. The code that

@@ -16,8 +16,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from gang_scheduler.apply import disruption_target
-from gang_scheduler.apply.checkpoints import GracePeriods, Saving
+from gang_scheduler.apply.checkpoints import Saving
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.grace_periods import GracePeriods
 from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed, VictimsGone
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter

@@ -19,6 +19,6 @@ def cancel_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
 
     Only workloads that `submit` created are deleted, unless --force is given.
     """
-    from gang_scheduler.cli.answers import follow  # noqa: PLC0415 - not for help.
+    from gang_scheduler.cli.answers import wait_logs_cancel  # noqa: PLC0415 - not for help.
 
-    follow.cancel(given)
+    wait_logs_cancel.cancel(given)

@@ -20,6 +20,6 @@ def logs_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
 
     The ranks are those by which the scheduler places members.
     """
-    from gang_scheduler.cli.answers import follow  # noqa: PLC0415 - not for help.
+    from gang_scheduler.cli.answers import wait_logs_cancel  # noqa: PLC0415 - not for help.
 
-    follow.logs(given)
+    wait_logs_cancel.logs(given)

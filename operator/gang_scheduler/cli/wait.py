@@ -35,6 +35,6 @@ def wait_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
     A gang that fails is not waited for any longer. The last line says why it waits, or that it
     failed.
     """
-    from gang_scheduler.cli.answers import follow  # noqa: PLC0415 - not for help.
+    from gang_scheduler.cli.answers import wait_logs_cancel  # noqa: PLC0415 - not for help.
 
-    follow.wait(given)
+    wait_logs_cancel.wait(given)

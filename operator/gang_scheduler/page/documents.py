@@ -5,7 +5,7 @@ from typing import Any
 
 from gang_scheduler.inspection.explaining import document_fields
 from gang_scheduler.inspection.listing import domains, gangs, node_view, queues
-from gang_scheduler.page import bodies, lookups, node_map, queries, timeline, usage, view
+from gang_scheduler.page import bodies, gpu_history, lookups, node_map, queries, timeline, view
 from gang_scheduler.page.answering import Asked, Handler, Several
 from gang_scheduler.page.bodies import Body
 from gang_scheduler.page.lookups import Missing
@@ -36,7 +36,7 @@ def _of_view(document: Callable[[View], Mapping[str, Any]]) -> Handler:
 def _usage(seen: View) -> dict[str, Any]:
     # Of a file there is one point, that of its reading.
     points = seen.known.uses or ([] if seen.use is None else [seen.use])
-    return usage.document(points, seen.cluster)
+    return gpu_history.document(points, seen.cluster)
 
 
 def _cluster(seen: View) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from gang_scheduler.inspection.explaining.timeline import Current
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.scheduler_events import SchedulerEvent
+from gang_scheduler.page.gpu_history import GpuHistory, Use
 from gang_scheduler.page.history_file import (
     ChangeLine,
     DecisionLine,
@@ -20,9 +21,9 @@ from gang_scheduler.page.history_file import (
     ReadingLine,
 )
 from gang_scheduler.page.timeline import DAY, HOUR, MINUTE
-from gang_scheduler.page.usage import Usage, Use
 
 KEPT_SECONDS: Final = DAY
+"""How long the page remembers decisions, states of gangs, and the use of GPUs."""
 MOST_DECISIONS: Final = 10_000
 MOST_CHANGES: Final = 50_000
 EVENTS_SECONDS: Final = HOUR
@@ -81,7 +82,7 @@ class Past:
         self._file = file
         self._events: dict[_Subject, list[DecisionLine]] = {}
         self._seen: dict[GangKey, list[ChangeLine]] = {}
-        self._usage = Usage()
+        self._gpus = GpuHistory(KEPT_SECONDS)
         self._read: deque[int] = deque()
         self._must_rewrite = file is not None
         for line in file.lines if file is not None else ():
@@ -113,7 +114,7 @@ class Past:
             lines.append(ReadingLine(at, (use.all, use.used, use.asked) if use else None))
             self._read.append(at)
         if use is not None:
-            self._usage.add(use)
+            self._gpus.add(use)
         known = self._known(current)
         if begins:
             self._forget(at, {row.key for row in rows})
@@ -133,7 +134,7 @@ class Past:
         else:
             self._read.append(line.at)
             if line.gpus is not None:
-                self._usage.add(Use(line.at, *line.gpus))
+                self._gpus.add(Use(line.at, *line.gpus))
 
     def _decided(self, each: SchedulerEvent) -> tuple[_Subject, int, bool]:
         """Keep a decision; return where it is kept, and whether it says anything new.
@@ -183,7 +184,7 @@ class Past:
         return Known(
             tuple(events),
             tuple(older),
-            self._usage.points,
+            self._gpus.points,
             self._seen,
             max(since, self._read[-1] - KEPT_SECONDS),
             tuple(
@@ -229,7 +230,7 @@ class Past:
                 del self._seen[key]
 
     def _lines(self) -> list[Line]:
-        uses = {each.at // MINUTE: each for each in self._usage.points}
+        uses = {each.at // MINUTE: each for each in self._gpus.points}
         found: list[Line] = []
         for at in self._read:
             use = uses.get(at // MINUTE)

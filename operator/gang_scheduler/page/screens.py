@@ -10,12 +10,12 @@ from gang_scheduler.inspection.explaining.timeline import EVICTED, WAITS
 from gang_scheduler.inspection.listing import states_and_orders
 from gang_scheduler.inspection.listing.states_and_orders import ORDERS
 from gang_scheduler.page import (
+    gpu_history,
     lookups,
     node_map,
     queries,
     rendering,
     timeline,
-    usage,
     view,
 )
 from gang_scheduler.page.answering import Asked, Handler
@@ -72,7 +72,7 @@ class Screens:
             map=shown,
             **forms,
             **({} if in_table is None else _table_of_nodes(in_table, "/", query)),
-            usage=usage.picture(seen.known.uses),
+            usage=gpu_history.picture(seen.known.uses),
         )
 
     def _gangs(self, asked: Asked) -> Body:

@@ -31,10 +31,10 @@ from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import node_map, timeline
+from gang_scheduler.page.gpu_history import Use
 from gang_scheduler.page.history import NOTHING, Known
 from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.timeline import Timeline
-from gang_scheduler.page.usage import Use
 from gang_scheduler.scheduler.devices.inventory import ClassCount
 
 PAGE_SIZE: Final = 50

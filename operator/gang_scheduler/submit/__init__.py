@@ -1,6 +1,5 @@
 """From a training job, a file or an sbatch script to ordinary objects that run without us.
 
-Open `training_job` first. `objects` makes the objects of a job,
-`members` their pod templates, and `creation` writes them so that
-nothing is left over if the client is killed.
+Open `training_job` first. `objects` makes the objects of a job, `members` their pod templates, and
+`submission` creates them so that nothing is left over if the client is killed.
 """

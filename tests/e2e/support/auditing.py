@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from e2e.support import waiting
-from gang_auditor import events
+from gang_auditor import watch_events
 from tools import controlplane
 
 WATCHING = "watching"
@@ -60,7 +60,7 @@ class Audit:
     def _now(self) -> float:
         """Return when it has received its last event, in seconds since the epoch."""
         lines = self.record.read_bytes().splitlines(keepends=True)
-        return events.of_line([each for each in lines if each.endswith(b"\n")][-1]).at
+        return watch_events.of_line([each for each in lines if each.endswith(b"\n")][-1]).at
 
     def end(self) -> list[dict[str, Any]]:
         """End it as the kubelet does; return what it has found."""

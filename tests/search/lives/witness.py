@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from gang_auditor.auditor import Auditor, Limits
-from gang_auditor.events import Event, Finding
+from gang_auditor.findings import Finding
 from gang_auditor.kinds_watched import WATCHED
 from gang_auditor.rules import table
+from gang_auditor.watch_events import Event
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.fake.cluster import Change, Document
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gang_scheduler.model.scheduler_events import SchedulerEvent
+from gang_scheduler.page.gpu_history import Use
 from gang_scheduler.page.history import Past
-from gang_scheduler.page.usage import Use
 from gang_scheduler.page.view import Heartbeat, Reading
 from support.chromium import Tab, chromium
 from support.listed_clusters import Body, gang, node, queue

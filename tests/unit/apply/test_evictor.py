@@ -1,8 +1,8 @@
 """What the steps of a preemption are made from."""
 
-from gang_scheduler.apply.checkpoints import GracePeriods
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Stages
+from gang_scheduler.apply.grace_periods import GracePeriods
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.apply.workloads import whole_workloads

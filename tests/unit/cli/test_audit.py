@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from gang_auditor import events
-from gang_auditor.events import Event
+from gang_auditor import watch_events
+from gang_auditor.watch_events import Event
 from gang_scheduler.cli import main
 from support.audit_streams import START, Manifest, bound, node, pod
 from support.audit_victims import marked, nominated
@@ -23,7 +23,7 @@ def recording(tmp_path: Path) -> Path:
     seen: list[Manifest] = [node("n1", cpu=4)]
     seen += [bound(pod(name, cpu=3), "n1") for name in ("a", "b")]
     path = tmp_path / "events.jsonl"
-    path.write_bytes(b"".join(Event(START, events.ADDED, each).line for each in seen))
+    path.write_bytes(b"".join(Event(START, watch_events.ADDED, each).line for each in seen))
     return path
 
 
@@ -73,7 +73,7 @@ def preemption(tmp_path: Path) -> Path:
     low = [bound(pod(f"low-{number}", cpu=4), f"n{number}") for number in range(2)]
     seen: list[Manifest] = [node("n0", cpu=4), node("n1", cpu=4), *low, big, nominated(big, "n0")]
     seen += [marked(each, "big", "big") for each in low]
-    lines = [Event(START + at, events.MODIFIED, each).line for at, each in enumerate(seen)]
+    lines = [Event(START + at, watch_events.MODIFIED, each).line for at, each in enumerate(seen)]
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(lines))
     return path

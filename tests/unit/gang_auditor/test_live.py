@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from gang_auditor import events, live
-from gang_auditor.events import Event, UnreadableLineError
+from gang_auditor import live, watch_events
 from gang_auditor.live import Recorder
+from gang_auditor.watch_events import Event, UnreadableLineError
 from support.audit_streams import START, node, pod
 
 EVENTS = [
-    Event(START, events.ADDED, node("n1")),
-    Event(START + 0.25, events.DELETED, pod("a")),
-    events.passed(START + 9),
+    Event(START, watch_events.ADDED, node("n1")),
+    Event(START + 0.25, watch_events.DELETED, pod("a")),
+    watch_events.passed(START + 9),
 ]
 
 

@@ -12,10 +12,10 @@ from gang_scheduler.inspection.explaining.timeline import Current
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import history, history_file, sources
+from gang_scheduler.page.gpu_history import Use
 from gang_scheduler.page.history import EVENTS_SECONDS, KEPT_SECONDS, Known, Past
 from gang_scheduler.page.history_file import HistoryFile
 from gang_scheduler.page.timeline import HOUR, MINUTE
-from gang_scheduler.page.usage import Use
 from support.listed_clusters import gang, hold, node
 from support.pages import opened
 from support.remembered_clusters import NOON, Remembered

@@ -16,13 +16,13 @@ import anyio
 import click
 import msgspec
 
-from gang_auditor import auditor as audit_auditor
-from gang_auditor import events, live, once
+from gang_auditor import live, once, watch_events
 from gang_auditor.auditor import Auditor, Limits
-from gang_auditor.events import Event, Finding, Object, UnreadableLineError
+from gang_auditor.findings import FINDINGS, CannotListenError, Finding, serve_metrics
 from gang_auditor.live import Recorder
 from gang_auditor.rules import table
 from gang_auditor.rules.simulated import Simulated
+from gang_auditor.watch_events import Event, Object, UnreadableLineError
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
@@ -76,7 +76,7 @@ class _Report:
         """Print findings."""
         for each in findings:
             self.count += 1
-            audit_auditor.FINDINGS.labels(each.rule).inc()
+            FINDINGS.labels(each.rule).inc()
             click.echo(each.line)
 
 
@@ -141,12 +141,12 @@ def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
         recorder = None
         try:
             if wanted.metrics_port is not None:
-                audit_auditor.serve_metrics(wanted.metrics_port, table.RULES)
+                serve_metrics(wanted.metrics_port, table.RULES)
             if wanted.record is not None:
                 recorder = stack.enter_context(Recorder(Path(wanted.record)))
         except OSError as error:
             refuse([f"{wanted.record}: {error.strerror}"])
-        except audit_auditor.CannotListenError as error:
+        except CannotListenError as error:
             refuse([f"--metrics-port: {error}"])
         witness = _Witness(auditor, report, recorder, 0.0 if wanted.once else seconds)
         cluster_sources.answer(asked, witness.watch)
@@ -179,7 +179,7 @@ class _Witness:
             if self._seconds is not None:
                 await asyncio.sleep(self._seconds)
                 group.cancel_scope.cancel()
-        self._take(events.passed(time.time()))
+        self._take(watch_events.passed(time.time()))
 
     def _take(self, event: Event) -> None:
         if self._recorder is not None:
@@ -189,7 +189,7 @@ class _Witness:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self._take(events.passed(time.time()))
+            self._take(watch_events.passed(time.time()))
 
     def _end_on_signals(self, scope: anyio.CancelScope) -> None:
         loop = asyncio.get_running_loop()

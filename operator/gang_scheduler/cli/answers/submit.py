@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from gang_scheduler.cli import printing
-from gang_scheduler.cli.answers import follow
+from gang_scheduler.cli.answers import wait_logs_cancel
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
@@ -53,7 +53,7 @@ def answer(words: Sequence[str], **given: Any) -> None:  # noqa: ANN401 - one fo
     except Refused as error:
         refuse(error.lines)
     if given["follow"] and given["dry_run"] == "none":
-        follow.to_the_end({**given, "namespace": job.namespace}, job.name)
+        wait_logs_cancel.to_the_end({**given, "namespace": job.namespace}, job.name)
 
 
 def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:

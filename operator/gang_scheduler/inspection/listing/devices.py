@@ -10,8 +10,8 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.devices import inventory
 from gang_scheduler.scheduler.devices.inventory import NO_CLASS, ClassCount
-from gang_scheduler.scheduler.devices.offered import Offered, classes_of
-from gang_scheduler.scheduler.devices.offered import offered as offered_by_nodes
+from gang_scheduler.scheduler.devices.shown_amounts import Offered, classes_of
+from gang_scheduler.scheduler.devices.shown_amounts import offered as offered_by_nodes
 from gang_scheduler.state.cache import Cache
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from gang_scheduler.inspection.listing import devices
 from gang_scheduler.inspection.listing.gangs import Json
 from gang_scheduler.model.nodes import Node, NodeTable, Taint
 from gang_scheduler.model.resources import CPU, MEMORY
-from gang_scheduler.scheduler.devices.offered import Offered
+from gang_scheduler.scheduler.devices.shown_amounts import Offered
 
 # The resources of nodes that are shown.
 

@@ -1,4 +1,4 @@
-"""The devices of one node, and what each request can see of them before any is allocated."""
+"""The devices of one node that a request may get: selectors, taints, capacity, and their order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

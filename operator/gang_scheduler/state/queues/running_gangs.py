@@ -16,8 +16,9 @@ from gang_scheduler.model.rules import PreemptionRules
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC, Version
+from gang_scheduler.state.gangs.run_times import NEVER_ASKED, End
 from gang_scheduler.state.pods import PodStore
-from gang_scheduler.state.queues.gang_queues import NEVER_ASKED, End, GangQueues, Resolved
+from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.workloads import table
 
 _DEFAULT: Final = EvictionRules()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gang_auditor import events
+from gang_auditor import watch_events
 from support.audit_streams import START, Stream, bound, changed, pod
 
 
@@ -14,7 +14,7 @@ def lease(renewed_at: float, holder: str = "a") -> dict[str, Any]:
         "spec": {
             "holderIdentity": holder,
             "leaseDurationSeconds": 15,
-            "renewTime": events.rfc3339(renewed_at),
+            "renewTime": watch_events.rfc3339(renewed_at),
         },
     }
 
@@ -45,7 +45,7 @@ def test_two_runs_that_take_turns_are_found() -> None:
 def test_two_runs_that_take_turns_are_found_where_bindings_tell_their_moment() -> None:
     stream = Stream("leader")
     for number, run in enumerate(("one", "two", "one")):
-        moment = events.rfc3339(START + 10 * number)
+        moment = watch_events.rfc3339(START + 10 * number)
         condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": moment}
         status = {"conditions": [condition]}
         stream.see(changed(bound(pod(f"p{number}"), "n1", plan=f"{run}-1-1"), status=status))
@@ -111,7 +111,7 @@ def test_what_is_heard_of_late_counts_from_when_it_was() -> None:
     stream = Stream("leader")
     stream.see(lease(START))
     for name, after in (("in-time", 20), ("too-late", 40)):
-        moment = events.rfc3339(START + after)
+        moment = watch_events.rfc3339(START + after)
         condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": moment}
         stream.see(pod(name))
         stream.wait(60)

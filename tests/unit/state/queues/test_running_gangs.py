@@ -20,7 +20,7 @@ from support.queue_worlds import BINPACK
 
 NOW = 1_000
 UNTIL = 900
-END_OF = "gang_queues.RunTimes.end_of"
+END_OF = "run_times.RunTimes.end_of"
 NEVER = EvictionPolicy.NEVER
 PEACEFUL = EvictionRules(NEVER, NEVER, NEVER)
 BIG, PASSED = (GangKey("Pod", NAMESPACE, name) for name in ("big", "passed"))

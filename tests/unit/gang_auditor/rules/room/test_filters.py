@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gang_auditor.events import rfc3339
 from gang_auditor.objects import Node, Pod
 from gang_auditor.rules.room import fault_of
+from gang_auditor.watch_events import rfc3339
 from support.audit_streams import Stream, bound, node, pod
 
 TAINT = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gang_scheduler.page import usage
+from gang_scheduler.page import gpu_history
+from gang_scheduler.page.gpu_history import GAP_SECONDS, GpuHistory, Use
 from gang_scheduler.page.sources import OfFiles, Views
 from gang_scheduler.page.timeline import DAY, MINUTE
-from gang_scheduler.page.usage import GAP_SECONDS, Usage, Use
 from gang_scheduler.page.view import Reading
 from support.listed_clusters import gang, hold, node
 from support.pages import opened, source_of
@@ -40,7 +40,7 @@ class Later(OfFiles):
 
 
 def test_a_point_a_minute_is_kept_the_last_one_of_it() -> None:
-    found = Usage()
+    found = GpuHistory(DAY)
 
     assert [True, False, True] == [
         found.add(Use(NOON + seconds, 8, used, 0)) for seconds, used in ((0, 1), (59, 2), (61, 3))
@@ -49,7 +49,7 @@ def test_a_point_a_minute_is_kept_the_last_one_of_it() -> None:
 
 
 def test_points_of_the_last_24_hours_are_kept() -> None:
-    found = Usage()
+    found = GpuHistory(DAY)
     for minute in range(2 * DAY // MINUTE):
         found.add(Use(NOON + minute * MINUTE, 8, 4, 0))
 
@@ -57,7 +57,7 @@ def test_points_of_the_last_24_hours_are_kept() -> None:
 
 
 def test_a_clock_that_was_set_back_does_not_mix_times() -> None:
-    found = Usage([Use(NOON, 8, 4, 0)])
+    found = GpuHistory(DAY, [Use(NOON, 8, 4, 0)])
 
     assert not found.add(Use(NOON - 3600, 8, 5, 0))
     assert [Use(NOON, 8, 4, 0)] == [*found.points]
@@ -65,7 +65,7 @@ def test_a_clock_that_was_set_back_does_not_mix_times() -> None:
 
 def test_points_are_drawn_at_their_time_and_height() -> None:
     points = [Use(NOON + 0, 8, 2, 4), Use(NOON + 1800, 8, 4, 12), Use(NOON + 3600, 8, 8, 0)]
-    found = usage.picture(points)
+    found = gpu_history.picture(points)
 
     assert found is not None
     assert (16, 50.0) == (found.top, found.capacity)
@@ -77,7 +77,7 @@ def test_points_are_drawn_at_their_time_and_height() -> None:
 def test_what_is_not_known_is_left_blank() -> None:
     points = [Use(NOON + at, 8, 2, 0) for at in (0, 60, 60 + GAP_SECONDS, 3600, 3660)]
 
-    found = usage.picture(points)
+    found = gpu_history.picture(points)
 
     assert found is not None
     assert 2 == len(found.lines)
@@ -87,11 +87,11 @@ def test_what_is_not_known_is_left_blank() -> None:
 
 @pytest.mark.parametrize("points", [[], [Use(NOON, 0, 0, 0)]])
 def test_without_points_or_gpus_there_is_no_picture(points: list[Use]) -> None:
-    assert usage.picture(points) is None
+    assert gpu_history.picture(points) is None
 
 
 def test_the_first_points_are_at_the_end_of_an_hour() -> None:
-    found = usage.picture([Use(NOON, 8, 2, 0)])
+    found = gpu_history.picture([Use(NOON, 8, 2, 0)])
 
     assert found is not None
     assert found.lines[0].used.startswith("M100.0 75.0")

@@ -6,7 +6,7 @@ from gang_scheduler.model.device_needs import Devices
 from gang_scheduler.model.devices import Claim, Device, DeviceTaint
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.scheduler.devices import inventory
-from gang_scheduler.scheduler.devices.offered import Offered, classes_of, offered
+from gang_scheduler.scheduler.devices.shown_amounts import Offered, classes_of, offered
 from support.builders import node
 from support.device_builders import CLASSES, claim, devices, slice_of
 from support.device_builders import allocated as of_n0

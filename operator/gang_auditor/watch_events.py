@@ -1,4 +1,4 @@
-"""Events of a cluster and findings of the auditor, each a line of JSON.
+"""Changes of objects as watches report them, each a line of JSON in a recording.
 
 A recording has lines with `at`, `type` and `object`. `at` is the time at which the event was
 received, in RFC 3339 with microseconds. `type` and `object` are as in a Kubernetes watch. Five
@@ -14,7 +14,6 @@ Events received after that may have happened at any time since it broke.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -79,30 +78,3 @@ def rfc3339(at: float) -> str:
 def seconds(text: str) -> float:
     """Return a time in RFC 3339 as seconds since the epoch. Raises ValueError."""
     return datetime.fromisoformat(text).timestamp()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A violation of a rule.
-
-    `at` is when it happened, in seconds since the epoch, `about` the object: a pod, gang, node or
-    queue, as `kind namespace/name`. `details` are the figures, for programs.
-    """
-
-    at: float
-    rule: str
-    about: str
-    message: str
-    details: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def line(self) -> str:
-        """The finding as a line of JSON, without a newline."""
-        written = {
-            "at": rfc3339(self.at),
-            "rule": self.rule,
-            "about": self.about,
-            "message": self.message,
-            "details": self.details,
-        }
-        return msgspec.json.encode(written).decode()

@@ -9,11 +9,10 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import timeline
-from gang_scheduler.page.timeline import DAY, HOUR, MINUTE, Tick
+from gang_scheduler.page.timeline import HOUR, MINUTE, Tick
 
 STEP_SECONDS: Final = MINUTE
 """At most one point in this time is kept."""
-KEPT_SECONDS: Final = DAY
 LEAST_SHOWN: Final = HOUR
 """The picture is of this time at least, so that its first points are not stretched."""
 GAP_SECONDS: Final = 5 * MINUTE
@@ -65,10 +64,11 @@ class Picture(NamedTuple):
         return self.capacity * HEIGHT / WHOLE > 2 * LETTERS
 
 
-class Usage:
-    """Keeps a point a minute of the last 24 hours, in memory."""
+class GpuHistory:
+    """Keeps a point a minute of the last `kept_seconds`, in memory."""
 
-    def __init__(self, points: Iterable[Use] = ()) -> None:
+    def __init__(self, kept_seconds: int, points: Iterable[Use] = ()) -> None:
+        self._kept_seconds = kept_seconds
         self._points = deque(points)
 
     @property
@@ -85,7 +85,7 @@ class Usage:
         if not begins:
             points.pop()
         points.append(point)
-        while points[0].at < point.at - KEPT_SECONDS:
+        while points[0].at < point.at - self._kept_seconds:
             points.popleft()
         return begins
 

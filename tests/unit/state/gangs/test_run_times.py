@@ -8,8 +8,8 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.state.gangs.run_times import RunTimes
 from gang_scheduler.state.gangs.workloads import GangsByWorkload
-from gang_scheduler.state.queues.gang_queues import RunTimes
 from support.builders import gang_key, pod
 
 A = gang_key("a")
@@ -22,7 +22,7 @@ def member(name: str, run_time: RunTime | None = None, started_at: int = 900) ->
 
 
 def of_job(said: RunTime) -> RunTimes:
-    times = RunTimes(GangsByWorkload())
+    times = RunTimes(GangsByWorkload().of)
     times.upsert("uid-j", said, None)
     return times
 
@@ -30,16 +30,16 @@ def of_job(said: RunTime) -> RunTimes:
 def test_the_smallest_of_a_pod_counts_and_the_latest_of_its_gang() -> None:
     pods = [member("x", RunTime(500, 300)), member("y", RunTime(250), started_at=980)]
 
-    assert RunTimes(GangsByWorkload()).end_of(pods, None, NOW).at == 1230
-    assert RunTimes(GangsByWorkload()).end_of(pods, RunTime(expected=200), NOW).at == 1180
-    assert RunTimes(GangsByWorkload()).duration(pods, None) == 300
+    assert RunTimes(GangsByWorkload().of).end_of(pods, None, NOW).at == 1230
+    assert RunTimes(GangsByWorkload().of).end_of(pods, RunTime(expected=200), NOW).at == 1180
+    assert RunTimes(GangsByWorkload().of).duration(pods, None) == 300
 
 
 def test_one_pod_without_an_end_leaves_the_end_unknown() -> None:
     pods = [member("x", RunTime(500)), member("y")]
 
-    assert RunTimes(GangsByWorkload()).end_of(pods, None, NOW).at is None
-    assert RunTimes(GangsByWorkload()).duration(pods, None) is None
+    assert RunTimes(GangsByWorkload().of).end_of(pods, None, NOW).at is None
+    assert RunTimes(GangsByWorkload().of).duration(pods, None) is None
 
 
 def test_the_deadline_of_a_job_counts_from_its_own_start() -> None:
@@ -53,8 +53,8 @@ def test_the_deadline_of_a_job_counts_from_its_own_start() -> None:
 def test_what_was_expected_and_has_passed_says_nothing_but_a_deadline_does() -> None:
     pods = [member("x", RunTime(expected=100))]
 
-    assert RunTimes(GangsByWorkload()).end_of(pods, None, NOW).at is None
-    assert RunTimes(GangsByWorkload()).end_of(pods, RunTime(90), NOW).at == 990
+    assert RunTimes(GangsByWorkload().of).end_of(pods, None, NOW).at is None
+    assert RunTimes(GangsByWorkload().of).end_of(pods, RunTime(90), NOW).at == 990
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_was_expected_and_has_passed_says_nothing_but_a_deadline_does() -> 
 def test_an_end_holds_until_an_expected_one_passes(
     run_time: RunTime | None, started_at: int, holds: str
 ) -> None:
-    pods, times = [member("x", run_time, started_at)], RunTimes(GangsByWorkload())
+    pods, times = [member("x", run_time, started_at)], RunTimes(GangsByWorkload().of)
     end = times.end_of(pods, None, NOW)
 
     found = [each for each in (999, 1000, 1099, 1100, 9999) if end.holds(each, times.version)]
@@ -99,7 +99,7 @@ def test_an_end_holds_until_a_job_declares_something_else() -> None:
 def test_only_the_gangs_of_its_pods_hear_of_a_job_and_only_news() -> None:
     gangs = GangsByWorkload()
     gangs.upsert_member(A, member("x"))
-    times = RunTimes(gangs)
+    times = RunTimes(gangs.of)
     problem = Problem(Reason.INVALID_SPEC, InvalidInput("x"))
 
     heard = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import QUEUES
-from gang_scheduler.apply.checkpoints import GracePeriods
+from gang_scheduler.apply.grace_periods import GracePeriods
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.model.rules import PreemptionRules
 from gang_scheduler.state.cache import Cache

@@ -1,8 +1,8 @@
-"""How much nodes offer and how much of it is in use, with devices that stand for resources.
+"""What people and metrics see of resources: how much nodes offer, and how much is in use.
 
 A node that lists a resource itself, as with a device plugin, counts as it says. On any other node
 the devices of the DeviceClass count that the resource stands for, and those in use by any claim.
-For people and metrics: decisions rest on what `extended` counts.
+Decisions rest on what `extended` counts instead.
 """
 
 from collections.abc import Collection, Iterable, Mapping
