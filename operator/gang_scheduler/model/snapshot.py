@@ -43,10 +43,11 @@ class Snapshot:
     `groups` are the groups to try. `queues` are None if there are none: then nothing is limited,
     and the profile decides the order. `yielded` maps evicted gangs to their preemptors, as far as
     that is remembered, for `groups` and for the gangs that their links lead to. `resting` are gangs
-    that get no reservation for a while, since they held one for long. `promised` are the
-    reservations of earlier cycles: only a hint of where the next search begins. `provisioning` is
-    None if no nodes can be requested. `failed_nodes` are the names of nodes that count as failed.
-    `build_work` is the work that building the snapshot took, counted in gangs.
+    that get no reservation for a while, since they held one for long, or no start was found.
+    `promised` are the reservations of earlier cycles: a hint of where the next search begins, and
+    which gangs come before those that have none. `provisioning` is None if no nodes can be
+    requested. `failed_nodes` are the names of nodes that count as failed. `build_work` is the work
+    that building the snapshot took, counted in gangs.
     """
 
     taken_at: int

@@ -340,7 +340,7 @@ class Cache:
             nominated=nominated,
             groups=groups,
             queues=queues,
-            resting=self.gang_queue.reservations.resting(now),
+            resting=self.gang_queue.reservations.not_searched(now),
             promised=self.gang_queue.reservations.promised(),
             provisioning=self.provisioning.snapshot(),
             failed_nodes=self.failed_nodes.names,

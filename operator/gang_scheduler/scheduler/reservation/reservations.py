@@ -2,6 +2,7 @@
 
 import functools
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,9 @@ from gang_scheduler.scheduler.units import PlacementUnit
 MOST_TRIALS: Final = 100
 """A reserved gang is placed again at most this often in a cycle so that a later gang may start."""
 MOST_CANDIDATES: Final = 16
-"""A start is searched for at most this many gangs in a cycle."""
+"""A start is searched for at most this many gangs in a cycle, besides those that had one."""
+MOST_IN_VAIN: Final = 4
+"""Once this many searches for gangs of a namespace found no start, its others wait for a cycle."""
 RELEASES_A_LOOK: Final = 20
 """Sorting this many gangs that hold room takes one look."""
 
@@ -102,6 +105,10 @@ class Reservations:
         self._held: dict[GangKey, Release | None] = {}
         self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
         self._candidates = self._looks = 0
+        self._in_vain: Counter[str] = Counter()
+        """For how many gangs of a namespace no start was found."""
+        self.without_start: set[GangKey] = set()
+        """The groups for which no start was found, by their first gangs."""
         self.trials = 0
         """How often another place was searched for a promised gang, in this cycle."""
         self.backfilled: dict[GangKey, Backfilled] = {}
@@ -114,7 +121,7 @@ class Reservations:
 
         `after` is how long it must wait, in seconds; None: as long as the settings say.
         """
-        if len(self._promises) >= self._rules.reservations or self._is_tired():
+        if len(self._promises) >= self._rules.reservations or self._is_tired(group):
             return False
         least = self._rules.reservation_after_seconds if after is None else after
         if self._clock.now - group.created_at < least:
@@ -139,8 +146,17 @@ class Reservations:
         self.refresh()
         return tuple(each.shown(hides_names=self._hides_names) for each in self._promises)
 
-    def _is_tired(self) -> bool:
-        return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS
+    def _is_tired(self, group: GangGroup) -> bool:
+        """Return whether a start is no longer searched for a group in this cycle.
+
+        A promise stands even if other gangs ask for places that never become free.
+        """
+        key = group.gangs[0].key
+        if key in self._snapshot.promised:
+            return False
+        if self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS:
+            return True
+        return self._in_vain[key.namespace] >= MOST_IN_VAIN
 
     def _reserve(self, request: Request, turn: int, before: Promise | None = None) -> None:
         """Find the earliest place in the sequence of releases at which a group fits; promise it.
@@ -167,7 +183,11 @@ class Reservations:
         looks = future_room.looks + len(releases) // RELEASES_A_LOOK
         self._looks += looks
         self._trial.effort.count(looks)
-        if found is not None:
+        if found is None:
+            key = request.group.gangs[0].key
+            self._in_vain[key.namespace] += 1
+            self.without_start.add(key)
+        else:
             place, fit = found
             future_room.advance_to(place)
             ended.replace_with(releases[:place])

@@ -380,6 +380,7 @@ class Quota:
         return replace(
             plan,
             reservations=self.reservations.all(),
+            without_start=frozenset(self.reservations.without_start),
             unsearched=frozenset(self.unsearched),
             placed=tuple(map(self._with_flavors, plan.placed)),
             preemptions=tuple(map(self._as_they_are, plan.preemptions)),

@@ -19,6 +19,8 @@ from gang_scheduler.model.rules import NO_PROMISES, PromiseRules
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 REST_SECONDS: Final = 3600
+IN_VAIN_SECONDS: Final = 300
+"""For so long no start is searched for a gang that had none even when all others had ended."""
 MOST_CANDIDATES: Final = 16
 """At most this many gangs are tried along with others because they may get a reservation."""
 
@@ -54,6 +56,7 @@ class Reservations:
         """How long gangs of a queue must wait for one, in seconds, if the queue declares it."""
         self._infos = infos
         self._rests_until: dict[GangKey, int] = {}
+        self._in_vain_until: dict[GangKey, int] = {}
         self._behind: set[GangKey] = set()
         self._waiting: dict[GangKey, Refused] = {}
         self._untils: dict[GangKey, list[int]] = {}
@@ -76,8 +79,13 @@ class Reservations:
         )
 
     def resting(self, now: int) -> frozenset[GangKey]:
-        """Return the gangs that get no reservation now."""
+        """Return the gangs that get no reservation now, because they held one for too long."""
         return frozenset(key for key, until in self._rests_until.items() if now < until)
+
+    def not_searched(self, now: int) -> frozenset[GangKey]:
+        """Return the gangs for which no start is searched now."""
+        in_vain = (key for key, until in self._in_vain_until.items() if now < until)
+        return self.resting(now).union(in_vain)
 
     def companions(self, now: int) -> set[GangKey]:
         """Return the gangs that must be tried whenever any gang is tried."""
@@ -88,7 +96,7 @@ class Reservations:
             (-each.gang.queue_priority, each.gang.created_at, str(key), key)
             for key, each in self._waiting.items()
             if self._has_waited(each.gang.queue, each.gang.created_at, now)
-            and now >= self._rests_until.get(key, 0)
+            and now >= max(self._rests_until.get(key, 0), self._in_vain_until.get(key, 0))
         )
         return keys | {each[-1] for each in found[:MOST_CANDIDATES]}
 
@@ -157,11 +165,14 @@ class Reservations:
         """Forget a gang that is gone."""
         self.moved(key, None)
         self._rests_until.pop(key, None)
+        self._in_vain_until.pop(key, None)
         self._untils.pop(key, None)
         self._ended |= self.held.pop(key, None) is not None
 
     def take_in(self, plan: Plan, now: int) -> list[News]:
         """Note the reservations of a plan; return the changes."""
+        known = {key: until for key, until in self._in_vain_until.items() if now < until}
+        self._in_vain_until = known | dict.fromkeys(plan.without_start, now + IN_VAIN_SECONDS)
         if not (self.held or plan.reservations):
             return []
         promised = {gang.key: each for each in plan.reservations for gang in each.gangs}

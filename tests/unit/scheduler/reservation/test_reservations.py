@@ -10,14 +10,17 @@ from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.plan import Plan, Reservation
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.reservation import promise
+from gang_scheduler.scheduler.reservation.reservations import MOST_IN_VAIN
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import Running, in_queue, promising, running, with_ends, world
+from support.selector_builders import asking as near_others
+from support.selector_builders import beside
 
 NOW = 10_000
 A, B = queue_ref("a"), queue_ref("b")
@@ -194,6 +197,47 @@ def test_a_gang_that_would_not_fit_the_empty_cluster_holds_nothing_up() -> None:
     plan = promising(full(gangs, RUNS, {"r": NOW + 3600}, nodes=nodes))
 
     assert (promised(plan), gangs_placed(plan)) == ([], ["endless"])
+
+
+def _hopeless(number: int, namespace: str) -> list[Gang]:
+    """Return gangs of a pod that must be near pods that do not exist."""
+    found = [asking(f"{namespace}-{n}", 1, created_at=n) for n in range(number)]
+    return [
+        replace(
+            each,
+            key=each.key._replace(namespace=namespace),
+            pending=tuple(near_others(pod, beside("absent")) for pod in each.pending),
+        )
+        for each in found
+    ]
+
+
+LATER_BIG = asking("big", 8, queue=B, created_at=500)
+
+
+def _busy(gangs: Sequence[Gang]) -> Snapshot:
+    """Return a cluster that is too full for a big gang until NOW + 3600."""
+    queues = [our_queue("root", 20_000), our_queue("a", 10_000), our_queue("b", 10_000)]
+    runs = [running(B, "r", "n", cpu=6)]
+    return full(gangs, runs, {"r": NOW + 3600}, queues=queues)
+
+
+def test_gangs_for_which_there_is_no_start_keep_no_other_namespace_from_a_promise() -> None:
+    plan = promising(_busy([*_hopeless(100, "evil"), LATER_BIG]))
+
+    assert promised(plan) == [("big", NOW + 3600, "r")]
+    assert MOST_IN_VAIN == len(plan.without_start)
+    assert {"evil"} == {each.namespace for each in plan.without_start}
+
+
+def test_nor_do_those_of_many_namespaces_take_one_away() -> None:
+    gangs = [gang for n in range(10) for gang in _hopeless(10, f"evil-{n}")]
+    snapshot = _busy([*gangs, LATER_BIG])
+    held = {LATER_BIG.key: Reservation((LATER_BIG,), NOW + 3600, None)}
+
+    assert [] == promised(promising(snapshot))
+    plan = promising(replace(snapshot, promised=held))
+    assert promised(plan) == [("big", NOW + 3600, "r")]
 
 
 def test_a_resting_gang_gets_none() -> None:

@@ -12,6 +12,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import PromiseRules
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations_in_force import (
+    IN_VAIN_SECONDS,
     REST_SECONDS,
     Reservations,
     waits_of,
@@ -70,6 +71,20 @@ def test_it_is_tried_with_all_others_and_those_that_may_get_one() -> None:
     assert reservations.companions(NOW) == {BIG.key, NEXT.key}
     reservations.take_in(FIRST, NOW)
     assert reservations.companions(NOW) == {BIG.key}
+
+
+def test_for_a_gang_without_a_start_none_is_searched_for_a_while() -> None:
+    reservations = standing()
+    for each in (BIG, NEXT):
+        reservations.moved(each.key, refused(each))
+    reservations.take_in(Plan(refused=(refused(BIG),), without_start=frozenset({BIG.key})), NOW)
+    then = NOW + IN_VAIN_SECONDS
+
+    assert {BIG.key} == reservations.not_searched(then - 1)
+    assert {NEXT.key} == reservations.companions(then - 1)
+    assert not reservations.not_searched(then)
+    assert {BIG.key, NEXT.key} == reservations.companions(then)
+    assert not reservations.resting(NOW)
 
 
 def test_a_gang_has_it_for_a_day_and_rests_for_an_hour() -> None:
