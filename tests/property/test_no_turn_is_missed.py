@@ -1,9 +1,12 @@
 """Law: to refuse a gang before its turn, since there is no quota for it, changes no decision.
 
-The plan is compared with that of a cycle in which every gang has its turn.
+The plan is compared with that of a cycle in which every gang has its turn. What is known of gangs
+that were refused so does not change a word: not even a figure differs if all is asked again.
 """
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, Final
 from unittest.mock import patch
@@ -25,13 +28,19 @@ from gang_scheduler.model.queues import (
     QueueUsage,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
+from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.lines import OpenTrees
+from gang_scheduler.scheduler.turns.shortages import KnownShortage, Shortages
 from property.random_cases import SEEDS, dice_of
 from support.builders import node, pod
+from support.call_counts import calls_of
 from support.queue_builders import CPU, cluster_queue, cohort, our_queue
 from support.queue_worlds import decide, in_queue, running, usage_of, world
 
 NODES: Final = 4
+JUDGED: Final = "shortages.Shortages.permanent_shortage"
+OPEN: Final = "reclaim_requests.OccupiedQueues.open_to"
 RECLAIM: Final = (EvictionPolicy.ANY, EvictionPolicy.ANY, EvictionPolicy.NEVER)
 
 
@@ -128,3 +137,48 @@ def test_no_decision_depends_on_a_turn_that_is_left_out(fairness: Fairness, seed
     snapshot = a_world(dice_of(seed), fairness)
 
     assert decisions(with_every_turn(snapshot)) == decisions(decide(snapshot))
+
+
+@given(seed=SEEDS)
+def test_gangs_that_are_judged_one_by_one_are_refused_as_those_alike(seed: int) -> None:
+    snapshot = a_world(dice_of(seed), Fairness.FAIR_SHARE)
+
+    with patch.object(Shortages, "kind_of", lambda *_: object()):
+        plan = decide(snapshot)
+
+    assert plan == decide(snapshot)
+
+
+@given(seed=SEEDS)
+def test_a_shortage_that_was_found_before_is_that_of_now(seed: int) -> None:
+    snapshot = a_world(dice_of(seed), Fairness.FAIR_SHARE)
+
+    with patch.object(
+        shortages, "KnownShortage", lambda _, *found: KnownShortage(object(), *found)
+    ):
+        plan = decide(snapshot)
+
+    assert plan == decide(snapshot)
+
+
+@given(seed=SEEDS)
+def test_queues_that_can_reach_no_gang_have_nothing_to_free(seed: int) -> None:
+    snapshot = a_world(dice_of(seed), Fairness.FAIR_SHARE)
+
+    with patch.object(OccupiedQueues, "_reaches", return_value=True):
+        plan = decide(snapshot)
+
+    assert plan == decide(snapshot)
+
+
+def test_the_worlds_have_what_is_kept() -> None:
+    judged, kept, bounded = Counter[bool](), Counter[bool](), Counter[bool]()
+    for seed in range(60):
+        snapshot = a_world(dice_of(seed), Fairness.FAIR_SHARE)
+        calls = calls_of(partial(decide, snapshot))
+        refused = calls["full_trees.FullTrees.refuse"]
+        judged[calls["full_trees.FullTrees._may_have_quota"] > calls[JUDGED]] += 1
+        kept[refused > 0] += 1
+        bounded[calls["reclaim_requests.OccupiedQueues._reaches"] > calls[OPEN]] += 1
+
+    assert min(judged[True], kept[True], bounded[True]) > 10

@@ -490,7 +490,7 @@ class GangGroup:
     def cached(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the result of `compute`, cached until `basis` consists of other objects."""
         known = self._cache.get(name)
-        if known is None or not all(map(operator.is_, known[0], basis)):
+        if known is None or not (known[0] is basis or all(map(operator.is_, known[0], basis))):
             known = self._cache[name] = (basis, compute())
         found: T = known[1]
         return found

@@ -349,6 +349,10 @@ class Progress:
             else:
                 self._decided.leave_untried(group)
 
+    def takes(self, looks: float, part: float) -> bool:
+        """Count work unless this part of a cycle's work is used up; return whether it goes on."""
+        return self.effort.takes(looks, part) or self._goes_on()
+
     def options_in_time(self, options: Sequence[_Option], since: float) -> Iterator[_Option]:
         """Yield options for one group, such as flavor assignments, until its work is used up.
 

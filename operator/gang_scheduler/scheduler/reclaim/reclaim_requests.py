@@ -4,7 +4,6 @@ import functools
 import math
 from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -61,6 +60,7 @@ class OccupiedQueues:
         self.rows: IntArray = np.array([*self.by_row], dtype=np.int64)
         extremes = np.array([*self._extremes.values()], dtype=np.int64).reshape(-1, 2)
         self.lowest, oldest = extremes[:, 0], extremes[:, 1]
+        self._lowest_of_all = min((low for low, _ in self._extremes.values()), default=0)
         self._gates = np.array([_gate(trees, row) for row in self.by_row], dtype=np.int64)
         self._gate_ends = np.array([trees.ends[gate] for gate in self._gates], dtype=np.int64)
         self._may_have_run = limits.now - oldest >= min_runtimes(trees, self.by_row, limits)
@@ -75,21 +75,32 @@ class OccupiedQueues:
         gangs = (each for some in self.by_row.values() for each in some)
         return frozenset[str]().union(*{each.resources for each in gangs})
 
-    def reached(self, reclaim: Reclaim, worth: BoolArray) -> list[int]:
+    def reached(self, reclaim: Reclaim, worth: BoolArray | None) -> list[int]:
         """Return the rows of queues where a request may find candidates, in order.
 
-        `worth` is the mask of the other queues that borrow a missing resource.
+        `worth` is the mask of the other queues that borrow a missing resource; None if none does.
         """
         own = self._trees.rows.get(reclaim.request.ref)
-        if own is None:
+        if own is None or not self._reaches(reclaim, own, outside=worth is not None):
             return []
         here = self.rows == own
-        found = worth & ~here & (self.lowest <= reclaim.highest_reached(within=False))
-        found |= here & (self.lowest <= reclaim.highest_reached(within=True))
+        found = here & (self.lowest <= reclaim.highest_reached(within=True))
+        if worth is not None:
+            found |= worth & ~here & (self.lowest <= reclaim.highest_reached(within=False))
         if not found.any():
             return []
         rows: list[int] = self.rows[found & self.open_to(own)].tolist()
         return rows
+
+    def _reaches(self, reclaim: Reclaim, own: int, *, outside: bool) -> bool:
+        """Return whether the lowest priorities let a request reach any queue; exact if False.
+
+        This is asked for every full queue in each cycle, and most may evict nothing.
+        """
+        there = self._extremes.get(own)
+        if there is not None and there[0] <= reclaim.highest_reached(within=True):
+            return True
+        return outside and self._lowest_of_all <= reclaim.highest_reached(within=False)
 
     def as_one(self, row: int, charge: Charge) -> RunningInQueue:
         """Return all gangs of a queue as one: a request that may not evict it may evict none.
@@ -171,7 +182,7 @@ class ReclaimRequests:
         """The charges of all leaving pods, queue by queue."""
         self._expected: list[ReclaimRequest] = []
         self._without: tuple[Hashable, Charges] | None = None
-        self._borrowers: dict[Hashable, BoolArray] = {}
+        self._borrowers: dict[Hashable, BoolArray | None] = {}
         self._as_one: dict[int, RunningInQueue] = {}
         self._reaching: dict[Hashable, deque[tuple[Charge, bool]]] = {}
         self._positions: dict[QueueRef, Positions] = {}
@@ -241,10 +252,8 @@ class ReclaimRequests:
         The request is treated as older than all gangs, since equal but newer gangs can then be
         evicted. Evictions for other requests count, too: they may give back quota of its own queue.
         """
-        if not self.without_leaving().lacking(request.ref, request.charge):
-            return True
-        reclaim = self.reclaim(replace(request, created_at=-math.inf))
-        return any(self.candidates(reclaim))
+        reclaim = self.reclaim(request.as_oldest())
+        return not reclaim.short or any(self.candidates(reclaim))
 
     @functools.cached_property
     def behind_overrun(self) -> frozenset[GangKey]:
@@ -307,18 +316,19 @@ class ReclaimRequests:
             if self._rows[running.ref] not in reached and reclaim.possible(running):
                 yield running
 
-    def _worth(self, reclaim: Reclaim) -> BoolArray:
-        """Return the mask of the queues that borrow a missing resource.
+    def _worth(self, reclaim: Reclaim) -> BoolArray | None:
+        """Return the mask of the queues that borrow a missing resource; None if none does.
 
-        Empty if the request reaches no other queue. Computed once for each set of missing
+        None, too, if the request reaches no other queue. Computed once for each set of missing
         resources.
         """
         if not reclaim.reaches_out:
-            return np.zeros(len(self._occupied_queues), dtype=np.bool_)
+            return None
         key = reclaim.short, reclaim.resources
         if key not in self._borrowers:
             borrow = map(reclaim.borrows_what_lacks, self._occupied_queues.by_row)
-            self._borrowers[key] = np.fromiter(borrow, dtype=np.bool_)
+            found = np.fromiter(borrow, dtype=np.bool_)
+            self._borrowers[key] = found if found.any() else None
         return self._borrowers[key]
 
     def members(self, gang: GangKey) -> Sequence[BoundPod]:

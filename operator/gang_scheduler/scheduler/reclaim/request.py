@@ -1,6 +1,7 @@
 """The reclaim request of a gang to its queue, and the running gangs that may be victims."""
 
 import functools
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -36,6 +37,13 @@ class ReclaimRequest:
     pod_priority: int = 0
     charge_of: Callable[[Iterable[Pod]], Charge] | None = None
     may_take: "MayTake | None" = None
+
+    def as_oldest(self) -> "ReclaimRequest":
+        """Return the same request as if it were older than all gangs."""
+        return ReclaimRequest(
+            *(self.ref, self.charge, self.priority, -math.inf),
+            *(self.gangs, self.pod_priority, self.charge_of, self.may_take),
+        )
 
     def for_pods(self, pods: Iterable[Pod]) -> "ReclaimRequest":
         """Return the request for some of the members."""

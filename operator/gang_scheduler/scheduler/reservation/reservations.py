@@ -116,12 +116,17 @@ class Reservations:
 
     # Making reservations.
 
+    @property
+    def may_give_more(self) -> bool:
+        """Whether this cycle may still promise a start to any group."""
+        return len(self._promises) < self._rules.reservations
+
     def may_get_one(self, group: GangGroup, after: int | None) -> bool:
         """Return whether a group has waited long enough to be promised a start.
 
         `after` is how long it must wait, in seconds; None: as long as the settings say.
         """
-        if len(self._promises) >= self._rules.reservations or self._is_tired(group):
+        if not self.may_give_more or self._is_tired(group):
             return False
         least = self._rules.reservation_after_seconds if after is None else after
         if self._clock.now - group.created_at < least:

@@ -7,11 +7,10 @@ of work. Groups without a turn come first in the next cycle, before groups that 
 one.
 """
 
-import functools
 import heapq
 from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from gang_scheduler.model.api_words import StopPolicy, Strategy
 from gang_scheduler.model.causes.queues import BehindGang, DelaysReserved
@@ -21,12 +20,12 @@ from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
 from gang_scheduler.model.records import revised
-from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
-from gang_scheduler.scheduler.turns import limits, lines
+from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
+from gang_scheduler.scheduler.turns.full_trees import FullTrees
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
@@ -40,8 +39,6 @@ AN_ASSIGNMENT: Final = 3
 A_LEVEL: Final = 0.8
 LEVELS_OF_A_TURN: Final = 6
 """A turn compares its queue and all above it. Each level beyond this many costs so many looks."""
-A_KNOWN_REQUEST: Final = 0.1
-"""The cost of comparing the request of a group with the quota of its tree, in looks."""
 FOR_TREES: Final = 0.75
 """The part of a cycle's remaining work for finding out which trees have quota for any group.
 
@@ -80,14 +77,6 @@ def by_turns(
     return quota.with_charges(placing.plan(failures))
 
 
-class KnownShortage(NamedTuple):
-    """The shortage of a group that no turn can help, in the state of charges `judged_at`."""
-
-    judged_at: Hashable
-    request: Request
-    problem: Problem
-
-
 class TurnTaking:
     """The lines of all queues. Queues take turns until no queue has a head."""
 
@@ -108,15 +97,15 @@ class TurnTaking:
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.node_requests.standing()))
-        for_trees = self._effort.limit_at(FOR_TREES)
-        self._trees = OpenTrees(
-            quota.forest.root,
-            self._may_fit,
-            functools.partial(progress.is_over, for_trees),
-            reserved,
+        is_watched = placing.watch is not None or placing.trial.spare is not None
+        self._full_trees = FullTrees(
+            *(quota, placing.decided, progress),
+            part=self._effort.limit_at(FOR_TREES),
+            is_done=self.is_done,
+            note=self._note_refused if is_watched or reserved else None,
         )
+        self._trees = OpenTrees(quota.forest.root, self._full_trees.any_hope, reserved)
         self._known_failures = KnownFailures(placing, quota)
-        self._shortages: dict[GangKey, KnownShortage] = {}
 
     # Lines and heads.
 
@@ -205,9 +194,11 @@ class TurnTaking:
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide the groups before it."""
         line = self._lines[ref]
-        if line.is_over:
-            self._refuse_next(line)
-        while line.groups and not self.is_done():
+        while True:
+            if line.is_over:
+                self._full_trees.refuse(line, line.groups)
+            if not line.groups or self.is_done():
+                break
             group = self._decided.deciding = line.groups.pop()
             self._effort.count(A_GROUP)
             request = self._request(line, group)
@@ -274,8 +265,6 @@ class TurnTaking:
 
     def _request(self, line: QueueLine, group: GangGroup) -> Request | None:
         """Return the request of a group; None if the group is refused, with the reason recorded."""
-        if line.is_over and self._is_refused_at_once(line, group):
-            return None
         ready = self._placing.admitted(group)
         if ready is None:
             return None
@@ -334,33 +323,6 @@ class TurnTaking:
 
     # Trees without quota.
 
-    def _may_fit(self, line: QueueLine, group: GangGroup) -> bool:
-        """Return whether a turn may help a group that has had none yet."""
-        key = group.waiting[0].key
-        if key in self._decided.refused or key in self._decided.gangs:
-            return False
-        self._decided.deciding = group
-        self._effort.count(A_KNOWN_REQUEST)
-        # A group that may be promised a start gets a turn, so that its shortage is not asked for.
-        may_fit = self._quota.may_be_promised(group, line.queue) or self._may_have_quota(
-            group, line.queue
-        )
-        self._decided.deciding = None
-        return may_fit
-
-    def _may_have_quota(self, group: GangGroup, queue: Queue) -> bool:
-        """Return whether a group may have quota, now or by evictions; keep its shortage if not."""
-        key, shortages = group.waiting[0].key, self._quota.shortages
-        self._shortages.pop(key, None)
-        request = self._quota.plain_request(group, queue)
-        if request is None or not request.assignments:
-            return request is None
-        problem = shortages.permanent_shortage(request)
-        if problem is None:
-            return True
-        self._shortages[key] = KnownShortage(shortages.judged_at, request, problem)
-        return False
-
     def _refuse_tree(self, ref: QueueRef) -> None:
         """Refuse all remaining groups of a tree without quota, one queue after the other."""
         for line in self._trees.lines(ref):
@@ -369,61 +331,14 @@ class TurnTaking:
                 if self.is_done():
                     return
                 request = self._heads.pop(own)
-                if self._is_refused_at_once(line, request.group):
-                    self._placing.show(request.group)
-                else:
+                head = [request.group]
+                self._full_trees.refuse(line, head)
+                if head:
                     self._take_turn(request)
 
-    def _refuse_next(self, line: QueueLine) -> None:
-        """Refuse the next groups of a line whose shortage is known and holds, one by one.
-
-        In a full tree these are most groups, so that what does not differ between the groups of a
-        queue is asked for once.
-        """
-        queue, state = line.queue, self._quota.reclaim_requests.state
-        if not self._refuses_at_once(queue):
-            return
-        while line.groups and not self.is_done():
-            group = self._decided.deciding = line.groups[-1]
-            known = self._shortages.get(group.waiting[0].key)
-            if known is None or known.judged_at != state:
-                break
-            # A promise may have been withdrawn since the shortage was found.
-            if self._quota.may_be_promised(group, queue) or self._keeps_quota(queue, known):
-                break
-            line.groups.pop()
-            self._effort.count(A_GROUP)
-            self._quota.set_aside(group, known.problem)
-            self._placing.show(group)
-            self._trees.note_decided(group)
-        self._decided.deciding = None
-
-    def _is_refused_at_once(self, line: QueueLine, group: GangGroup) -> bool:
-        """Refuse a group for quota, if a turn would do nothing else."""
-        queue = line.queue
-        if not self._refuses_at_once(queue) or self._quota.may_be_promised(group, queue):
-            return False
-        # Most groups were looked at before, to find out that their tree has no quota left.
-        known = self._shortages.get(group.waiting[0].key)
-        if known is None or known.judged_at != self._quota.reclaim_requests.state:
-            if self._may_have_quota(group, queue):
-                return False
-            known = self._shortages.get(group.waiting[0].key)
-        if known is None or self._keeps_quota(queue, known):
-            return False
-        self._quota.set_aside(group, known.problem)
-        return True
-
-    def _refuses_at_once(self, queue: Queue) -> bool:
-        """Return whether groups of a queue may be refused for quota without a turn."""
-        if queue.strategy is Strategy.STRICT_FIFO:
-            return False
-        return limits.job_limit_problem(queue, self._ledger.running[queue.ref]) is None
-
-    def _keeps_quota(self, queue: Queue, known: KnownShortage) -> bool:
-        """Return whether a queue would keep quota for a group that lacks some."""
-        charges = (assignment.charge for assignment in known.request.assignments)
-        return bool(self._ledger.kept(queue, charges))
+    def _note_refused(self, group: GangGroup) -> None:
+        self._placing.show(group)
+        self._trees.note_decided(group)
 
 
 class KnownFailures:

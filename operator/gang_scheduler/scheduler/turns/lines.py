@@ -85,33 +85,31 @@ def _local_share(accounts: Accounts, group: GangGroup) -> Share:
 class _Tree:
     """The lines of one tree.
 
-    `hopeful` are the groups for which there may be quota, the next one at the end. `reserved`
-    counts the groups that still have to give up their reservation.
+    `hopeful` are the lines with the groups for which there may be quota, the next at the end.
+    `reserved` counts the groups that still have to give up their reservation.
     """
 
     lines: list[QueueLine] = field(default_factory=list)
-    hopeful: list[tuple[QueueLine, GangGroup]] = field(default_factory=list)
+    hopeful: list[tuple[QueueLine, list[GangGroup]]] = field(default_factory=list)
     reserved: int = 0
 
 
 class OpenTrees:
     """The lines by tree.
 
-    `may_fit` returns whether there may be quota for a group, and `is_over` whether the cycle has no
-    work left for asking. `root` returns the root of a queue's tree; `reserved` are the gangs with
-    reserved room.
+    `any_hope` returns whether there may be quota for any of these groups of a line. It looks at
+    them from the last one on, and drops those without quota. `root` returns the root of a queue's
+    tree; `reserved` are the gangs with reserved room.
     """
 
     def __init__(
         self,
         root: Callable[[QueueRef], QueueRef],
-        may_fit: Callable[[QueueLine, GangGroup], bool],
-        is_over: Callable[[], bool],
+        any_hope: Callable[[QueueLine, list[GangGroup]], bool],
         reserved: Collection[GangKey],
     ) -> None:
         self._root = root
-        self._may_fit = may_fit
-        self._is_over = is_over
+        self._any_hope = any_hope
         self._reserved = reserved
         self._trees: dict[QueueRef, _Tree] = {}
 
@@ -125,7 +123,7 @@ class OpenTrees:
         for line in lines:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
             tree.lines.append(line)
-            tree.hopeful += ((line, each) for each in line.groups)
+            tree.hopeful.append((line, line.groups.copy()))
             if self._reserved:
                 tree.reserved += sum(map(self.is_reserved, line.groups))
 
@@ -155,7 +153,7 @@ class OpenTrees:
         if tree.reserved:
             return True
         while tree.hopeful:
-            if self._is_over() or self._may_fit(*tree.hopeful[-1]):
+            if self._any_hope(*tree.hopeful[-1]):
                 return True
             tree.hopeful.pop()
         return False

@@ -5,7 +5,7 @@ A shortage is computed once for equal requests, and again only after something w
 
 import functools
 from collections.abc import Hashable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.causes.queues import (
     AbovePotential,
@@ -25,6 +25,17 @@ MOST_KEPT: Final = 8192
 """At most this many shortages of queues are kept from cycle to cycle."""
 
 
+class KnownShortage(NamedTuple):
+    """The shortage that no turn can help of requests of one kind, in the state `judged_at`.
+
+    `request` is the first of them that was judged.
+    """
+
+    judged_at: Hashable
+    request: Request
+    problem: Problem
+
+
 class Shortages:
     """Why requests of one cycle lack quota."""
 
@@ -32,26 +43,33 @@ class Shortages:
         self._ledger = ledger
         self._reclaim_requests = reclaim_requests
         self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
-        self.judged_at: Hashable = None
+        self._judged_at: Hashable = None
         """The state of all charges when a permanent shortage was last looked for."""
-        self._for_good: dict[Hashable, Problem | None] = {}
+        self._for_good: dict[Hashable, KnownShortage | None] = {}
 
-    def permanent_shortage(self, request: Request) -> Problem | None:
+    def kind_of(self, request: Request) -> object:
+        """Return a key that requests share if they have the same permanent shortage."""
+        overrun = self._reclaim_requests.behind_overrun
+        if not overrun:
+            return request.kind
+        # A backfilled gang that has overrun may be evicted only by the gang that it came before.
+        return request.kind, overrun.intersection(gang.key for gang in request.group.waiting)
+
+    def permanent_shortage(self, request: Request) -> KnownShortage | None:
         """Return the shortage of a request in all assignments; None if evictions may free quota.
 
-        Computed once for similar requests until anything is charged, so it is cheap.
+        Computed once for requests of one kind until anything is charged.
         """
         state = self._reclaim_requests.state
-        if self.judged_at != state:
-            self.judged_at, self._for_good = state, {}
-        # A backfilled gang that has overrun may be evicted only by the gang that it came before.
-        overrun = self._reclaim_requests.behind_overrun
-        own = overrun and overrun.intersection(gang.key for gang in request.group.waiting)
-        kind = (request.kind, own)
+        if self._judged_at != state:
+            self._judged_at, self._for_good = state, {}
+        kind = self.kind_of(request)
         if kind not in self._for_good:
             problem = self.lacking(request)
-            may_help = problem is not None and self._may_free_quota(request)
-            self._for_good[kind] = None if may_help else problem
+            found = None
+            if problem is not None and not self._may_free_quota(request):
+                found = KnownShortage(state, request, problem)
+            self._for_good[kind] = found
         return self._for_good[kind]
 
     def lacking(self, request: Request) -> Problem | None:

@@ -24,20 +24,22 @@ class World:
         self.looked_at: list[str] = []
         self.looks_left = 1_000
         keys = frozenset(gang_key(name) for name in reserved)
-        self.trees = OpenTrees(
-            ROOTS.__getitem__, self._may_fit, lambda: self.looks_left <= len(self.looked_at), keys
-        )
+        self.trees = OpenTrees(ROOTS.__getitem__, self._any_hope, keys)
         self.lines = {
             ref: QueueLine(our_queue(ref.name), [self.groups[name] for name in some])
             for ref, some in waiting.items()
         }
         self.trees.add(self.lines.values())
 
-    def _may_fit(self, line: QueueLine, waiting: GangGroup) -> bool:
-        name = waiting.gangs[0].key.name
-        assert waiting in line.groups
-        self.looked_at.append(name)
-        return name in self.fitting
+    def _any_hope(self, line: QueueLine, groups: list[GangGroup]) -> bool:
+        while groups and len(self.looked_at) < self.looks_left:
+            assert groups[-1] in line.groups
+            name = groups[-1].gangs[0].key.name
+            self.looked_at.append(name)
+            if name in self.fitting:
+                break
+            groups.pop()
+        return bool(groups)
 
 
 def test_a_tree_is_open_while_there_is_quota_for_a_group() -> None:

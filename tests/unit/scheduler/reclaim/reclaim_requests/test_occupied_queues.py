@@ -34,8 +34,13 @@ def reached(
     asking: ReclaimRequest | None = None,
     priorities: Mapping[QueueRef, int] | None = None,
     started_at: int = 0,
+    *,
+    borrowed: bool = True,
 ) -> str:
-    """Return the names of the queues in which a claim may find candidates, one gang in each."""
+    """Return the names of the queues in which a claim may find candidates, one gang in each.
+
+    `borrowed`: all queues borrow what is missing, and otherwise none does.
+    """
     gangs = [
         running(ref, priority=(priorities or {}).get(ref, 0), started_at=started_at)
         for ref in (A, B, C, FAR)
@@ -43,7 +48,7 @@ def reached(
     reclaim = Reclaim(ledger(queues, gangs), asking or request(A, 10, priority=1), LIMITS)
     trees = ledger(queues).forest.accounts.promises.trees
     there = OccupiedQueues(gangs, trees, LIMITS)
-    worth = there.rows >= 0
+    worth = there.rows >= 0 if borrowed else None
     return " ".join(trees.queues[row].ref.name for row in there.reached(reclaim, worth))
 
 
@@ -116,6 +121,15 @@ def test_queues_in_which_all_are_too_high_are_ruled_out(
     priorities = {A: 5, B: 4, C: 5, FAR: 6}
 
     assert names == reached(queues, request(A, 10, priority=5), priorities)
+
+
+@pytest.mark.parametrize(("lowest", "names"), [(4, "a"), (5, "")])
+def test_only_the_own_queue_is_reached_where_none_borrows(lowest: int, names: str) -> None:
+    queues = declared(a=EvictionRules(LOWER, ANY, NEVER))
+
+    found = reached(queues, request(A, 10, priority=5), {A: lowest}, borrowed=False)
+
+    assert names == found
 
 
 def test_a_queue_that_is_not_there_reaches_none() -> None:

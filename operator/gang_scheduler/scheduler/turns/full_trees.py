@@ -1,0 +1,137 @@
+"""Groups that no turn can help: their tree has no quota left, and evictions would free none.
+
+In a full cluster these are most groups, in each cycle. Groups of one queue that ask for the same
+are judged once until anything is charged, so each group costs a look at what is known.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from gang_scheduler.model.api_words import Strategy
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.queues import Queue
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.decided import Decided, Progress
+from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns.lines import QueueLine
+from gang_scheduler.scheduler.turns.quota import Quota
+from gang_scheduler.scheduler.turns.shortages import KnownShortage
+
+A_KNOWN_REQUEST: Final = 0.1
+"""The cost of comparing the request of a group with the quota of its tree, in looks."""
+A_KIND: Final = 0.3
+"""The cost of judging requests of one kind, in looks: what they lack, and may be freed."""
+A_REFUSAL: Final = 0.2
+"""The cost of a refusal without a turn, in looks."""
+
+
+class FullTrees:
+    """Says which groups no turn can help, and refuses them without one.
+
+    `part` is the part of the cycle's work until which groups are looked at, and `is_done` says
+    whether it has no work left at all. `note` is called with each refused group, if anyone listens.
+    """
+
+    def __init__(
+        self,
+        quota: Quota,
+        decided: Decided,
+        progress: Progress,
+        *,
+        part: float,
+        is_done: Callable[[], bool],
+        note: Callable[[GangGroup], None] | None,
+    ) -> None:
+        self._quota = quota
+        self._decided = decided
+        self._progress = progress
+        self._part = part
+        self._is_done = is_done
+        self._note = note
+        self._short: dict[GangKey, KnownShortage] = {}
+
+    def any_hope(self, line: QueueLine, groups: list[GangGroup]) -> bool:
+        """Return whether a turn may help any of these groups of a line, looking from the last on.
+
+        Groups that no turn can help are dropped. There is hope for a group that the cycle has no
+        work left to look at.
+        """
+        decided, progress, queue = self._decided, self._progress, line.queue
+        may_promise = self._quota.reservations.may_give_more
+        alike: dict[object, KnownShortage | None] = {}
+        while groups and progress.takes(A_KNOWN_REQUEST, self._part):
+            group = decided.deciding = groups[-1]
+            key = group.waiting[0].key
+            if key not in decided.refused and key not in decided.gangs:
+                # A group that may be promised a start gets a turn: its shortage is not asked for.
+                if may_promise and self._quota.may_be_promised(group, queue):
+                    break
+                if self._may_have_quota(group, queue, alike):
+                    break
+            groups.pop()
+        decided.deciding = None
+        return bool(groups)
+
+    def refuse(self, line: QueueLine, groups: list[GangGroup]) -> None:
+        """Refuse groups of a line for quota, from the last on, until a turn could do anything else.
+
+        They are dropped. What does not differ between the groups of a queue is asked for once.
+        """
+        quota, queue = self._quota, line.queue
+        if queue.strategy is Strategy.STRICT_FIFO or self._has_all_its_jobs(queue):
+            return
+        state, may_promise = quota.reclaim_requests.state, quota.reservations.may_give_more
+        alike: dict[object, KnownShortage | None] = {}
+        lendable: KnownShortage | None = None
+        while groups and not self._is_done():
+            group = self._decided.deciding = groups[-1]
+            short = self._short.get(group.waiting[0].key)
+            if short is None or short.judged_at != state:
+                if self._may_have_quota(group, queue, alike):
+                    break
+                short = self._short.get(group.waiting[0].key)
+            # A promise may have been withdrawn since the shortage was found.
+            if short is None or (may_promise and quota.may_be_promised(group, queue)):
+                break
+            if short is not lendable:
+                if self._keeps_quota(queue, short):
+                    break
+                lendable = short
+            groups.pop()
+            self._progress.effort.count(A_REFUSAL)
+            quota.set_aside(group, short.problem)
+            if self._note is not None:
+                self._note(group)
+        self._decided.deciding = None
+
+    def _may_have_quota(
+        self, group: GangGroup, queue: Queue, alike: dict[object, KnownShortage | None]
+    ) -> bool:
+        """Return whether a group may have quota, now or by evictions; keep its shortage if not.
+
+        `alike` are the shortages of its queue by kind of request, as long as nothing is charged.
+        """
+        key, shortages = group.waiting[0].key, self._quota.shortages
+        request = self._quota.plain_request(group, queue)
+        if request is None or not request.assignments:
+            self._short.pop(key, None)
+            return request is None
+        kind = shortages.kind_of(request)
+        if kind not in alike:
+            self._progress.effort.count(A_KIND)
+            alike[kind] = shortages.permanent_shortage(request)
+        short = alike[kind]
+        if short is None:
+            self._short.pop(key, None)
+            return True
+        self._short[key] = short
+        return False
+
+    def _has_all_its_jobs(self, queue: Queue) -> bool:
+        """Return whether a queue runs as many groups as it may: its groups wait for that first."""
+        return limits.job_limit_problem(queue, self._quota.ledger.running[queue.ref]) is not None
+
+    def _keeps_quota(self, queue: Queue, short: KnownShortage) -> bool:
+        """Return whether a queue would keep quota for a group that lacks some."""
+        charges = (assignment.charge for assignment in short.request.assignments)
+        return bool(self._quota.ledger.kept(queue, charges))
