@@ -15,7 +15,7 @@ from gang_scheduler.cli.reading.options import with_server
     example="record --out week.jsonl.gz --for 168h",
     statuses=statuses(
         {
-            Exit.DONE: "the time is over; ctrl-C and SIGTERM end it, too",
+            Exit.DONE: "the recording has ended: its time was over, or by ctrl-C or SIGTERM",
             Exit.NOT_TRUE: "nothing was recorded, or the disk is full; replay reads what is there",
         }
     ),

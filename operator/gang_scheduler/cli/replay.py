@@ -85,7 +85,7 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     "--moves",
     cls=OfOutput,
     metavar="FILE",
-    help="Write when each pod waited, and where it ran: page --replay FILE shows it on a map.",
+    help="Write when each pod waited, and where it ran. page --replay FILE shows this on a map.",
 )
 @click.option(
     "--progress/--no-progress",

@@ -267,9 +267,9 @@ class WatchedCluster:
 
     @property
     def problem(self) -> str:
-        """Which kinds may have changed unseen, and why; "" if none."""
+        """The kinds of which changes may be missing, and why; "" if there are none."""
         of = sorted(self._reflector.failures.items())
-        return "; ".join(f"{name} may have changed: {why.message}" for name, why in of)
+        return "; ".join(f"changes of {name} may be missing: {why.message}" for name, why in of)
 
     def take_in(self) -> None:
         """Handle the events that have come."""

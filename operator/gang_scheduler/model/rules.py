@@ -124,7 +124,7 @@ class DeviceClassSource:
 
     @property
     def selectors(self) -> tuple[str, ...]:
-        """The expressions that devices must match to count."""
+        """The CEL expressions that must be true of a device, so that it counts."""
         selector = self._amount.device_selector if self._amount is not None else None
         return (selector.cel.expression,) if selector is not None else ()
 

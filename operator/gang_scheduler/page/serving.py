@@ -1,4 +1,4 @@
-"""The page as a server for users of a cluster, with a port for probes beside it."""
+"""The page as a server for the users of a cluster; probes are answered on another port."""
 
 import asyncio
 import functools

@@ -58,7 +58,7 @@ class Shape:
 
 
 PRESENCE: Final = Shape()
-"""For this value it is only read whether it exists."""
+"""The shape of a value that is never read: only whether it exists matters."""
 SCALAR: Final = Shape(scalar=True)
 
 

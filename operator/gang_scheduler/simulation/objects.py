@@ -145,10 +145,13 @@ def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
     """Yield remarks on objects that were left out, assumed, or missing."""
     yield from found.notes
     if found.assumed_ours:
+        one = found.assumed_ours == 1
         yield (
-            f"{counted(found.assumed_ours, 'pod')} without spec.schedulerName: taken as ours, "
-            f"{next(iter(schedulers))}; on a cluster they are {DEFAULT_SCHEDULER}'s "
-            "(--no-assume-scheduler-name)"
+            f"{counted(found.assumed_ours, 'pod')} {'has' if one else 'have'} no "
+            f"spec.schedulerName: simulate treats {'it' if one else 'them'} as "
+            f"{'a pod' if one else 'pods'} of {next(iter(schedulers))}. On a cluster, "
+            f"{DEFAULT_SCHEDULER} would place {'it' if one else 'them'}. To simulate that, add "
+            "--no-assume-scheduler-name."
         )
     nouns = [each.noun for each in found.loaded]
     if not any(isinstance(each, Node) for each in nouns):

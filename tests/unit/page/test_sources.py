@@ -257,12 +257,14 @@ async def test_a_kind_that_may_have_changed_unseen_is_named_until_its_watch_goes
 ) -> None:
     source = Counted(tmp_path, clock)
     views, found = views_of(source, clock), []
-    for source.problem in ("", "queues may have changed: no route", ""):
+    for source.problem in ("", "changes of queues may be missing: no route", ""):
         clock[0] += LEAST_SECONDS
         found.append(await views.latest())
     await views.close()
 
-    assert ["", "queues may have changed: no route", ""] == [each.problem for each in found]
+    assert ["", "changes of queues may be missing: no route", ""] == [
+        each.problem for each in found
+    ]
     assert 3 == len({each.version for each in found})
 
 
@@ -276,5 +278,5 @@ async def test_a_watched_cluster_names_each_kind_whose_watch_has_failed() -> Non
     watched.is_complete = True
 
     for name in (QUEUES.name, POD_GROUPS.name):
-        assert f"{name} may have changed: no route" in watched.problem
+        assert f"changes of {name} may be missing: no route" in watched.problem
     assert watched.failure is None

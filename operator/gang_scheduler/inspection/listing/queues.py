@@ -245,7 +245,7 @@ def _rows(line: QueueLine, top: int, *, full: bool) -> Iterator[list[str]]:
 def shown_name(queue: str) -> str:
     """Return the name of a queue in a table.
 
-    Gangs without a queue are in a queue that has no object.
+    Gangs that name no queue are listed under `none (no queue)`.
     """
     return f"{queue} (no queue)" if queue == NONE.name else queue
 

@@ -193,5 +193,5 @@ INFINITE: Final = "infinite"
 
 
 def short_share(share: str) -> str:
-    """Return the share from the status of a queue, for a column."""
+    """Return a queue's share as a number of three digits, for a column; "infinite" stays."""
     return share if share == INFINITE else f"{round(float(share), DIGITS):g}"

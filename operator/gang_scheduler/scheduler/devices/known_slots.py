@@ -1,4 +1,4 @@
-"""KnownSlots of nodes on which nothing is assumed, kept from cycle to cycle.
+"""Slots of nodes on which nothing is assumed, kept from cycle to cycle.
 
 They only save work. An answer is dropped once the node, its pools, or what is taken of these are
 not the same any more.

@@ -70,9 +70,10 @@ class Signatures:
         return found
 
     def by_place(self, node: NodeView, taken: Taken) -> Hashable | None:
-        """Return a key of nodes on which the same claims get the devices at the same places.
+        """Return a key of a node; None if none can be made.
 
-        None if that is unknown: a pool is not plain, or the claims are refused everywhere.
+        On nodes with equal keys, the same claims get the devices at the same positions in their
+        pools. There is no key if a pool is not plain, or if the claims are refused everywhere.
         """
         if self._asked is None:
             return None

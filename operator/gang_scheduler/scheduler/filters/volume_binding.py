@@ -37,7 +37,10 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods of the class find volumes on each node, if other nodes take none."""
+    """Return for each node how many pods of the class find volumes there.
+
+    That is, if pods on other nodes take none of these volumes.
+    """
     room = trial.volumes.choices.room(_needs(pod_class))
     trial.effort.count(trial.volumes.choices.looks())
     return room

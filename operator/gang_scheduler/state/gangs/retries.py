@@ -285,7 +285,7 @@ class QueueingHints:
         return self._quota_waits.pending or any(self._that_may_evict())
 
     def helped(self) -> set[GangKey]:
-        """Return the gangs that changes since the last call may help."""
+        """Return the gangs to try again because of changes since the last call."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
         if self._topologies_changed:
             helped.update(self._refused_for(RETRIED_AFTER_TREES))

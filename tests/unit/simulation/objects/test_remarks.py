@@ -29,8 +29,8 @@ MEMBER = """
 {kind: Pod, apiVersion: v1, metadata: {name: a, labels: {pod-group.scheduling.sigs.k8s.io: g}}}
 """
 ASSUMED = (
-    "1 pod without spec.schedulerName: taken as ours, mine; on a cluster they are "
-    "default-scheduler's (--no-assume-scheduler-name)"
+    "1 pod has no spec.schedulerName: simulate treats it as a pod of mine. On a cluster, "
+    "default-scheduler would place it. To simulate that, add --no-assume-scheduler-name."
 )
 
 

@@ -65,7 +65,10 @@ class Bounds:
         return 1 + int((held < self._floors.needed[:, np.newaxis]).sum(axis=1).max())
 
     def likeness(self, area: Area) -> bytes:
-        """Return a key that areas share if their nodes are alike, one by one, in any order."""
+        """Return a key of an area.
+
+        Two areas share it if each node of one can be paired with a node like it in the other.
+        """
         columns = [self._free[area.open][:, self._asked].T, self._offered[:, area.open]]
         nodes = np.concatenate(columns)
         return nodes[:, np.lexsort(nodes)].tobytes()
