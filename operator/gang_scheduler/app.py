@@ -23,7 +23,7 @@ from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost, annotations_of
 from gang_scheduler.probes import Probes
-from gang_scheduler.report.other_events import LeaderEvents
+from gang_scheduler.report.administrator_events import LeaderEvents
 from gang_scheduler.second_loop import Loop, SecondLoop
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings

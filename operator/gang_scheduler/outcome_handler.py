@@ -29,7 +29,7 @@ from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.gang_metrics import Measures
-from gang_scheduler.report.other_events import WorkloadEvents
+from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.state.cache import Cache
 
 

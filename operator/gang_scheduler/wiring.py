@@ -48,18 +48,13 @@ from gang_scheduler.recording.files import RotatedFiles
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.recording.recorder import Recorder
 from gang_scheduler.replica_scaler import ReplicaScaler
+from gang_scheduler.report.administrator_events import ForbiddenKinds, LeftOutEvents
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
 from gang_scheduler.report.events import Backpressure, Events
+from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.other_events import (
-    DegradedEvents,
-    ForbiddenKinds,
-    LeftOutEvents,
-    ProvisioningEvents,
-    WorkloadEvents,
-)
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues import notes
 from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
@@ -68,6 +63,7 @@ from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_status import TopologyWriter
+from gang_scheduler.report.workload_events import ProvisioningEvents, WorkloadEvents
 from gang_scheduler.settings.choices import DegradedGangs, OnPartialGang, PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds

@@ -26,9 +26,9 @@ from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report import events as report_events
+from gang_scheduler.report.administrator_events import LeftOutEvents
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.other_events import LeftOutEvents
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache

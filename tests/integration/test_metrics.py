@@ -44,7 +44,7 @@ ELSEWHERE = {
     "pgs_elastic_changes_total": "unit/report/gang_metrics/test_decisions.py",
     "pgs_elastic_members": "unit/report/gang_metrics/test_gang_series.py",
     "pgs_spare_nodes": "unit/largest_fit/test_largest_fit.py",
-    "pgs_provisioning_requests_total": "unit/report/other_events/test_provisioning_events.py",
+    "pgs_provisioning_requests_total": "unit/report/workload_events/test_provisioning_events.py",
     "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
     "pgs_recording_errors_total": "unit/recording/test_recorder.py",

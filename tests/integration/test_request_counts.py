@@ -16,8 +16,8 @@ from gang_scheduler.api.kinds import EVENTS, POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.report.events import Backpressure
+from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.other_events import DegradedEvents
 from gang_scheduler.report.pod_events import BURST, PER_SECOND
 from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter

@@ -27,13 +27,14 @@ from gang_scheduler.client.writing import Writes
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.events import Backpressure, Events
+from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.other_events import DegradedEvents, WorkloadEvents
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -21,20 +21,17 @@ from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import RULES, Cause, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import counted
+from gang_scheduler.report.administrator_events import ForeignClaimEvents
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events, described
-from gang_scheduler.report.other_events import (
-    ForeignClaimEvents,
-    MisplacedRequestEvents,
-    RefusalEvents,
-    UnprotectedJobs,
-)
+from gang_scheduler.report.failure_events import RefusalEvents
 from gang_scheduler.report.pod_events import UNTOLD_BY_GANG, PodEvents
 from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.report.words.text import text_if_any, text_of
+from gang_scheduler.report.workload_events import MisplacedRequestEvents, UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations_in_force import News

@@ -29,8 +29,8 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.events import Backpressure
+from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.other_events import DegradedEvents
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.evictions import EvictionTexts, Promised, QueuePlaces

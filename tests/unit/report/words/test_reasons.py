@@ -17,7 +17,7 @@ from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.failures import DegradedReason
 from gang_scheduler.model.reasons import HELD, RULES, Reason
 from gang_scheduler.report import checkpoints as report_checkpoints
-from gang_scheduler.report import gang_events, other_events, topology_status
+from gang_scheduler.report import gang_events, topology_status, workload_events
 from gang_scheduler.report.pod_group_status import WARNINGS
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words import reasons as word_reasons
@@ -124,7 +124,7 @@ def test_reasons_of_events_have_entries() -> None:
     warned = {each.value for each in WARNINGS} | {Reason.INVALID_SPEC.value}
     checkpoints = {report_checkpoints.REQUESTED, *report_checkpoints.EVENTS.values()}
     scaled = {messages.SCALED_UP, messages.SCALED_DOWN}
-    bought = {each.reason for each in other_events.EVENTS.values()}
+    bought = {each.reason for each in workload_events.EVENTS.values()}
     topologies = set(topology_status.WORTH_AN_EVENT)
     others = named | of_queues | warned | scaled | bought | topologies | checkpoints
     others |= {each.value for each in HELD}

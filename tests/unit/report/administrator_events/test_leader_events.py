@@ -5,7 +5,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.leader_election import Predecessor, Sign
-from gang_scheduler.report.other_events import LeaderEvents
+from gang_scheduler.report.administrator_events import LeaderEvents
 
 LEASE = {"metadata": {"namespace": "ns", "name": "lease", "uid": "u1"}}
 

@@ -4,7 +4,7 @@ from gang_scheduler.api.kinds import EVENTS, RESOURCE_CLAIMS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.decode.devices.objects import decode_claim
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.report.other_events import DEVICES_OF_TWO
+from gang_scheduler.report.administrator_events import DEVICES_OF_TWO
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders, device_objects, parts

@@ -4,7 +4,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.events import About
-from gang_scheduler.report.other_events import KUBELET_REFUSED, RefusalEvents
+from gang_scheduler.report.failure_events import KUBELET_REFUSED, RefusalEvents
 from gang_scheduler.state.nodes import REFUSED_SECONDS, RefusedShapes
 from support.builders import pod
 from support.gang_queue_builders import NOW

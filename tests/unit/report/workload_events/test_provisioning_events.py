@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.model.provisioning import ProvisioningRequest, RequestState
 from gang_scheduler.report.events import About
-from gang_scheduler.report.other_events import ProvisioningEvents
+from gang_scheduler.report.workload_events import ProvisioningEvents
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding

@@ -11,8 +11,8 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.writing import Writes
+from gang_scheduler.report.administrator_events import ForbiddenKinds
 from gang_scheduler.report.events import About
-from gang_scheduler.report.other_events import ForbiddenKinds
 
 KIND = "jobsets.jobset.x-k8s.io"
 
@@ -80,7 +80,7 @@ def test_where_all_may_be_read_nothing_is_asked() -> None:
 
 
 def test_it_looks_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gang_scheduler.report.other_events.LOOK_SECONDS", 0)
+    monkeypatch.setattr("gang_scheduler.report.administrator_events.LOOK_SECONDS", 0)
     harness = Harness()
 
     async def look_for_a_moment() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.api.kinds import EVENTS, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.report.other_events import DegradedEvents
+from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.state import memory
 from support import cache_feeding, parts
 from support.degraded_gang import KEY, LATER, NOW, SIZE, DegradedGang

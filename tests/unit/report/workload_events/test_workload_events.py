@@ -8,7 +8,7 @@ from gang_scheduler.model.causes.queues import PatchForbidden, WorkloadChanged, 
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, SuspendedFor, Suspension
 from gang_scheduler.report.events import Events
-from gang_scheduler.report.other_events import WorkloadEvents
+from gang_scheduler.report.workload_events import WorkloadEvents
 from support import parts
 
 JOB = ManagedWorkload("PyTorchJob", "ns", "train", "u1")
