@@ -34,7 +34,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler import policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
@@ -85,7 +85,7 @@ def decided(case: Case) -> Case:
         found = objects.load(documents.parse("case", text), schedulers[0], membership=membership)
     except UnreadableInput as error:
         return {"problems": list(error.lines)}
-    return in_short(report.document(simulate(found, options)))
+    return in_short(output_document.document(simulate(found, options)))
 
 
 def in_short(document: Case) -> Case:

@@ -7,7 +7,7 @@ from typing import Any
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.run import Options, simulate
 from property import oracle
 from support import yaml_texts
@@ -53,7 +53,9 @@ def decide(manifests: Iterable[Body]) -> Outcome:
     text = yaml_texts.written_all([*manifests])
     found = objects.load(documents.parse("case", text), SCHEDULER)
     nouns = [each.noun for each in found.loaded]
-    decided = report.document(simulate(found, Options(Policy(scheduler_names=(SCHEDULER,)))))
+    decided = output_document.document(
+        simulate(found, Options(Policy(scheduler_names=(SCHEDULER,))))
+    )
     return Outcome(
         nodes={each.name: each for each in nouns if isinstance(each, Node)},
         pods={each.name: each for each in nouns if isinstance(each, Pod)},

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
@@ -81,7 +81,7 @@ def decided(case: Case, nodes: int) -> Case:
     text = (HERE / "manifests" / f"{case['file']}.yaml").read_text()
     read: list[Document | Problem] = [*documents.parse("cluster", cluster)]
     found = objects.load([*read, *documents.parse("manifest", text)], OURS)
-    return report.document(simulate(found, Options(Policy())))
+    return output_document.document(simulate(found, Options(Policy())))
 
 
 def node(i: int, case: Case) -> Case:

@@ -19,10 +19,10 @@ from typing import Any
 from differential.device_worlds import NODE, World
 from gang_scheduler.decode.devices import objects as decoding
 from gang_scheduler.model.devices import NodeView
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.outcomes import Budget, Cut, Found, Outcome, Refused
 from gang_scheduler.scheduler.devices.pools import Pools
 from gang_scheduler.scheduler.devices.search import allocate
-from gang_scheduler.scheduler.devices.taken import Taken
 from tools.controlplane import binaries
 
 NAME = "device-allocator"

@@ -19,7 +19,7 @@ from gang_scheduler.decode import (
     events,
     fields,
     gang_annotations,
-    keys,
+    known_keys,
     topology,
 )
 from gang_scheduler.decode.pods import membership
@@ -54,7 +54,7 @@ def pod(text: str) -> Any:
     return checkpoints.of_pod(dict.fromkeys(KEYS, text), status)
 
 
-KEYS = sorted(keys.ANNOTATIONS)
+KEYS = sorted(known_keys.ANNOTATIONS)
 PARSERS = {
     "quantity": Parser(
         lambda text: resources.amount_of("cpu", text),
@@ -111,7 +111,7 @@ PARSERS = {
         lambda text: checkpoints.of_status({"checkpoint": {"doneAt": text, "step": text}}), ()
     ),
     "resource version": Parser(events.number_of, (), lambda found: isinstance(found, int)),
-    "likeness of a key": Parser(keys.meant_by, (), lambda found: isinstance(found, str)),
+    "likeness of a key": Parser(known_keys.meant_by, (), lambda found: isinstance(found, str)),
     "YAML": Parser(lambda text: list(syntax.values(text)), (syntax.UnreadableText,)),
 }
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.run import Options, simulate
 from property.manifests import OURS, Manifest, clusters
 
@@ -22,7 +22,7 @@ def decided(*texts: str) -> dict[str, Any]:
     read = itertools.chain.from_iterable(
         documents.parse(f"f{i}", text) for i, text in enumerate(texts)
     )
-    return report.document(
+    return output_document.document(
         simulate(objects.load(read, OURS), Options(Policy(scheduler_names=(OURS,))))
     )
 

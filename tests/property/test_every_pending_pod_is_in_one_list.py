@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import report
+from gang_scheduler.simulation import output_document
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.run import Options, simulate
 from property.manifests import OURS, Manifest, clusters, read
@@ -35,7 +35,7 @@ def test_every_pending_pod_is_in_one_list(
     manifests: list[Manifest], *, until_settled: bool
 ) -> None:
     found = read(manifests)
-    decided = report.document(
+    decided = output_document.document(
         simulate(found, Options(Policy(scheduler_names=(OURS,)), until_settled=until_settled))
     )
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import objects, report
+from gang_scheduler.simulation import objects, output_document
 from gang_scheduler.simulation.documents import Document
 from gang_scheduler.simulation.run import Options, Outcome, simulate
 from property.random_cases import SEEDS, dice_of
@@ -219,7 +219,7 @@ def test_suspended_workloads_start_where_their_pods_would_be_bound(seed: int) ->
     within = decide([*fixed, *(suspended(each, suspends=True) for each in workloads)])
 
     assert decisions(without) == decisions(within)
-    admitted = [each["object"] for each in report.document(within)["admissions"]]
+    admitted = [each["object"] for each in output_document.document(within)["admissions"]]
     kinds = {each["metadata"]["name"]: each["kind"] for each in workloads}
     placed = dict.fromkeys(each.gang.key.name.partition("/")[0] for each in within.placed)
     assert [f"{kinds[name]} default/{name}" for name in placed] == admitted

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
 from property import corpus
@@ -46,6 +46,6 @@ def test_whatever_is_written_is_answered(text: str) -> None:
             assert line.encode()
     else:
         outcome = simulate(found, Options(Policy(scheduler_names=(OURS,))))
-        document = report.document(outcome)
+        document = output_document.document(outcome)
         assert json.dumps(document, ensure_ascii=False).encode()
         assert page_of(outcome).encode()

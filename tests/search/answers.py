@@ -11,7 +11,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import objects, report, run
+from gang_scheduler.simulation import objects, output_document, run
 from gang_scheduler.simulation.documents import Document
 from search.manifests import Manifest
 
@@ -62,7 +62,7 @@ def ask(loaded: objects.Objects, *, settled: bool = False) -> Answer:
         outcome = run.simulate(
             loaded, run.Options(Policy(scheduler_names=OURS), until_settled=settled)
         )
-    return Answer(report.document(outcome), cycles)
+    return Answer(output_document.document(outcome), cycles)
 
 
 @contextmanager

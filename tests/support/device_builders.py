@@ -21,13 +21,13 @@ from gang_scheduler.model.devices import (
     Slice,
     SubRequest,
 )
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.candidates import Candidates
 from gang_scheduler.scheduler.devices.claim_requests import ClaimRequests, requests_of
-from gang_scheduler.scheduler.devices.devices_in_use import DevicesInUse
 from gang_scheduler.scheduler.devices.outcomes import Budget, Found, Outcome
 from gang_scheduler.scheduler.devices.pools import Pools
 from gang_scheduler.scheduler.devices.search import allocate
-from gang_scheduler.scheduler.devices.taken import Taken
+from gang_scheduler.scheduler.devices.search_state import DevicesInUse
 
 DRIVER = "gpu.example.com"
 NODE = NodeView("n0", {"rack": "r1"})

@@ -13,8 +13,8 @@ from typing import Final, Protocol
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from gang_scheduler.page.restricted_views import EVERYTHING, Viewer
 from gang_scheduler.page.view import View
-from gang_scheduler.page.viewers import EVERYTHING, Viewer
 
 HOST: Final = "127.0.0.1"
 KEY: Final = "key"

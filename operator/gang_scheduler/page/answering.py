@@ -16,10 +16,10 @@ from gang_scheduler.page import bodies, rendering
 from gang_scheduler.page.access import Door
 from gang_scheduler.page.bodies import HTML_TYPE, Bodies, Body
 from gang_scheduler.page.lookups import Missing
+from gang_scheduler.page.restricted_views import PartialViews, Viewer
 from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
 from gang_scheduler.page.sources import Seen, TooManyQuestions, Views
 from gang_scheduler.page.view import View
-from gang_scheduler.page.viewers import PartialViews, Viewer
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.page.viewers import EVERYTHING, Viewer
+from gang_scheduler.page.restricted_views import EVERYTHING, Viewer
 
 LASTS_SECONDS: Final = 60.0
 """An answer of the API server counts for so long."""

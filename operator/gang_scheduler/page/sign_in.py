@@ -19,9 +19,9 @@ from aiohttp.typedefs import Middleware
 
 from gang_scheduler.page import access, rendering, rights
 from gang_scheduler.page.access import METHODS, OPEN, text
+from gang_scheduler.page.restricted_views import Viewer, namespaces_of
 from gang_scheduler.page.rights import Reviews, Unanswered, User
 from gang_scheduler.page.view import View
-from gang_scheduler.page.viewers import Viewer, namespaces_of
 
 SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"

@@ -21,9 +21,9 @@ from gang_scheduler.page import bodies, job_form
 from gang_scheduler.page.answering import Answers, Asked
 from gang_scheduler.page.bodies import Body
 from gang_scheduler.page.job_form import Form, Tried
+from gang_scheduler.page.restricted_views import WITHHELD, Viewer
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import View
-from gang_scheduler.page.viewers import WITHHELD, Viewer
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.submit import verdict
 

@@ -20,7 +20,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.pod_group import PodGroupSpec, PodGroupStatus
 from gang_scheduler.api.queue import QueueSpec, QueueStatus
 from gang_scheduler.api.topology import ClusterNetworkTopologySpec
-from gang_scheduler.decode import cluster, foreign_marks, keys, topology, volumes
+from gang_scheduler.decode import cluster, foreign_marks, known_keys, topology, volumes
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
 from gang_scheduler.wire import cluster as wire_cluster
 from gang_scheduler.wire import devices as device_wire
@@ -171,15 +171,15 @@ def _pruned_object(value: Mapping[str, Value], shape: Shape) -> Value:
 PREFIXES: Final = (
     *KNOWN_ANNOTATIONS,
     *table.MEMBERSHIP.prefixes,
-    *keys.PREFIXES,
-    keys.POD_GROUP_PREFIX,
+    *known_keys.PREFIXES,
+    known_keys.POD_GROUP_PREFIX,
     *foreign_marks.TELLING,
 )
 """Prefixes of annotations that are kept."""
 KEYS: Final = frozenset(
     {
-        *keys.FOREIGN,
-        *keys.POD_GROUP_NAMES,
+        *known_keys.FOREIGN,
+        *known_keys.POD_GROUP_NAMES,
         *chain.from_iterable(each.keys | each.role_keys | each.rank_keys for each in table.PODS),
         annotations.VOLCANO_QUEUE,
         annotations.VOLCANO_QUEUE_SHORT,
@@ -196,7 +196,11 @@ KEYS: Final = frozenset(
 
 def is_read(annotation: str) -> bool:
     """Return whether an annotation is read, or may be a misspelling of one."""
-    return annotation.startswith(PREFIXES) or annotation in KEYS or bool(keys.meant_by(annotation))
+    return (
+        annotation.startswith(PREFIXES)
+        or annotation in KEYS
+        or bool(known_keys.meant_by(annotation))
+    )
 
 
 _METADATA: Final = shape_of(Metadata)

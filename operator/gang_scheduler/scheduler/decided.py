@@ -27,9 +27,9 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.devices import planned_claims
 from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, Effort
+from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.quorums import NOTHING
 from gang_scheduler.scheduler.trial import Placement, Trial
-from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 A_GROUP: Final = 0.5
 """The cost of each group in looks, even if its verdict is known already."""

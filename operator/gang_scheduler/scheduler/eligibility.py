@@ -21,11 +21,11 @@ from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import one_of_each
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import units
+from gang_scheduler.scheduler import placement_units
 from gang_scheduler.scheduler.compute_domains import NVLINK_DOMAIN, claims_channel
 from gang_scheduler.scheduler.placement.tree import replacements
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import PlacementUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _verdict(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
         for_others = Problem(Reason.WAITING_FOR_GANGS, OtherGangCannotStart(blamed, problem.cause))
         refusals = (_refusal(gang, problems[gang.key] or for_others) for gang in group.waiting)
         return Verdict(refusals=tuple(refusals))
-    sited = units.units_of(group, snapshot)
+    sited = placement_units.units_of(group, snapshot)
     if isinstance(sited, Problem):
         return _refused_wholly(group, sited)
     return Verdict(sited, warnings=tuple(_warnings(sited, snapshot.devices)))

@@ -25,6 +25,7 @@ from gang_scheduler.scheduler.decided import Decided, KnownMisfits
 from gang_scheduler.scheduler.devices.outcomes import Refused as RefusedClaim
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.placement.anywhere import assume_again, release
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import NodeRequests
@@ -32,7 +33,6 @@ from gang_scheduler.scheduler.quorums import Outcome, Quorums
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.surplus import Surplus, in_steps
 from gang_scheduler.scheduler.trial import Placement, Trial
-from gang_scheduler.scheduler.units import PlacementUnit
 
 
 class PlaceSurplus(Protocol):

@@ -18,9 +18,9 @@ from gang_scheduler.scheduler.placement import anywhere, packing
 from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.tree import gather
+from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Trial
-from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
 """The placements of a group's units, or the unit that did not fit and why."""

@@ -9,9 +9,9 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler import elastic_pace
 from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, place_on, release
 from gang_scheduler.scheduler.placement.tree import gather
+from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Trial
-from gang_scheduler.scheduler.units import PlacementUnit, RoleKey
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.model.topology import Topology
-from gang_scheduler.scheduler import units
+from gang_scheduler.scheduler import placement_units
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import Objects, filled
@@ -165,7 +165,7 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
     """Return the tree that each gang with a topology request is placed in."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
-        found = units.units_of(group, snapshot)
+        found = placement_units.units_of(group, snapshot)
         for unit in () if isinstance(found, Problem) else found:
             if unit.scope is not None:
                 asked |= {gang.key: unit.scope.tree for gang in unit.gangs}

@@ -7,7 +7,14 @@ from typing import Any, Final, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import elastic, fields, foreign_marks, gang_annotations, keys, topology
+from gang_scheduler.decode import (
+    elastic,
+    fields,
+    foreign_marks,
+    gang_annotations,
+    known_keys,
+    topology,
+)
 from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
@@ -238,10 +245,10 @@ def with_annotations(
 
 def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[InvalidField]:
     """Yield the faults of labels and annotations that have no effect on a workload itself."""
-    yield from keys.too_long(workload.labels, workload.annotations)
-    yield from keys.unknown_labels(workload.labels)
-    yield from keys.unknown_annotations(workload.annotations, workload.labels)
-    yield from keys.misplaced_podset(workload.annotations)
+    yield from known_keys.too_long(workload.labels, workload.annotations)
+    yield from known_keys.unknown_labels(workload.labels)
+    yield from known_keys.unknown_annotations(workload.annotations, workload.labels)
+    yield from known_keys.misplaced_podset(workload.annotations)
     if wrong := naming.misplaced(workload.labels, workload.annotations):
         yield wrong
     yield from foreign_marks.refused(workload.labels, workload.annotations)

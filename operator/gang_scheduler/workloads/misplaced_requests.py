@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import foreign_marks, keys
+from gang_scheduler.decode import foreign_marks, known_keys
 from gang_scheduler.decode.gangs.specs import MisplacedRequest
 from gang_scheduler.decode.pods.membership import named_gang_of
 from gang_scheduler.decode.queues import naming
@@ -27,9 +27,9 @@ ENDED: Final = frozenset({"Complete", "Completed", "Failed"})
 """Conditions of Jobs and JobSets that run no more pods."""
 
 
-_LABELS: Final = keys.POD_GROUP_NAMES | keys.POD_GROUP_LABELS | {annotations.ROLE}
+_LABELS: Final = known_keys.POD_GROUP_NAMES | known_keys.POD_GROUP_LABELS | {annotations.ROLE}
 _ANNOTATIONS: Final = (
-    keys.OPTIONS
+    known_keys.OPTIONS
     | annotations.PODSET_KEYS
     | {
         annotations.GANG_NAME,
@@ -39,7 +39,7 @@ _ANNOTATIONS: Final = (
     }
 )
 """Annotations that are read only on pods, so they belong in the pod template."""
-_NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *keys.FOREIGN}
+_NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *known_keys.FOREIGN}
 _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
 """Keys that make pods a gang. Here they do nothing; they are no fault if the template has one."""
 
@@ -129,7 +129,7 @@ def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
         (named_gang_of(Pod(each.metadata, each.spec)), each.asks_for_gang()) for each in templates
     ]
     if any(gang.source != by_members if gang else by_kind for gang, by_kind in named):
-        return keys.ON_A_POD_GROUP
+        return known_keys.ON_A_POD_GROUP
     return f"belongs in {template}.metadata.annotations"
 
 
@@ -151,7 +151,7 @@ def _misplaced(
     yield from _in_annotations(present, template, options)
     if queue := naming.misplaced(asked.labels, asked.annotations):
         yield str(queue)
-    for where, product in keys.foreign(labels, present):
+    for where, product in known_keys.foreign(labels, present):
         yield f"{where} is for {product}, and makes no gang here"
     yield from map(str, foreign_marks.refused(asked.labels, asked.annotations))
 
@@ -164,8 +164,8 @@ def _in_labels(labels: Collection[str], template: str) -> Iterator[str]:
     for key in sorted(labels):
         if key == annotations.JOB_GANG_LABEL or key in _LABELS:
             yield f"{label_field(key)} belongs in {template}.metadata.labels"
-    yield from map(str, keys.unknown_labels(labels))
-    yield from map(str, keys.not_read(_without(labels, _LABELS), ()))
+    yield from map(str, known_keys.unknown_labels(labels))
+    yield from map(str, known_keys.not_read(_without(labels, _LABELS), ()))
 
 
 def _in_annotations(present: Collection[str], template: str, options: str) -> Iterator[str]:
@@ -174,19 +174,19 @@ def _in_annotations(present: Collection[str], template: str, options: str) -> It
         podsets += key.startswith(annotations.KUEUE_PODSET_PREFIX)
         if key == annotations.JOB_GANG_LABEL or key in _LABELS:
             yield f"{field(key)} belongs in {template}.metadata.labels"
-        elif options and (key in keys.OPTIONS or key == annotations.MIN_RUNTIME):
+        elif options and (key in known_keys.OPTIONS or key == annotations.MIN_RUNTIME):
             yield f"{field(key)} {options}"
         elif key in _ANNOTATIONS:
             yield f"{field(key)} belongs in {template}.metadata.annotations"
         elif (
-            podsets <= keys.MOST_HINTED
+            podsets <= known_keys.MOST_HINTED
             and key.startswith(annotations.KUEUE_PODSET_PREFIX)
             and (near := similar_names.near_podset(field(key)))
         ):
             yield f"{field(key)} is unknown; did you mean {near}?"
     rest = _without(present, _LABELS | {annotations.JOB_GANG_LABEL, annotations.QUEUE})
-    yield from map(str, keys.unknown_annotations(rest))
-    yield from map(str, keys.not_read((), rest))
+    yield from map(str, known_keys.unknown_annotations(rest))
+    yield from map(str, known_keys.not_read((), rest))
 
 
 def _without(present: Collection[str], known: Collection[str]) -> list[str]:

@@ -8,7 +8,7 @@ from msgspec import field
 
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import IS, InvalidField
-from gang_scheduler.decode import fields, keys
+from gang_scheduler.decode import fields, known_keys
 from gang_scheduler.decode.gangs.specs import GangObject, GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
@@ -78,7 +78,7 @@ class PodGroup(Wire, frozen=True):
 def name_of(source: Pod) -> str:
     """Return the name of the PodGroup that a pod names in an annotation; "" for none."""
     present = source.metadata.annotations
-    return next(filter(None, (present.get(key) for key in keys.VOLCANO_GROUPS)), "")
+    return next(filter(None, (present.get(key) for key in known_keys.VOLCANO_GROUPS)), "")
 
 
 def role_of(metadata: Metadata) -> str:
@@ -391,7 +391,7 @@ POD_GROUP: Final = Kind(
     pods=PodsOfKind(
         SOURCE,
         name_of,
-        keys=frozenset(keys.VOLCANO_GROUPS),
+        keys=frozenset(known_keys.VOLCANO_GROUPS),
         role_of=role_of,
         role_keys=frozenset({TASK}),
         by_default=True,

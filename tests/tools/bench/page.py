@@ -21,10 +21,10 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.watched import AGAIN_SECONDS
 from gang_scheduler.page import history, routes
 from gang_scheduler.page.access import HOST, Access
-from gang_scheduler.page.names import Names
+from gang_scheduler.page.restricted_views import Viewer, note, partial
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import Reading
-from gang_scheduler.page.viewers import Viewer, note, partial
+from gang_scheduler.page.withheld_names import Names
 from support import listed_clusters
 from support.followed import Followed
 from support.listed_clusters import Body

@@ -16,8 +16,8 @@ from gang_scheduler.inspection.explaining.document_fields import as_json
 from gang_scheduler.inspection.live import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.watched import AGAIN_SECONDS, WatchedCluster
+from gang_scheduler.page.restricted_views import PartialViews, Viewer
 from gang_scheduler.page.view import View
-from gang_scheduler.page.viewers import PartialViews, Viewer
 from gang_scheduler.settings.policy import Policy
 from support.call_counts import Calls, calls_of
 from support.followed import NOW, Followed, shown
@@ -167,7 +167,7 @@ def test_tenants_cost_no_decision() -> None:
 
     assert 0 == calls["cycle.schedule"]
     assert 0 == calls["gangs._Rows.row"]
-    assert 1 == calls["names.Names.note"]
+    assert 1 == calls["withheld_names.Names.note"]
 
 
 def test_what_comes_between_two_readings_changes_no_answer() -> None:

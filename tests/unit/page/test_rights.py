@@ -8,8 +8,8 @@ import pytest
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.page import rights
+from gang_scheduler.page.restricted_views import EVERYTHING, Viewer
 from gang_scheduler.page.rights import Asked, ServerReviews, Unanswered, User, viewer_of
-from gang_scheduler.page.viewers import EVERYTHING, Viewer
 from support.page_users import NODES, PODS, QUEUES, Known
 
 ADA = User("ada", ("team",), "7", '{"scopes": ["a"]}')

@@ -11,9 +11,9 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import rendering, sources
 from gang_scheduler.page.access import Access
+from gang_scheduler.page.restricted_views import EVERYTHING, Viewer
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import Reading, View
-from gang_scheduler.page.viewers import EVERYTHING, Viewer
 from support import listed_clusters
 from support.followed import Followed
 from support.hostile_names import HOSTILE_NAMES, source_with

@@ -17,7 +17,7 @@ from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import defaults, documents, objects, report
+from gang_scheduler.simulation import defaults, documents, objects, output_document
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import MOST_CYCLES, Options, Outcome, simulate
@@ -58,7 +58,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
     if not outcome.settled:
         click.echo(f"--until-settled: not settled after {MOST_CYCLES} cycles", err=True)
         sys.exit(NOT_SETTLED)
-    waits = outcome.refused or any(report.of_others(outcome.cache))
+    waits = outcome.refused or any(output_document.of_others(outcome.cache))
     lacking = waits or found.not_expanded or found.unknown_fields
     if wanted.fail_on_unschedulable and lacking:
         sys.exit(Exit.NOT_TRUE)
@@ -93,7 +93,7 @@ def _objects(read: Iterable[Item], policy: Policy, wanted: Wanted) -> Objects:
 
 
 def _rendered(outcome: Outcome, cluster: Cluster, output: str) -> str:
-    document = report.document(outcome)
+    document = output_document.document(outcome)
     if output == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if output == "yaml":

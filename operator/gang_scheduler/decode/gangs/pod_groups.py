@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
-from gang_scheduler.decode import checkpoints, fields, gang_annotations, keys, topology
+from gang_scheduler.decode import (
+    checkpoints,
+    fields,
+    gang_annotations,
+    known_keys,
+    topology,
+)
 from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode.fields import amounts, label_layer
 from gang_scheduler.decode.gangs.specs import (
@@ -96,7 +102,10 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         metadata = fields.read(body, MetadataOnly).metadata
         spec = faults.read(lambda: fields.read(body, NativePodGroup), NATIVE_UNREAD).spec
         present = metadata.annotations
-        for wrong in (*keys.misplaced_podset(present), *keys.options_not_read(present)):
+        for wrong in (
+            *known_keys.misplaced_podset(present),
+            *known_keys.options_not_read(present),
+        ):
             faults.add(wrong)
         min_count = faults.read(lambda: _min_count(spec), 1)
         roles = faults.read(lambda: elastic_annotation.read_roles(metadata.annotations), NO_ROLES)
@@ -208,10 +217,10 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         present = metadata.annotations
         parsed = faults.read(lambda: parse_spec(PodGroup, _said(body)), UNREAD)
         for wrong in (
-            *keys.too_long(metadata.labels, present),
-            *keys.unknown_labels(metadata.labels),
-            *keys.unknown_annotations(present, metadata.labels),
-            *keys.misplaced_podset(present),
+            *known_keys.too_long(metadata.labels, present),
+            *known_keys.unknown_labels(metadata.labels),
+            *known_keys.unknown_annotations(present, metadata.labels),
+            *known_keys.misplaced_podset(present),
         ):
             faults.add(wrong)
         if misplaced := naming.misplaced(metadata.labels, present):
@@ -227,7 +236,10 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         lasts = faults.read(lambda: fields.expected_duration(metadata.labels, present), None)
         elastic = faults.read(lambda: elastic_annotation.elastic_of(present), None)
         checkpoint = faults.read(lambda: checkpoints.policy_of(present), None)
-        not_read = (*keys.not_read(metadata.labels, present), *unsupported_mode(present))
+        not_read = (
+            *known_keys.not_read(metadata.labels, present),
+            *unsupported_mode(present),
+        )
         for each in not_read if faults else ():
             faults.add(each)
         faults.check()

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import checkpoints, fields, foreign_marks, keys, topology
+from gang_scheduler.decode import checkpoints, fields, foreign_marks, known_keys, topology
 from gang_scheduler.decode.fields import amounts, read, timestamp
 from gang_scheduler.decode.gang_annotations import gang_annotations_of
 from gang_scheduler.decode.pods import membership as pod_membership
@@ -35,11 +35,16 @@ from gang_scheduler.wire.pods import Volume
 
 _PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
 _TELLING: Final = (
-    *(*keys.PREFIXES, keys.POD_GROUP_PREFIX, *_PAIRS, *keys.FOREIGN),
+    *(
+        *known_keys.PREFIXES,
+        known_keys.POD_GROUP_PREFIX,
+        *_PAIRS,
+        *known_keys.FOREIGN,
+    ),
     *foreign_marks.TELLING,
 )
-_FINE_LABELS: Final = keys.LABELS | {annotations.GANG_NAME_LABEL}
-_FINE: Final = keys.ANNOTATIONS - {
+_FINE_LABELS: Final = known_keys.LABELS | {annotations.GANG_NAME_LABEL}
+_FINE: Final = known_keys.ANNOTATIONS - {
     *(annotations.GANG_MIN_AVAILABLE, annotations.ROLES, annotations.FORCE_DELETE_STUCK_PODS)
 }
 _OF_GANGS: Final = frozenset({annotations.ELASTIC, annotations.MIN_RUNTIME})
@@ -70,7 +75,7 @@ def problem_of(
     queue = None if bound else naming.misplaced(metadata.labels, metadata.annotations)
     says_more = fields.says_duration(metadata.labels, metadata.annotations)
     says_more |= checkpoints.says_policy(metadata.annotations)
-    is_cut = next(keys.too_long(metadata.labels, metadata.annotations), None) is not None
+    is_cut = next(known_keys.too_long(metadata.labels, metadata.annotations), None) is not None
     of_gangs = is_alone and not _OF_GANGS.isdisjoint(metadata.annotations)
     said = is_unreadable or queue or says_more or of_gangs or is_cut
     if not (said or _tells(metadata, is_alone=is_alone)):
@@ -101,7 +106,7 @@ def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: b
 
     The result is remembered, as most pods have the same keys.
     """
-    if keys.has_odd_labels(labels) or keys.has_odd_annotations(present):
+    if known_keys.has_odd_labels(labels) or known_keys.has_odd_annotations(present):
         return True
     if is_alone and _asks_in_vain(labels, present):
         return True
@@ -114,7 +119,7 @@ def _asks_in_vain(labels: Collection[str], present: Collection[str]) -> bool:
     """Return whether a pod without a gang has keys that only make sense for members."""
     if annotations.ROLE in labels or _is_half_a_group(labels, present):
         return True
-    return not keys.OPTIONS.isdisjoint(present)
+    return not known_keys.OPTIONS.isdisjoint(present)
 
 
 def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
@@ -127,13 +132,13 @@ def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
 
 def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
     """Yield keys that are unknown or without effect, and values that are too long or not a bool."""
-    for long in keys.too_long(metadata.labels, metadata.annotations):
+    for long in known_keys.too_long(metadata.labels, metadata.annotations):
         yield _Fault(str(long))
-    for unknown in keys.unknown_labels(metadata.labels):
+    for unknown in known_keys.unknown_labels(metadata.labels):
         yield _Fault(str(unknown))
-    for unknown in keys.unknown_annotations(metadata.annotations, metadata.labels):
+    for unknown in known_keys.unknown_annotations(metadata.annotations, metadata.labels):
         yield _Fault(str(unknown))
-    for unread in keys.not_read(metadata.labels, metadata.annotations):
+    for unread in known_keys.not_read(metadata.labels, metadata.annotations):
         yield _Fault(str(unread), Reason.UNSUPPORTED_FEATURE)
     asked = metadata.labels.get(annotations.JOB_GANG_LABEL, "false")
     if asked not in _YES_OR_NO:
@@ -175,7 +180,7 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
     if annotations.GANG_MIN_AVAILABLE in metadata.annotations:
         needed = field(annotations.GANG_NAME)
         yield _Fault(f"{needed} is required with {annotations.GANG_MIN_AVAILABLE}")
-    for key in sorted(keys.OPTIONS.intersection(metadata.annotations)):
+    for key in sorted(known_keys.OPTIONS.intersection(metadata.annotations)):
         yield _Fault(f"{field(annotations.GANG_NAME)} is required with {key}")
     if _is_half_a_group(metadata.labels, metadata.annotations):
         needed = label_field(annotations.KUEUE_POD_GROUP)
@@ -186,7 +191,7 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
     if annotations.ROLE in metadata.labels:
         where = label_field(annotations.ROLE)
         yield _Fault(f"{where} is the role of a member of a gang, and this pod is in none")
-    for where, product in keys.foreign(metadata.labels, metadata.annotations):
+    for where, product in known_keys.foreign(metadata.labels, metadata.annotations):
         text = f"{where} is for {product}, and makes no gang here: {_INSTEAD}"
         yield _Fault(text, Reason.UNSUPPORTED_FEATURE)
 

@@ -25,7 +25,7 @@ LABEL: Final = 12
 
 # The lines on changes with which a gang would start now, and on its needs until then.
 #
-# The changes are found by `scheduler/explanation/changes`.
+# The changes are found by `scheduler/explanation/possible_changes`.
 
 
 WIDEST: Final = 45

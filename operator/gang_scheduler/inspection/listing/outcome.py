@@ -28,7 +28,7 @@ from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import text_of
-from gang_scheduler.simulation import report
+from gang_scheduler.simulation import output_document
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.nodes import NodeUsage
 
@@ -138,7 +138,7 @@ def _waits(outcome: Outcome, decided: Decisions) -> Iterator[tuple[GangKey, Wait
             number = sum(len(each.victims) for each in made)
             must = f"{counted(number, 'pod')} must leave"
             yield key, Wait(Reason.WAITING_FOR_VICTIMS.value, few_words=must)
-    for info in report.of_others(outcome.cache):
+    for info in output_document.of_others(outcome.cache):
         yield info.key, Wait(Reason.WAITING_FOR_MEMBERS.value)
 
 

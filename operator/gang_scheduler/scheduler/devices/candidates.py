@@ -15,6 +15,7 @@ from gang_scheduler.model.devices import (
     Problem,
 )
 from gang_scheduler.scheduler.devices import capacity
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.capacity import CapacityError
 from gang_scheduler.scheduler.devices.claim_requests import (
     Choice,
@@ -26,7 +27,6 @@ from gang_scheduler.scheduler.devices.outcomes import Funnel, Lack, NoFit
 from gang_scheduler.scheduler.devices.partitioned_cards import PartitionedCards
 from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool
 from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
-from gang_scheduler.scheduler.devices.taken import Taken
 
 NOT_OF_CLASS, NOT_MATCHING, MATCHING = range(3)
 """How far a device comes through the selectors of a device filter."""

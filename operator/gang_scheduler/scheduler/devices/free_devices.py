@@ -18,6 +18,7 @@ from gang_scheduler.model.devices import (
 )
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import NO_SEARCHES, DeviceSearches
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.allocating import moved
 from gang_scheduler.scheduler.devices.freed_claims import ANYWHERE, Freed
 from gang_scheduler.scheduler.devices.known_slots import KnownSlots
@@ -32,7 +33,6 @@ from gang_scheduler.scheduler.devices.outcomes import (
 from gang_scheduler.scheduler.devices.pools import PoolId, Pools
 from gang_scheduler.scheduler.devices.search import allocate, why_not
 from gang_scheduler.scheduler.devices.signature import Signatures
-from gang_scheduler.scheduler.devices.taken import Taken
 
 STEPS_A_LOOK: Final = 20
 """This many steps of a search take as long as one look."""

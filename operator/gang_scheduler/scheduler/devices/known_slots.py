@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.outcomes import Outcome
 from gang_scheduler.scheduler.devices.pools import Pools
-from gang_scheduler.scheduler.devices.taken import Taken
 
 UNKNOWN: Final = -1
 MOST_OF_A_NODE: Final = 64

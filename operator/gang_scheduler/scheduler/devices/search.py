@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gang_scheduler.model.devices import MOST_RESULTS, Claim, DeviceClass, Mode, NodeView
 from gang_scheduler.scheduler.devices import allocating
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.candidates import Candidates
 from gang_scheduler.scheduler.devices.claim_requests import (
     Choice,
@@ -19,7 +20,6 @@ from gang_scheduler.scheduler.devices.claim_requests import (
     refuse_what_does_not_compile,
     requests_of,
 )
-from gang_scheduler.scheduler.devices.devices_in_use import AbandonedError, DevicesInUse
 from gang_scheduler.scheduler.devices.outcomes import (
     Budget,
     Cut,
@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.devices.outcomes import (
     Refused,
 )
 from gang_scheduler.scheduler.devices.pools import Pools
-from gang_scheduler.scheduler.devices.taken import Taken
+from gang_scheduler.scheduler.devices.search_state import AbandonedError, DevicesInUse
 
 Classes = Mapping[str, DeviceClass]
 

@@ -9,11 +9,11 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from gang_scheduler.model.devices import Claim, DeviceClass, NodeView
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.candidates import Candidates, attribute_of, matches_of
 from gang_scheduler.scheduler.devices.claim_requests import ClaimError, ClaimRequests, requests_of
 from gang_scheduler.scheduler.devices.partitioned_cards import NO_CARD
 from gang_scheduler.scheduler.devices.pools import Pool, PoolId, Pools
-from gang_scheduler.scheduler.devices.taken import Taken
 
 NOT_PLAIN: Final = -1
 MOST_REMEMBERED: Final = 4096

@@ -26,9 +26,9 @@ from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, reje
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import allowed, most_slots, offer_slots
 from gang_scheduler.scheduler.placement.tree import replacements
-from gang_scheduler.scheduler.placement.tree.seating import Area, ClassSeating, by_class
+from gang_scheduler.scheduler.placement.tree.one_class import Area, ClassSeating, by_class
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Share, Trial
-from gang_scheduler.scheduler.units import PlacementUnit
 
 EXPLAINED: Final = 10
 """The document says for this many domains what the next member lacks."""

@@ -36,11 +36,11 @@ from gang_scheduler.scheduler.explanation.findings import (
 )
 from gang_scheduler.scheduler.explanation.nodes import Holders, nodes_of
 from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
-from gang_scheduler.scheduler.explanation.starts import start_of
-from gang_scheduler.scheduler.explanation.variants import Asked, variants_of
+from gang_scheduler.scheduler.explanation.start_time import start_of
+from gang_scheduler.scheduler.explanation.verified_changes import Asked, variants_of
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
-from gang_scheduler.scheduler.units import PlacementUnit
 
 # The cycle checks quota before nodes, and names the first shortfall. A gang that waits for quota
 # may lack room as well, and more quota would not start it. The larger shortfall is named first.

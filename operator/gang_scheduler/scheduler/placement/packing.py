@@ -14,8 +14,8 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.effort import Effort, looks
 from gang_scheduler.scheduler.placement import scoring
-from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placement.lower_bounds import Floors
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 

@@ -14,8 +14,9 @@ from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption.leaving import Departures, NominatedRoom
+from gang_scheduler.scheduler.preemption.leaving_pods import Departures, NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements
 from gang_scheduler.scheduler.preemption.search import cheapest
@@ -25,7 +26,6 @@ from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)

@@ -20,16 +20,16 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.filters import spare_nodes
 from gang_scheduler.scheduler.placement import anywhere
-from gang_scheduler.scheduler.placement.counting import MOST as COUNTING_MOST
-from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
+from gang_scheduler.scheduler.placement.lower_bounds import MOST as COUNTING_MOST
+from gang_scheduler.scheduler.placement.lower_bounds import Floors
 from gang_scheduler.scheduler.placement.tree import gather
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit
 from gang_scheduler.scheduler.preemption.eviction_units import usage_of as eviction_units_usage_of
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
-from gang_scheduler.scheduler.units import PlacementUnit
 
 # A lower bound on the nodes that a preemptor needs, by plain counting, as victims leave some of
 # them. However members are placed, they need this many places for their smallest requests

@@ -12,9 +12,10 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.eviction_units import ANY_PRIORITY
-from gang_scheduler.scheduler.preemption.leaving import Departures
+from gang_scheduler.scheduler.preemption.leaving_pods import Departures
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
@@ -23,7 +24,6 @@ from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_GANGS: Final[frozenset[GangKey]] = frozenset()
 

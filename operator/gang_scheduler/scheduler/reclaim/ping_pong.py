@@ -17,8 +17,8 @@ from typing import NamedTuple
 from gang_scheduler.model.evictions import EvictionClass, Forgotten, RunningGang, YieldedTo
 from gang_scheduler.model.queues import Charge
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.reclaim.after_eviction import Part, QuotaLedger
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
-from gang_scheduler.scheduler.reclaim.final_state import Part, QuotaLedger
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 

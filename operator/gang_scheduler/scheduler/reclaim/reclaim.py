@@ -15,14 +15,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Comparison
 from gang_scheduler.scheduler.reclaim import eviction_policy
-from gang_scheduler.scheduler.reclaim.eviction_policy import (
-    NOTHING_ALLOWED,
-    AllowedClasses,
-    EvictionLimits,
-    is_over,
-    missing_keys_in_tree,
-)
-from gang_scheduler.scheduler.reclaim.final_state import (
+from gang_scheduler.scheduler.reclaim.after_eviction import (
     FROM_BORROWERS,
     BestFinalState,
     FinalState,
@@ -30,6 +23,13 @@ from gang_scheduler.scheduler.reclaim.final_state import (
     QuotaLedger,
     is_due,
     parts_released,
+)
+from gang_scheduler.scheduler.reclaim.eviction_policy import (
+    NOTHING_ALLOWED,
+    AllowedClasses,
+    EvictionLimits,
+    is_over,
+    missing_keys_in_tree,
 )
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 

@@ -15,8 +15,8 @@ from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.quota.trees import NO_ROW, Trees
+from gang_scheduler.scheduler.reclaim.after_eviction import QuotaLedger
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits, min_runtimes
-from gang_scheduler.scheduler.reclaim.final_state import QuotaLedger
 from gang_scheduler.scheduler.reclaim.reclaim import Positions, Reclaim
 from gang_scheduler.scheduler.reclaim.request import (
     ReclaimRequest,

@@ -21,6 +21,7 @@ from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.anywhere import assume_again, place_on, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
@@ -28,7 +29,6 @@ from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.releases import Release, Sum
 from gang_scheduler.scheduler.trial import COLUMNS_A_LOOK, Placement, Share, Trial
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
-from gang_scheduler.scheduler.units import PlacementUnit
 
 SPENT: Final = effort.MOST_LOOKS - 1_600
 """These looks count as used when a search begins, so that 800 are left: 40 milliseconds."""

@@ -21,6 +21,7 @@ from gang_scheduler.model.queues import NONE, Charge
 from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.reservation.promise import (
@@ -42,7 +43,6 @@ from gang_scheduler.scheduler.trial import Placement, Trial
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
-from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_TRIALS: Final = 100
 """A reserved gang is placed again at most this often in a cycle so that a later gang may start."""

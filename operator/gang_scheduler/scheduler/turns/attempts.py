@@ -22,13 +22,13 @@ from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.decided import Progress
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement.anywhere import release
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, reclaim_request_of
 from gang_scheduler.scheduler.trial import Placement
 from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request, podset_of
-from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
 Unfit = tuple[PlacementUnit, Misfit]

@@ -23,13 +23,13 @@ from gang_scheduler.model.records import revised
 from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.full_trees import FullTrees
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
-from gang_scheduler.scheduler.units import PlacementUnit
 
 BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
 """Reasons that end with time: a queue in strict order waits only behind gangs with one of these."""

@@ -17,6 +17,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.place_or_preempt import Placing
+from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
 from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
@@ -34,7 +35,6 @@ from gang_scheduler.scheduler.turns.requests import (
     podset_of,
 )
 from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
-from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 
 MEMBERS_A_LOOK: Final = 6
 """Restricting this many members to the nodes of a flavor takes one look."""

@@ -28,11 +28,11 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey, in_trees
 from gang_scheduler.scheduler.quota import promises
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.flavors import Choice, Choices, Confining, FlavorChoices
 from gang_scheduler.scheduler.turns.ledger import Ledger
-from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey, in_trees
 
 # Flavor assignments for all members of a group, and the charge of each. Members of one class and
 # controller are a podset, which gets one flavor for each resource group of the queue.

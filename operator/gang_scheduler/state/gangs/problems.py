@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import elastic as elastic_annotation
-from gang_scheduler.decode import keys
+from gang_scheduler.decode import known_keys
 from gang_scheduler.model.causes.specs import (
     BothInvalid,
     ClassDiffers,
@@ -60,7 +60,7 @@ def _of_members(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
 def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None:
     """Return a problem if a member sets options that belong on the object of its gang."""
     spec = observed.spec
-    elsewhere = keys.OPTIONS_BELONG.get(observed.key.source)
+    elsewhere = known_keys.OPTIONS_BELONG.get(observed.key.source)
     if spec is None or spec.problem is not None or elsewhere is None:
         return None
     for pod in members:

@@ -29,7 +29,7 @@ from support.api_objects import pod_body, pod_group_body
 LONG = "9" * 250_000
 READ_RAW = {
     "decode/devices/objects.py": "the beginning of a mark, which is only compared",
-    "decode/keys.py": "how many there are",
+    "decode/known_keys.py": "how many there are",
     "decode/queues/naming.py": "which keys there are",
     "workloads/suspended.py": "a time, and what is shorter than LONGEST_ADDITION",
     "workloads/virtual_pods.py": "into Metadata",

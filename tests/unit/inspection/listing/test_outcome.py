@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.inspection.listing import queues
 from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.run import Options, simulate
 from support.simulated_pages import PIPED, page_of
 
@@ -236,7 +236,7 @@ def test_gangs_of_one_name_are_distinguished_by_their_sources() -> None:
         documents.parse("f", TWO_OF_ONE_NAME), Policy().rules.gangs.scheduler_names[0]
     )
     outcome = simulate(found, Options(Policy()))
-    document = report.document(outcome)
+    document = output_document.document(outcome)
 
     page = page_of(outcome)
 

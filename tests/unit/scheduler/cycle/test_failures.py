@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.decided import KnownMisfits
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.preemption.leaving import Departures, NominatedRoom
+from gang_scheduler.scheduler.preemption.leaving_pods import Departures, NominatedRoom
 from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums

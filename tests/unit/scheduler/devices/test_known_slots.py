@@ -18,10 +18,10 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.devices import free_devices
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.device_ledger import DeviceLedger
 from gang_scheduler.scheduler.devices.known_slots import UNKNOWN, KnownSlots
 from gang_scheduler.scheduler.devices.pools import Pools
-from gang_scheduler.scheduler.devices.taken import Taken
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import gang, node, pod, snapshot
 from support.call_counts import Calls, at_most, calls_of

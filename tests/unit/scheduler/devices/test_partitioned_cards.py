@@ -1,8 +1,8 @@
 """Cards whose devices can change places: in the same state they are alike, whatever their names."""
 
 from gang_scheduler.model.devices import Device, Slice
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.partitioned_cards import NO_CARD
-from gang_scheduler.scheduler.devices.taken import Taken
 from support.device_builders import (
     allocated,
     asked_for,

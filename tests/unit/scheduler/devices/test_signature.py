@@ -16,11 +16,11 @@ from gang_scheduler.model.devices import (
     Slice,
 )
 from gang_scheduler.scheduler.devices import signature as signatures_of
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.outcomes import Budget, Found, Outcome
 from gang_scheduler.scheduler.devices.pools import Pools
 from gang_scheduler.scheduler.devices.search import allocate
 from gang_scheduler.scheduler.devices.signature import Signatures
-from gang_scheduler.scheduler.devices.taken import Taken
 from support.device_builders import (
     CLASSES,
     DRIVER,

@@ -9,6 +9,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.model.reasons import Problem
+from gang_scheduler.scheduler.placement_units import units_of
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.preemptor import (
     COLUMNS_A_LOOK,
@@ -19,7 +20,6 @@ from gang_scheduler.scheduler.preemption.preemptor import (
 )
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from gang_scheduler.scheduler.units import units_of
 from support.builders import bound_pod, bound_pods, gang, group, node, pod_class, snapshot
 from support.selector_builders import app
 

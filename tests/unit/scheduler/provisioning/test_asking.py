@@ -22,9 +22,9 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement_units import units_of
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.provisioning import REQUIREMENTS_A_LOOK, NodeRequests
-from gang_scheduler.scheduler.units import units_of
 from support.builders import gang, gang_key, group, node, pod, requirement, snapshot
 from support.call_counts import calls_of
 from support.plan_reading import reasons

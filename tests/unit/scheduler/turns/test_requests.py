@@ -8,10 +8,10 @@ import pytest
 
 from gang_scheduler.model.queues import Flavor, FlavorResource, Product, QueueSet, ResourceGroup
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.placement_units import PodSetKey
 from gang_scheduler.scheduler.turns import requests
 from gang_scheduler.scheduler.turns.flavors import Choice
 from gang_scheduler.scheduler.turns.requests import MOST_OPTIONS, FlavorOption
-from gang_scheduler.scheduler.units import PodSetKey
 from support import builders
 from support.builders import node
 from support.call_counts import Calls, calls_of

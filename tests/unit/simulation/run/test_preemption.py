@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.run import Options, simulate
 from support.simulated_pages import page_of
 
@@ -57,7 +57,9 @@ def gang(name: str, pods: int, **fields: Any) -> str:
 
 def decided(text: str, options: Options = OPTIONS) -> dict[str, Any]:
     """Return the document for these manifests."""
-    return report.document(simulate(objects.load(documents.parse("f", text), "ours"), options))
+    return output_document.document(
+        simulate(objects.load(documents.parse("f", text), "ours"), options)
+    )
 
 
 FULL = nodes("n1") + gang("low", 2, node="n1", priority=1) + gang("high", 2, priority=9)
@@ -139,7 +141,7 @@ def test_people_see_which_pods_go_and_which_come() -> None:
 
 def test_a_page_is_short_however_many_go() -> None:
     outcome = simulate(objects.load(documents.parse("f", FULL), "ours"), OPTIONS)
-    document = report.document(outcome)
+    document = output_document.document(outcome)
     document["victims"] = VICTIMS * 30
 
     assert "\nand 20 more (-o wide)\n" in page_of(outcome, document=document)

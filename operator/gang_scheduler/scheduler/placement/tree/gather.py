@@ -5,8 +5,8 @@
 3. Only domains of the layer in which the members must gather, or of a lower layer, are
    candidates.
 4. The lowest layer is taken that has a domain with room for all members.
-5. Of its domains, the one with the least left over is taken (`seating`).
-6. From there down, the fewest domains are taken at every level (`seating`).
+5. Of its domains, the one with the least left over is taken (`one_class`).
+6. From there down, the fewest domains are taken at every level (`one_class`).
 
 Members of a unit with bound members join these (`replacements`).
 """
@@ -30,12 +30,17 @@ from gang_scheduler.scheduler import diagnosis, label_domains
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import anywhere, interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement.tree import replacements, seating
+from gang_scheduler.scheduler.placement.tree import one_class, replacements
 from gang_scheduler.scheduler.placement.tree.mixed_classes import MOST_ORDERS, MOST_PACKED, Packing
-from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, ClassSeating, Seated
+from gang_scheduler.scheduler.placement.tree.one_class import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+    Seated,
+)
+from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
-from gang_scheduler.scheduler.units import PlacementUnit, RankedMembers
 
 Pack = Callable[[Area], Seated]
 """A way to seat some members in an area."""
@@ -126,7 +131,7 @@ class _Gathering:
 
     def by_class(self, parts: Sequence[RankedMembers]) -> list[ClassMembers]:
         """Group the members of parts by class and slice sizes."""
-        return seating.by_class(parts, self.area.tree)
+        return one_class.by_class(parts, self.area.tree)
 
     def _needed_first(self) -> list[Pod]:
         members = self._unit.members

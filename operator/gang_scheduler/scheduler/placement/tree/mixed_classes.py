@@ -17,9 +17,14 @@ import numpy as np
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import interdependent, packing
-from gang_scheduler.scheduler.placement.counting import Floors
+from gang_scheduler.scheduler.placement.lower_bounds import Floors
 from gang_scheduler.scheduler.placement.tree.capacity import Capacity
-from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, ClassSeating, Seated
+from gang_scheduler.scheduler.placement.tree.one_class import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+    Seated,
+)
 
 # An upper bound on the members of several classes that an area can take, by plain counting
 # (`counting`).

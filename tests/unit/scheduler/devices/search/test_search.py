@@ -16,6 +16,7 @@ from gang_scheduler.model.devices import (
     Mode,
     Unsupported,
 )
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.outcomes import (
     Budget,
     Cut,
@@ -26,7 +27,6 @@ from gang_scheduler.scheduler.devices.outcomes import (
     Refused,
 )
 from gang_scheduler.scheduler.devices.search import solutions, why_not
-from gang_scheduler.scheduler.devices.taken import Taken
 from support.device_builders import (
     CLASSES,
     DRIVER,

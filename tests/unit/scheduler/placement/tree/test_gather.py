@@ -16,8 +16,8 @@ from gang_scheduler.report.words.messages import describe
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.scheduler import effort, empty_cluster
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.placement import counting
-from gang_scheduler.scheduler.placement.tree import seating
+from gang_scheduler.scheduler.placement import lower_bounds
+from gang_scheduler.scheduler.placement.tree import one_class
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import gang, group, node, pod, snapshot
@@ -280,7 +280,7 @@ def test_how_many_of_an_elastic_gang_fit_is_looked_for_only_for_the_work_of_a_cy
 
 
 @pytest.mark.parametrize(
-    ("module", "looks"), [(seating, "LOOKS_A_LEVEL"), (counting, "LOOKS_A_FLOOR")]
+    ("module", "looks"), [(one_class, "LOOKS_A_LEVEL"), (lower_bounds, "LOOKS_A_FLOOR")]
 )
 def test_adding_up_the_room_of_many_classes_is_work_of_the_cycle(
     module: ModuleType, looks: str

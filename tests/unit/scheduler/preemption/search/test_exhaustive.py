@@ -9,7 +9,7 @@ import pytest
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
-from gang_scheduler.scheduler.placement.counting import Floors
+from gang_scheduler.scheduler.placement.lower_bounds import Floors
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.preemptor import Needs
 from gang_scheduler.scheduler.preemption.search import candidates, exhaustive

@@ -8,7 +8,7 @@ from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.reclaim.final_state import Part
+from gang_scheduler.scheduler.reclaim.after_eviction import Part
 from gang_scheduler.scheduler.reclaim.ping_pong import returning
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import EvictionRules
-from gang_scheduler.scheduler.reclaim.final_state import by_queue, parts_released
+from gang_scheduler.scheduler.reclaim.after_eviction import by_queue, parts_released
 from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger

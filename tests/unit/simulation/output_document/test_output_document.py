@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
 from support.simulated_pages import page_of
@@ -52,7 +52,9 @@ WORKER = """
 def domain(text: str) -> Any:
     """Return the domain of the gang `a`."""
     found = objects.load(documents.parse("f", text), "ours")
-    (gang,) = report.document(simulate(found, Options(Policy(scheduler_names=("ours",)))))["gangs"]
+    (gang,) = output_document.document(simulate(found, Options(Policy(scheduler_names=("ours",)))))[
+        "gangs"
+    ]
     return gang["domain"]
 
 
@@ -101,7 +103,7 @@ def test_a_job_whose_pods_name_a_pod_group_is_not_another_gang() -> None:
 """
     found = objects.load(documents.parse("f", text), Policy().rules.gangs.scheduler_names[0])
 
-    gangs = report.document(simulate(found, Options(Policy())))["gangs"]
+    gangs = output_document.document(simulate(found, Options(Policy())))["gangs"]
 
     assert [("default/d1", 2)] == [(each["gang"], each["members"]) for each in gangs]
 
@@ -160,7 +162,7 @@ def test_of_members_of_another_scheduler_it_is_said_whose_they_are(
     }
     found = objects.load(documents.parse("f", yaml_texts.written_all(bodies[kind])), "ours")
     outcome = simulate(found, Options(Policy(scheduler_names=("ours",))))
-    document = report.document(outcome)
+    document = output_document.document(outcome)
     (told,) = document["unschedulable"]
     page = page_of(outcome)
 

@@ -19,11 +19,11 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Moment, Start, StartBasis
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.promise import FutureRoom, asks_for_devices
 from gang_scheduler.scheduler.reservation.releases import Clock, Release, Running, Seat
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request
-from gang_scheduler.scheduler.units import PlacementUnit
 
 ANY_TIME: Final = 2**40
 """A time so far ahead that every declared end counts."""

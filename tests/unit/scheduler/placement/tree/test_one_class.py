@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gang_scheduler.scheduler.placement.tree.capacity import NOT_EVEN_THE_TAIL, Capacity
-from gang_scheduler.scheduler.placement.tree.seating import fewest
+from gang_scheduler.scheduler.placement.tree.one_class import fewest
 
 
 def column(*whole: int) -> Capacity:

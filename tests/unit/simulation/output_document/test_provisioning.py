@@ -3,12 +3,12 @@
 from typing import Any
 
 from gang_scheduler.model.provisioning import RequestState
-from gang_scheduler.simulation import report
+from gang_scheduler.simulation import output_document
 from support.bought_nodes import CLASS, BoughtNodes
 
 
 def shown(nodes: BoughtNodes) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = report.provisioning_requests(nodes.cache)["provisioning"]
+    found: list[dict[str, Any]] = output_document.provisioning_requests(nodes.cache)["provisioning"]
     return found
 
 
@@ -44,5 +44,5 @@ def test_a_request_that_is_there_says_what_came_of_it() -> None:
 
 
 def test_where_nodes_cannot_be_asked_for_nothing_is_said_of_it() -> None:
-    assert {} == report.provisioning_requests(BoughtNodes(enabled=False).cache)
-    assert {} == report.provisioning_requests(BoughtNodes(served=False).cache)
+    assert {} == output_document.provisioning_requests(BoughtNodes(enabled=False).cache)
+    assert {} == output_document.provisioning_requests(BoughtNodes(served=False).cache)

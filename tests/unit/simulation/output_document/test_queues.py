@@ -10,14 +10,14 @@ from gang_scheduler.model.api_words import StopPolicy
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.simulation import report
+from gang_scheduler.simulation import output_document
 from support.queue_figures import IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, UNUSED_ROOT, X, Y
 
 INVALID = Problem(Reason.INVALID_SPEC, InvalidInput("spec.quota.hard is below spec.quota.soft"))
 
 
 def row(figures: QueueFigures) -> Any:
-    (found,) = report.queue_rows([figures])
+    (found,) = output_document.queue_rows([figures])
     return found
 
 
@@ -57,7 +57,7 @@ def test_a_queue_in_the_document_has_its_figures_as_kubernetes_writes_them() -> 
 
 def test_gangs_that_wait_are_in_the_order_of_turns() -> None:
     assert ["default/x", "default/y"] == row(TEAM_B)["pending"]
-    assert {X: 1, Y: 2} == report.places(TREE)
+    assert {X: 1, Y: 2} == output_document.places(TREE)
 
 
 def test_a_root_is_below_no_queue() -> None:
@@ -65,7 +65,7 @@ def test_a_root_is_below_no_queue() -> None:
 
 
 def test_an_implied_queue_is_listed_only_if_something_uses_it() -> None:
-    assert [] == report.queue_rows([UNUSED_ROOT])
+    assert [] == output_document.queue_rows([UNUSED_ROOT])
 
 
 def test_an_infinite_share_is_null_and_a_broken_weight_is_a_number() -> None:

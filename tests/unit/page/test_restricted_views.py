@@ -7,10 +7,17 @@ import anyio
 import pytest
 
 from gang_scheduler.model.scheduler_events import SchedulerEvent
-from gang_scheduler.page.names import Names
+from gang_scheduler.page.restricted_views import (
+    EVERYTHING,
+    WITHHELD,
+    PartialViews,
+    Viewer,
+    note,
+    partial,
+)
 from gang_scheduler.page.sources import OfFiles
 from gang_scheduler.page.view import Reading, View, of_reading
-from gang_scheduler.page.viewers import EVERYTHING, WITHHELD, PartialViews, Viewer, note, partial
+from gang_scheduler.page.withheld_names import Names
 from support import listed_clusters
 from support.listed_clusters import gang, node, queue
 from support.page_users import NODES, PODS, QUEUES, Known, bearer, by_token, opened_for

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.scheduler_events import SchedulerEvent
-from gang_scheduler.page.names import GONE_SECONDS, TOKEN, Names
+from gang_scheduler.page.restricted_views import PartialViews, Viewer, namespaces_of, note, partial
 from gang_scheduler.page.view import View
-from gang_scheduler.page.viewers import PartialViews, Viewer, namespaces_of, note, partial
+from gang_scheduler.page.withheld_names import GONE_SECONDS, TOKEN, Names
 from support.call_counts import calls_of
 from support.followed import Followed
 from support.listed_clusters import gang, node, queue
@@ -109,8 +109,8 @@ def test_where_nothing_has_changed_no_object_is_looked_at(followed: Followed) ->
     same = followed.view()
     calls = calls_of(lambda: note(names, same))
 
-    assert 1 == calls["names.Names.note"]
-    assert 0 == calls["names.Names._note_objects"]
+    assert 1 == calls["withheld_names.Names.note"]
+    assert 0 == calls["withheld_names.Names._note_objects"]
 
 
 def test_the_namespaces_of_a_view_stay_as_they_were(followed: Followed) -> None:

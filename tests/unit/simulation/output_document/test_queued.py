@@ -5,7 +5,7 @@ from dataclasses import replace
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import ChargedTo
-from gang_scheduler.simulation.report import Flavors, Queued
+from gang_scheduler.simulation.output_document import Flavors, Queued
 from support import builders, gang_queue_builders
 
 KEY = builders.gang_key("a")

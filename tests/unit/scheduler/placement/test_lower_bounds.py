@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gang_scheduler.scheduler.placement.counting import MOST, MOST_AMOUNTS, Floors, times
+from gang_scheduler.scheduler.placement.lower_bounds import MOST, MOST_AMOUNTS, Floors, times
 
 
 def needed(requests: list[list[int]], counts: list[int]) -> dict[tuple[int, ...], int]:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from gang_scheduler.model.devices import Claim, DeviceId
-from gang_scheduler.scheduler.devices.taken import Taken
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from support.device_builders import DRIVER, allocated, amounts, taken_by
 
 GPU_0, GPU_1 = (DeviceId(DRIVER, "n0", name) for name in ("gpu-0", "gpu-1"))

@@ -18,7 +18,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.explanation import changes
+from gang_scheduler.scheduler.explanation import possible_changes
 from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn, Watched
 from gang_scheduler.scheduler.explanation.evictions import preemption_for, victims_of
 from gang_scheduler.scheduler.explanation.findings import (
@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     Variant,
 )
 from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
-from gang_scheduler.scheduler.explanation.starts import releases_of
+from gang_scheduler.scheduler.explanation.start_time import releases_of
 from gang_scheduler.scheduler.policies import Profile
 
 MOST: Final = 6
@@ -80,16 +80,16 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
     More quota also starts gangs with earlier turns, which take some of it.
     """
     turn, lines = asked.turn, asked.quota
-    all_raised: dict[tuple[QueueRef, FlavorResource], changes.Raised] = {}
+    all_raised: dict[tuple[QueueRef, FlavorResource], possible_changes.Raised] = {}
     for _ in range(MOST_RAISES):
-        more = changes.raised(turn, lines, above=above)
+        more = possible_changes.raised(turn, lines, above=above)
         if not more:
             break
         for each in more:
             known = all_raised.setdefault((each.queue, each.key), each)
             all_raised[each.queue, each.key] = known._replace(promised=each.promised)
         raised = tuple(all_raised.values())
-        shot = changes.with_quota(asked.snapshot, raised)
+        shot = possible_changes.with_quota(asked.snapshot, raised)
         watched = Watched(shot, asked.profile, asked.group.gangs[0].key)
         quotas = tuple(each.part() for each in raised)
         variant = Variant(
@@ -108,12 +108,12 @@ def _less(asked: Asked) -> Iterator[Variant]:
     return _first(
         _in_free_room(
             asked,
-            changes.with_requests(
+            possible_changes.with_requests(
                 asked.snapshot, asked.group, {each.resource: int(each.amount) for each in lowered}
             ),
             Variant(change=Change.LESS_ASKED, requests=lowered, by=consequences.Fixer.SUBMITTER),
         )
-        for lowered in changes.lowered(asked.turn, needed)
+        for lowered in possible_changes.lowered(asked.turn, needed)
     )
 
 
@@ -122,14 +122,14 @@ def _tolerated(asked: Asked) -> Iterator[Variant]:
     return _first(
         _in_free_room(
             asked,
-            changes.with_tolerations(asked.snapshot, asked.group, each),
+            possible_changes.with_tolerations(asked.snapshot, asked.group, each),
             Variant(
                 change=Change.TAINTS_TOLERATED,
                 taints=tuple(map(str, each)),
                 by=consequences.Fixer.SUBMITTER,
             ),
         )
-        for each in changes.tolerated(asked.turn)
+        for each in possible_changes.tolerated(asked.turn)
     )
 
 
@@ -138,12 +138,12 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
     return _first(
         _in_free_room(
             asked,
-            changes.without_labels(asked.snapshot, asked.group, each),
+            possible_changes.without_labels(asked.snapshot, asked.group, each),
             Variant(
                 change=Change.SELECTOR_REMOVED, labels=dict(each), by=consequences.Fixer.SUBMITTER
             ),
         )
-        for each in changes.selectors(asked.turn)
+        for each in possible_changes.selectors(asked.turn)
     )
 
 
@@ -155,7 +155,7 @@ def _fewer(asked: Asked) -> Iterator[Variant]:
         return
 
     def start(number: int) -> Variant | None:
-        shot = changes.with_members(asked.snapshot, asked.group, gang.key, number)
+        shot = possible_changes.with_members(asked.snapshot, asked.group, gang.key, number)
         made = Variant(
             change=Change.FEWER_MEMBERS,
             number=number,
@@ -183,8 +183,8 @@ def _largest(asked: Asked) -> Gang:
 
 def _softer(asked: Asked) -> Iterator[Variant]:
     """Yield each required layer with which the group starts if the layer is only preferred."""
-    for layer in changes.layers_of(asked.group):
-        shot = changes.with_preferred(asked.snapshot, asked.group, layer)
+    for layer in possible_changes.layers_of(asked.group):
+        shot = possible_changes.with_preferred(asked.snapshot, asked.group, layer)
         made = Variant(
             change=Change.SOFTER_LAYER, layer=layer.name, by=consequences.Fixer.SUBMITTER
         )
@@ -204,7 +204,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
 
     def start(number: int) -> Variant | None:
         priority = candidates[-1 - number]
-        shot = changes.with_priority(asked.snapshot, asked.group, priority, running)
+        shot = possible_changes.with_priority(asked.snapshot, asked.group, priority, running)
         made = Variant(
             change=Change.HIGHER_PRIORITY, number=priority, by=consequences.Fixer.SUBMITTER
         )
@@ -222,7 +222,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
 def _rested(asked: Asked) -> Iterator[Variant]:
     """Yield the start that becomes possible once all minimum run times are over."""
     if asked.surroundings.rested is not None:
-        shot = changes.with_bound_pods(asked.snapshot, asked.surroundings.rested)
+        shot = possible_changes.with_bound_pods(asked.snapshot, asked.surroundings.rested)
         found = _started(asked, shot, Variant(change=Change.RUN_TIMES_OVER, by=None))
         if found is not None:
             yield found
@@ -245,7 +245,7 @@ def _other_flavor(asked: Asked) -> Iterator[Variant]:
         labels = flavor.node_labels
         keys = {key for key, _ in labels}
         if not (selected & set(labels)) and any(key in keys for key, _ in selected):
-            shot = changes.with_labels(asked.snapshot, asked.group, labels)
+            shot = possible_changes.with_labels(asked.snapshot, asked.group, labels)
             made = Variant(
                 change=Change.OTHER_FLAVOR, labels=dict(labels), by=consequences.Fixer.SUBMITTER
             )
@@ -267,7 +267,7 @@ def _next_end(asked: Asked) -> Iterator[Variant]:
     following = next((each for each in known if each.gang in running.gangs), None)
     if following is None or following.gang is None or following.ends_at is None:
         return
-    shot = changes.with_ended(asked.snapshot, following.gang, running)
+    shot = possible_changes.with_ended(asked.snapshot, following.gang, running)
     end = Variant(
         change=Change.NEXT_END,
         after=str(following.gang),

@@ -26,10 +26,10 @@ from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import counted
 from gang_scheduler.page import node_map
-from gang_scheduler.page.names import NUMERIC, TOKEN, Names
 from gang_scheduler.page.node_map import NodeMap
 from gang_scheduler.page.timeline import Timeline
 from gang_scheduler.page.view import View
+from gang_scheduler.page.withheld_names import NUMERIC, TOKEN, Names
 from gang_scheduler.scheduler.explanation.findings import (
     ClassNodes,
     DomainRoom,

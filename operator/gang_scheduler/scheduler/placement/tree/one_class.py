@@ -18,9 +18,9 @@ from gang_scheduler.scheduler.placement import interdependent, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import most_slots, offer_slots, slot_limit
 from gang_scheduler.scheduler.placement.tree import capacity
 from gang_scheduler.scheduler.placement.tree.capacity import NEVER, Capacity
+from gang_scheduler.scheduler.placement_units import RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
-from gang_scheduler.scheduler.units import RankedMembers
 
 # From a domain that holds all members down the tree: the fewest domains at every level. The
 # largest domains are filled first, and the last one is the tightest that takes the rest.

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import keys
+from gang_scheduler.decode import known_keys
 from support.call_counts import calls_of
 
 OURS, THEIRS = "py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/"
@@ -12,9 +12,9 @@ OURS, THEIRS = "py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/"
 def test_every_key_that_is_read_or_written_is_known() -> None:
     written = {each for each in vars(annotations).values() if isinstance(each, str)}
 
-    expected = {each for each in written if each.startswith(keys.PREFIXES)}
-    elsewhere = keys.OF_NAMESPACES | keys.OF_LEASES | keys.OF_CLAIMS
-    assert expected == keys.LABELS | keys.ANNOTATIONS | elsewhere
+    expected = {each for each in written if each.startswith(known_keys.PREFIXES)}
+    elsewhere = known_keys.OF_NAMESPACES | known_keys.OF_LEASES | known_keys.OF_CLAIMS
+    assert expected == known_keys.LABELS | known_keys.ANNOTATIONS | elsewhere
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_every_key_that_is_read_or_written_is_known() -> None:
     ],
 )
 def test_an_unknown_annotation_is_named_with_the_nearest_key(key: str, hint: str) -> None:
-    (found,) = keys.unknown_annotations([key])
+    (found,) = known_keys.unknown_annotations([key])
 
     assert f"metadata.annotations[{key}] is unknown{hint}" == str(found)
 
@@ -50,14 +50,17 @@ def test_an_unknown_annotation_is_named_with_the_nearest_key(key: str, hint: str
         ("scheduling.sigs.k8s.io/pod-group", annotations.POD_GROUP_LABEL),
         ("scheduling.k8s.io/pod-group-name", annotations.POD_GROUP_LABEL),
         ("scheduling.x-k8s.io/pod-group-name", annotations.POD_GROUP_LABEL_SCHED_PLUGINS),
-        ("scheduling.k8s.io/groupName", keys.VOLCANO_GROUP),
-        ("volcano.sh/group-name", keys.VOLCANO_GROUP),
+        ("scheduling.k8s.io/groupName", known_keys.VOLCANO_GROUP),
+        ("volcano.sh/group-name", known_keys.VOLCANO_GROUP),
         ("scheduling.koordinator.sh/gang-name", annotations.GANG_NAME),
         ("gang.koordinator.sh/name", annotations.GANG_NAME),
     ],
 )
 def test_a_key_that_is_misspelt_at_one_place_is_refused(key: str, meant: str) -> None:
-    (label,), (annotation,) = keys.unknown_labels([key]), keys.unknown_annotations([key])
+    (label,), (annotation,) = (
+        known_keys.unknown_labels([key]),
+        known_keys.unknown_annotations([key]),
+    )
 
     assert f"metadata.labels[{key}] is unknown; did you mean {meant}?" == str(label)
     assert f"metadata.annotations[{key}] is unknown; did you mean {meant}?" == str(annotation)
@@ -84,16 +87,16 @@ def test_a_key_that_is_misspelt_at_one_place_is_refused(key: str, meant: str) ->
     ],
 )
 def test_keys_of_other_products_are_no_misspellings(key: str) -> None:
-    assert "" == keys.meant_by(key)
+    assert "" == known_keys.meant_by(key)
 
 
 def test_a_name_of_a_pod_group_in_an_annotation_must_be_a_label() -> None:
     key = annotations.POD_GROUP_LABEL
 
-    (found,) = keys.unknown_annotations([key])
+    (found,) = known_keys.unknown_annotations([key])
 
     assert f"metadata.annotations[{key}] must be a label" == str(found)
-    assert [] == [*keys.unknown_annotations([key], [key])]
+    assert [] == [*known_keys.unknown_annotations([key], [key])]
 
 
 @pytest.mark.parametrize(
@@ -104,39 +107,49 @@ def test_a_name_of_a_pod_group_in_an_annotation_must_be_a_label() -> None:
     ],
 )
 def test_a_request_of_kueue_in_a_label_is_refused(key: str, wrong: str) -> None:
-    (found,) = keys.unknown_labels([key])
+    (found,) = known_keys.unknown_labels([key])
 
     assert str(found).startswith(f"metadata.labels[{key}] {wrong}")
 
 
 def test_a_key_is_compared_with_others_once_however_many_pods_have_it() -> None:
     key = "app.kubernetes.io/compared-once"
-    keys.meant_by(key)
+    known_keys.meant_by(key)
 
-    again = calls_of(lambda: [keys.meant_by(key) for _ in range(100)])
+    again = calls_of(lambda: [known_keys.meant_by(key) for _ in range(100)])
 
-    assert 0 == again["keys._is_near"]
+    assert 0 == again["known_keys._is_near"]
 
 
 @pytest.mark.parametrize("key", ["py-gang-scheduler.io/min-runtim", "pod-group.schedulin", "q"])
 def test_of_thousands_of_keys_few_are_compared_and_it_is_said_that_there_are_more(key: str) -> None:
     present = [f"{key}{number}" for number in range(8000)]
 
-    cost = calls_of(lambda: [*keys.unknown_labels(present), *keys.unknown_annotations(present)])
-    said = [*map(str, keys.unknown_labels(present))]
+    cost = calls_of(
+        lambda: [
+            *known_keys.unknown_labels(present),
+            *known_keys.unknown_annotations(present),
+        ]
+    )
+    said = [*map(str, known_keys.unknown_labels(present))]
 
     assert cost.total() < 100_000
-    assert len(said) <= keys.MOST_LOOKED_AT + 1
+    assert len(said) <= known_keys.MOST_LOOKED_AT + 1
     if key != "q":
-        more = f"must have at most {keys.MOST_LOOKED_AT} keys that resemble keys with a meaning"
+        more = (
+            f"must have at most {known_keys.MOST_LOOKED_AT} keys that resemble keys with a meaning"
+        )
         assert f"metadata.labels {more}, not 8000" == said[-1]
-        assert keys.has_odd_labels(present)
+        assert known_keys.has_odd_labels(present)
 
 
 def test_keys_of_others_are_not_looked_at() -> None:
     others = ["app", "scheduling.koordinator.sh/mod", "batch.kubernetes.io/job-name", "gang"]
 
-    assert [] == [*keys.unknown_labels(others), *keys.unknown_annotations(others)]
+    assert [] == [
+        *known_keys.unknown_labels(others),
+        *known_keys.unknown_annotations(others),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,9 +164,9 @@ def test_keys_of_others_are_not_looked_at() -> None:
     ],
 )
 def test_keys_beside_those_that_name_a_gang_are_not_read(name: str, hint: str) -> None:
-    key = keys.POD_GROUP_PREFIX + name
+    key = known_keys.POD_GROUP_PREFIX + name
 
-    (found,) = keys.not_read([annotations.GANG_NAME_LABEL], [key])
+    (found,) = known_keys.not_read([annotations.GANG_NAME_LABEL], [key])
 
     assert f"metadata.annotations[{key}] is not read{hint}" == str(found)
 
@@ -161,7 +174,7 @@ def test_keys_beside_those_that_name_a_gang_are_not_read(name: str, hint: str) -
 def test_fields_of_other_products_are_reported_with_the_product() -> None:
     key = "pod-group-name"
 
-    found = [*keys.foreign([key], [key])]
+    found = [*known_keys.foreign([key], [key])]
 
     expected = [f"metadata.{where}[{key}]" for where in ("annotations", "labels")]
     assert [(where, "KAI-Scheduler") for where in expected] == found

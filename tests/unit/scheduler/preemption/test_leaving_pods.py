@@ -15,7 +15,7 @@ from gang_scheduler.model.rules import PreemptionRules, Rules
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.report.words import messages
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.preemption.leaving import NominatedRoom
+from gang_scheduler.scheduler.preemption.leaving_pods import NominatedRoom
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import bound_pod, bound_pods, gang, gang_key, node, pod, snapshot

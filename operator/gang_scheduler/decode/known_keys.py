@@ -1,4 +1,4 @@
-"""Keys of labels and annotations that have no effect: misspelt, or of other products.
+"""The known keys of labels and annotations, and hints on misspelt and other keys without effect.
 
 Users write them for a purpose, so they must not be ignored silently.
 """
