@@ -10,6 +10,7 @@ from lint import trees
 from lint.trees import OPERATOR, PACKAGE, PROJECT
 
 FILE = re.compile(r"`([\w-]+(?:/[\w.-]+)*/[\w-]+\.(?:py|js|html|yaml))`")
+PLAIN = re.compile(r"`(\w+\.py)`")
 ROOTS = (PROJECT, OPERATOR, PACKAGE, PACKAGE / "page", PROJECT / "tests" / "monitoring")
 EXAMPLES = {"scheduler/filters/gpu_memory.py", "cli/NAME.py", "cli/answers/NAME.py"}
 """Files that a contributor would add, or whose name stands for many."""
@@ -30,6 +31,14 @@ def test_every_file_that_is_named_is_there(name: str) -> None:
 
     assert named
     assert [] == sorted(each for each in named if not any((root / each).exists() for root in ROOTS))
+
+
+def test_every_file_that_is_named_without_its_folder_is_there() -> None:
+    named = set(PLAIN.findall((PROJECT / "CONTRIBUTING.md").read_text()))
+    there = {path.name for path in trees.modules()}
+
+    assert named
+    assert [] == sorted(named - there)
 
 
 def test_every_module_that_is_named_is_there() -> None:
