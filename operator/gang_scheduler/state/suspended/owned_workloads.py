@@ -7,6 +7,7 @@ before.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from gang_scheduler.decode.gangs.specs import (
     GangObject,
@@ -20,6 +21,10 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.workloads import table
+
+
+MOST_OWNED: Final = 8
+"""So many owned workloads count. A controller creates one; a user may create a thousand."""
 
 
 class OwnedWorkloads:
@@ -83,7 +88,8 @@ class OwnedWorkloads:
 
     def _own(self, workload: ManagedWorkload) -> list[OwnedWorkload]:
         # An object of another namespace can name any owner, so it does not count.
-        return [each for each in self._of(workload.uid) if each.namespace == workload.namespace]
+        found = [each for each in self._of(workload.uid) if each.namespace == workload.namespace]
+        return found[:MOST_OWNED]
 
     def _of(self, owner: str) -> list[OwnedWorkload]:
         return [self._owned[uid] for uid in sorted(self._of_owner.get(owner, ()))]

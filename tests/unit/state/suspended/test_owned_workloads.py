@@ -13,6 +13,7 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.suspended import SuspendedFor
 from gang_scheduler.workloads import table as members
 from support.api_objects import node_body
+from support.call_counts import calls_of
 from support.suspended_jobs import NOW, OF_QUEUE, START, Body, Cluster, our_queue, template
 
 TIMEOUT = 120
@@ -358,3 +359,20 @@ def test_what_is_gone_is_forgotten() -> None:
     cluster.gone(TRAIN_JOB)
     cluster.cycle()
     assert [] == cluster.admitted
+
+
+def test_a_workload_of_which_a_user_calls_very_many_others_a_part_costs_what_one_of_few_does() -> None:
+    cluster = Cluster({"n1": 4})
+    cluster.see(our_queue())
+    cluster.see(TRAIN_JOB)
+
+    def see(numbers: range) -> int:
+        owned = [body("JobSet", "jobset.x-k8s.io/v1alpha2", f"x{n}", TRAIN_JOB) for n in numbers]
+        spec = {"suspend": True, "replicatedJobs": [replicated("node", 1)]}
+        calls = calls_of(lambda: [cluster.see({**each, "spec": spec}) for each in owned])
+        return calls.total()
+
+    few = see(range(100, 120))
+    see(range(120, 280))
+
+    assert see(range(280, 300)) < 2 * few
