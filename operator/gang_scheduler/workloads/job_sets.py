@@ -5,6 +5,7 @@ are gangs by default, unless their pod template says no.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final
@@ -371,6 +372,10 @@ def jobs_of(job_set: Body) -> Iterator[Body]:
     given = job_set.get("spec", {}).get("replicatedJobs", [])
     numbers = [each.replicas for each in source.spec.replicated_jobs]
     groups = [each.get("groupName", DEFAULT_GROUP) for each in given]
+    in_group: Counter[str] = Counter()
+    for group, number in zip(groups, numbers, strict=True):
+        in_group[group] += number
+    total, before, before_in_group = sum(numbers), 0, Counter[str]()
     for i, replicated in enumerate(given):
         where, number = f"spec.replicatedJobs[{i}]", numbers[i]
         if "name" not in replicated:
@@ -378,9 +383,7 @@ def jobs_of(job_set: Body) -> Iterator[Body]:
         if "template" not in replicated.get("template", {}).get("spec", {}):
             raise InvalidField(f"{where}.template.spec.template", None, "is required")
         controllers.check_number(number, f"{where}.replicas")
-        mates = [
-            each if group == groups[i] else 0 for each, group in zip(numbers, groups, strict=True)
-        ]
+        group = groups[i]
         place = exclusive_topology.said_by(
             source.metadata, source.spec.replicated_jobs[i].template.metadata
         )
@@ -393,14 +396,16 @@ def jobs_of(job_set: Body) -> Iterator[Body]:
                 JOB_KEY: _sha1(f"{job_set['metadata']['namespace']}/{name}"),
                 f"{PREFIX}replicatedjob-replicas": str(number),
                 f"{PREFIX}job-index": str(index),
-                f"{PREFIX}job-global-index": str(sum(numbers[:i]) + index),
-                f"{PREFIX}global-replicas": str(sum(numbers)),
-                f"{PREFIX}group-name": str(groups[i]),
-                f"{PREFIX}group-replicas": str(sum(mates)),
-                f"{PREFIX}job-group-index": str(sum(mates[:i]) + index),
+                f"{PREFIX}job-global-index": str(before + index),
+                f"{PREFIX}global-replicas": str(total),
+                f"{PREFIX}group-name": str(group),
+                f"{PREFIX}group-replicas": str(in_group[group]),
+                f"{PREFIX}job-group-index": str(before_in_group[group] + index),
                 f"{PREFIX}restart-attempt": "0",
             }
             yield _job(job_set, replicated, name, labels, place)
+        before += number
+        before_in_group[group] += number
 
 
 def admitted(source: Source, pods: Iterable[Body], present: Collection[Body]) -> Iterator[Body]:

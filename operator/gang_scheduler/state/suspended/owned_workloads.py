@@ -22,7 +22,6 @@ from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.workloads import table
 
-
 MOST_OWNED: Final = 8
 """So many owned workloads count. A controller creates one; a user may create a thousand."""
 

@@ -1,6 +1,6 @@
 """Workloads that wait suspended: gangs of virtual pods in the queue of gangs."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -163,31 +163,40 @@ class WaitingWorkloads:
         """Put a workload's present description into the queue; an unchanged one keeps waiting."""
         said = self._said.get(uid)
         self._leaving.discard(uid)
-        self._separate(uid)
         if said is None or uid in self._holds:
             # Its description is written later than the decision to start it, so it may be outdated.
+            self._separate(uid)
             return
-        if not self._is_ours(said):
-            self._withdraw(uid)
+        is_ours = self._is_ours(said)
+        if is_ours and not self._has_pods(said):
+            self._line_up(uid, said)
             return
-        if self._has_pods(said):
+        if is_ours:
             # If it were started now, its controller might never see the suspension, and end no pod.
             self._leaving.add(uid)
-            self._withdraw(uid)
-            return
-        known = self._waiting.get(uid)
+        self._separate(uid)
+        self._withdraw(uid)
+
+    def _line_up(self, uid: str, said: SuspendedWorkload) -> None:
+        """Let a workload wait, or refuse it if another one already has a gang of its."""
         gangs = {each.key: self.priorities.applied(each) for each in said.gangs}
+        if uid in self._shared:
+            if self._first_with(gangs) == self._shared[uid]:
+                return
+            self._separate(uid)
+        known = self._waiting.get(uid)
         if known is not None and _are_alike(known, said, gangs):
             known.said = said
             self._note_gangs(known)
             return
         self._withdraw(uid)
-        first = next(
-            (each for each in map(self._started.named, gangs) if each in self._waiting), None
-        )
+        first = self._first_with(gangs)
         if first is not None:
+            # A user may write a thousand of them: the first one is enough to name.
+            is_refused = first in self._shared.values()
             self._shared[uid] = first
-            self._refuse(self._waiting[first], said.workload)
+            if not is_refused:
+                self._refuse(self._waiting[first], said.workload)
             return
         waiting = self._waiting[uid] = Waiting(said, {})
         for key, gang in gangs.items():
@@ -198,6 +207,12 @@ class WaitingWorkloads:
             for each in self._virtual_pods.uids_of(key):
                 self._queue_usage.touch(each)
         self._note(Change.GANGS_TOUCHED)
+
+    def _first_with(self, gangs: Iterable[GangKey]) -> str | None:
+        """Return the waiting workload that has one of these gangs; None if none has."""
+        return next(
+            (each for each in map(self._started.named, gangs) if each in self._waiting), None
+        )
 
     # Decisions.
 

@@ -361,7 +361,7 @@ def test_what_is_gone_is_forgotten() -> None:
     assert [] == cluster.admitted
 
 
-def test_a_workload_of_which_a_user_calls_very_many_others_a_part_costs_what_one_of_few_does() -> None:
+def test_a_workload_that_is_said_to_own_very_many_costs_what_one_of_few_does() -> None:
     cluster = Cluster({"n1": 4})
     cluster.see(our_queue())
     cluster.see(TRAIN_JOB)
@@ -369,7 +369,8 @@ def test_a_workload_of_which_a_user_calls_very_many_others_a_part_costs_what_one
     def see(numbers: range) -> int:
         owned = [body("JobSet", "jobset.x-k8s.io/v1alpha2", f"x{n}", TRAIN_JOB) for n in numbers]
         spec = {"suspend": True, "replicatedJobs": [replicated("node", 1)]}
-        calls = calls_of(lambda: [cluster.see({**each, "spec": spec}) for each in owned])
+        bodies = [{**each, "spec": spec} for each in owned]
+        calls = calls_of(lambda: cluster.see(*bodies))
         return calls.total()
 
     few = see(range(100, 120))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from support.call_counts import at_most, calls_of
 from support.suspended_jobs import (
     NOW,
     START,
@@ -14,6 +15,7 @@ from support.suspended_jobs import (
     our_queue,
     pod_of,
     started,
+    template,
 )
 
 
@@ -109,3 +111,59 @@ def test_a_job_that_replaces_only_pods_that_have_ended_starts_once_all_have(
 
     assert ([] if waits else ["job"]) == early
     assert ["job"] == cluster.admitted
+
+
+def _of_gang(name: str) -> Body:
+    """Return the template of a pod that names its gang."""
+    made = template(gang=False)
+    prefix = "gang.scheduling.koordinator.sh"
+    own = {f"{prefix}/name": name, f"{prefix}/min-available": "1"}
+    return {**made, "metadata": {"annotations": own}}
+
+
+def _job_set(gangs: int) -> Body:
+    """Return a suspended JobSet whose Jobs are all of different gangs."""
+    jobs = [
+        {
+            "name": f"j{number}",
+            "template": {"spec": {"parallelism": 1, "template": _of_gang(f"g{number}")}},
+        }
+        for number in range(gangs)
+    ]
+    metadata = {**job("set")["metadata"], "uid": "uid-set"}
+    spec = {"suspend": True, "replicatedJobs": jobs}
+    version = "jobset.x-k8s.io/v1alpha2"
+    return {"apiVersion": version, "kind": "JobSet", "metadata": metadata, "spec": spec}
+
+
+def test_jobs_that_share_a_gang_with_a_workload_of_many_gangs_cost_no_look_at_these() -> None:
+    cluster = Cluster()
+    cluster.see(our_queue())
+    cluster.see(_job_set(100))
+    shared = [job(f"shares-{number}", of=_of_gang("g0"), pods=1) for number in range(20)]
+    cluster.see(shared[0])
+    assert "InvalidSpec" == _why(cluster, "g0")
+
+    at_most(20_000, calls_of(lambda: cluster.see(*shared[1:])))
+    at_most(20_000, calls_of(cluster.cache.suspended.priorities_changed))
+
+    cluster.gone(*shared)
+    assert "" == _why(cluster, "g0")
+
+
+def _why(cluster: Cluster, name: str) -> str:
+    """Return why a gang waits after a cycle; "" if it does not."""
+    cluster.cycle()
+    return cluster.waiting.get(name, "")
+
+
+@pytest.mark.parametrize(("number", "waits"), [(1_000, 1_000), (1_001, 0)])
+def test_a_workload_of_very_many_different_pods_does_not_wait_suspended(
+    number: int, waits: int
+) -> None:
+    cluster = Cluster()
+    cluster.see(our_queue())
+    cluster.see(_job_set(number))
+
+    gangs = [info for info in cluster.cache.gang_queue.infos.values() if info.suspended]
+    assert waits == len(gangs)
