@@ -73,6 +73,24 @@ def test_charges_and_releases_in_any_order_leave_the_sums(seed: int) -> None:
 
 
 @given(seed=SEEDS)
+def test_copies_know_nothing_of_charges_in_each_other(seed: int) -> None:
+    dice = dice_of(seed)
+    tree = fill(dice, a_tree(dice))
+    both = [(tree, forest_of(tree))]
+    compare(*both[0])
+
+    both.append((tree, both[0][1].copy()))
+    for _ in range(3):
+        i = dice.randrange(2)
+        name, charge = dice.choice(leaves(tree)), a_charge(dice, tree)
+        both[i][1].charge(ref_of(tree, name), keyed(charge))
+        both[i] = both[i][0].with_charge(name, charge), both[i][1]
+        for each in both:
+            compare(*each)
+            judge(dice, *each)
+
+
+@given(seed=SEEDS)
 def test_no_queue_is_ever_over_its_limit_and_guarantees_are_kept(seed: int) -> None:
     dice = dice_of(seed)
     tree = a_tree(dice)

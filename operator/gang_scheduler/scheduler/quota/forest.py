@@ -65,7 +65,9 @@ class Forest:
     def copy(self) -> "Forest":
         """Return an independent copy of the trees and charges."""
         copied = object.__new__(Forest)
-        copied.accounts, copied._borrowers, copied._rooms = self.accounts.copy(), {}, {}
+        copied.accounts = self.accounts.copy()
+        # What is known of a tree is shared until the tree is charged in one of the two.
+        copied._borrowers, copied._rooms = self._borrowers.copy(), self._rooms.copy()
         return copied
 
     # The queues.
