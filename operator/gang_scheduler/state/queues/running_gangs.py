@@ -184,17 +184,20 @@ class RunningGangs:
         Pods are compared by identity, because of very many pods hardly any changes.
         """
         found: set[GangKey] = set()
+        seen: set[str] = set()
         if len(pods) != len(self._pods) or not all(map(operator.is_, pods, self._pods)):
-            were, there = set(map(id, self._pods)), set(map(id, pods))
-            if new := there - were:
-                found.update(each.gang for each in pods if id(each) in new)
-            if gone := were - there:
-                found.update(each.gang for each in self._pods if id(each) in gone)
+            were = dict(zip(map(id, self._pods), self._pods, strict=True))
+            there = dict(zip(map(id, pods), pods, strict=True))
+            moved = [each for key, each in there.items() if key not in were]
+            moved += [each for key, each in were.items() if key not in there]
+            found.update(each.gang for each in moved)
+            seen.update(each.pod.uid for each in moved)
         before = self._charged
         same = map(operator.is_, charged.values(), map(before.get, charged))
         uids = set(itertools.compress(charged, map(operator.not_, same)))
         uids |= before.keys() - charged.keys()
-        if uids:
+        # Pods that came or went are known already.
+        if uids - seen:
             found.update(each.gang for each in pods if each.pod.uid in uids)
         return found
 
