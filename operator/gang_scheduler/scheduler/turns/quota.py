@@ -38,7 +38,7 @@ from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
 
 MEMBERS_A_LOOK: Final = 6
 """Restricting this many members to the nodes of a flavor takes one look."""
-A_REQUEST: Final = 2.5
+A_REQUEST: Final = 1.25
 """The cost of a group's request, in looks; it is kept until queues, nodes or trees change."""
 
 
