@@ -16,7 +16,7 @@ from gang_scheduler.model.consequences import Room
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.reasons import Cause, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
@@ -135,8 +135,12 @@ def _lost(plan: Plan, nodes: NodeTable, displaced: AbstractSet[str]) -> Iterator
     moves = {bind.pod.uid: bind.node for made in plan.preemptions for bind in made.nominations}
     settled = displaced | {bind.pod.uid for placed in plan.placed for bind in placed.binds}
     for gang in _judged(plan):
-        nominated = (pod for pod in gang.nominated_members() if pod.uid not in settled)
-        lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
+        # This runs for each gang that waits, and hardly any has nominated members.
+        lost = [
+            pod
+            for pod in one_of_each(gang.pending)
+            if pod.nominated and pod.uid not in settled and moves.get(pod.uid) != pod.nominated
+        ]
         if lost:
             name = lost[0].nominated
             cause = NominationLost(name, _fault_of(name, nodes))

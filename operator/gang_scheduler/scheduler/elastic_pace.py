@@ -92,9 +92,11 @@ class PacedSnapshot:
 
         If a gang waits for something else, only that is reported; for an untried gang nothing is.
         """
+        if not self.held:
+            return plan
         others = {each.gang.key for each in plan.refused} | plan.untried
         held = (refused for key, refused in self.held.items() if key not in others)
-        return replace(plan, refused=(*plan.refused, *held)) if self.held else plan
+        return replace(plan, refused=(*plan.refused, *held))
 
 
 def hold_back(snapshot: Snapshot) -> PacedSnapshot:

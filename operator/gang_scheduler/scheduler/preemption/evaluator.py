@@ -49,7 +49,8 @@ class PreemptionEvaluator:
         self._profile = profile
         self._bound_pods = snapshot.bound_pods or BoundPods()
         self.departures = Departures(self._bound_pods, trial, profile)
-        self.nominated_room = NominatedRoom(_ranked(snapshot), trial, _queues(snapshot))
+        queues = functools.partial(_queues, snapshot)
+        self.nominated_room = NominatedRoom(_ranked(snapshot), trial, queues)
         self.preemptions: list[Preemption] = []
         self.reclaim_requests: ReclaimRequests | None = None
         """The rules of the queues about evictions, if there are queues."""

@@ -1,7 +1,8 @@
 """Room that changes hands in a cycle: pods that leave in any case, and nominated pods."""
 
+import functools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -99,17 +100,17 @@ class Departures:
 class NominatedRoom:
     """The nominations of waiting pods, which hold their room on a trial until they are released.
 
-    `queues` are the queues of the waiting gangs; None without queues.
+    `queues` returns the queues of the waiting gangs; None without queues. Few cycles ask for them.
     """
 
     def __init__(
         self,
         nominated: Iterable[Nominated],
         trial: Trial,
-        queues: Mapping[GangKey, QueueRef | None] | None = None,
+        queues: Callable[[], Mapping[GangKey, QueueRef | None] | None] = lambda: None,
     ) -> None:
         self._trial = trial
-        self._queues = queues
+        self._queues = functools.cache(queues)
         self._by_gang: dict[GangKey, list[Nominated]] = {}
         self.keep([each for each in nominated if each.pod.nominated in trial.nodes.rows])
 
@@ -118,9 +119,10 @@ class NominatedRoom:
         found = [
             key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
         ]
-        if self._queues is None or not found:
+        queues = self._queues() if found else None
+        if queues is None:
             return found
-        return [key for key in found if self._queues.get(key) == queue]
+        return [key for key in found if queues.get(key) == queue]
 
     def all(self) -> list[Nominated]:
         """Return all pods that room is reserved for."""

@@ -50,7 +50,7 @@ def key(
     accounts: Accounts, group: GangGroup, effective: int
 ) -> tuple[Share, int, bool, float, str, str]:
     """Return a sort key inside one queue. Smaller sorts first."""
-    used = _local_share(accounts, group)
+    used = _local_share(accounts, group) if accounts.usage.local_recent else NO_SHARE
     # The last keys are the uid and the name, so that equal groups always sort the same way.
     return (used, -effective, not group.half_done, group.created_at, group.uid, group.name)
 

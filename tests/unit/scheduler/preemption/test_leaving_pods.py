@@ -307,7 +307,7 @@ def test_a_gang_takes_room_that_is_reserved_in_its_own_queue_only() -> None:
     queues = {gang_key("y"): a, gang_key("z"): b}
     trial = Trial(snapshot([node("n")]))
 
-    assert [gang_key("y")] == NominatedRoom(reserved, trial, queues).below(1, a)
+    assert [gang_key("y")] == NominatedRoom(reserved, trial, lambda: queues).below(1, a)
     assert [gang_key("y"), gang_key("z")] == NominatedRoom(reserved, trial).below(1)
 
 
