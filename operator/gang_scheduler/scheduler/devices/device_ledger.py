@@ -171,6 +171,12 @@ class DeviceLedger:
         stale = sorted(row for row in room.stale if within[row])
         if stale:
             room.slots = room.slots.copy()
+            only = self._only_row(needs)
+            if only is not None:
+                elsewhere = [row for row in stale if row != only]
+                room.slots[elsewhere] = 0
+                room.stale.difference_update(elsewhere)
+                stale = [row for row in stale if row == only]
             for row in in_time(stale):
                 short = self.free_devices.short
                 room.slots[row] = self._slots(row, needs, room.kept)
@@ -179,6 +185,16 @@ class DeviceLedger:
                 room.stale.discard(row)
             room.slots[[row for row in stale if row in room.stale]] = 0
         return np.where(within, room.slots, 0)
+
+    def _only_row(self, needs: DeviceNeeds) -> int | None:
+        """Return the row of the node that has the devices of a shared claim with users.
+
+        None if no shared claim has users, or if several nodes may reach the same devices.
+        """
+        if self.free_devices.is_networked:
+            return None
+        users = (self._users.get(each.shared) for each in needs.claims if each.shared)
+        return next((rows[0] for rows in users if rows), None)
 
     def alternatives(
         self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter

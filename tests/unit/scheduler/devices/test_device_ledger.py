@@ -261,6 +261,20 @@ def test_of_nodes_that_are_alike_one_is_searched_for_users_of_a_shared_claim() -
     assert searched(2) == searched(20) == 1
 
 
+def test_only_the_node_of_a_shared_claim_is_looked_at_for_its_further_users() -> None:
+    shared = needs(shared="default/one")
+
+    def looked_at(nodes: int) -> int:
+        found = ledger(*(pool(f"n{i}", devices(2)) for i in range(nodes)), nodes=nodes)
+        room(found, shared)
+        assume(found, shared, 1)
+        calls = calls_of(lambda: room(found, shared))
+        assert room(found, shared) == [int(row == 1) for row in range(nodes)]
+        return calls["device_ledger.DeviceLedger._slots"]
+
+    assert looked_at(3) == looked_at(30) == 1
+
+
 def test_of_nodes_that_are_alike_one_is_searched_though_their_members_have_several_needs() -> None:
     large = needs(request(selectors=(LARGE,)))
 
