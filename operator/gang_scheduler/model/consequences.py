@@ -42,7 +42,7 @@ class Strict(enum.Enum):
     HOLDS_UP = enum.auto()
     """They wait until this gang's wait ends, as it does by itself with time."""
     TRIED_ALONG = enum.auto()
-    """They may start. When they are tried again, so is this gang, and may then hold them up."""
+    """They may start. This gang is tried again when they are, and may then hold them up."""
     PASSED = enum.auto()
     """They may start: this gang could not, even if everything were free."""
 

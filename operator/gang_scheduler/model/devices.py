@@ -364,7 +364,7 @@ class Allocation:
 
     @property
     def mark(self) -> str:
-        """A text that differs from that of any other allocation: when, and a digest of what."""
+        """A text that differs for each allocation: its time, and a digest of its devices."""
         found = [(each.request, *each.id, each.share_id) for each in self.results]
         digest = hashlib.sha256(repr((self.timestamp, found)).encode()).hexdigest()
         return f"{self.timestamp}/{digest[:16]}"

@@ -15,7 +15,7 @@ from gang_scheduler.model.devices import ClaimSpec, Request, SubRequest
 DEVICE_CLASS_RESOURCE: Final = "deviceclass.resource.kubernetes.io/"
 """The prefix of resources that stand for devices: the name of a DeviceClass follows it."""
 ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
-"""Is "true" on claims for extended resources."""
+"""This annotation is "true" on claims for extended resources."""
 _NATIVE: Final = "kubernetes.io/"
 _OF_QUOTAS: Final = "requests."
 _BASE: Final = "{}-extended-resources-"

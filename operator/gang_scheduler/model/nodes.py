@@ -210,7 +210,7 @@ class NodeTable:
 
     @property
     def listed(self) -> ListedNodes:
-        """The nodes alone: always the same object, which does not keep the table."""
+        """The nodes alone: always the same object, which does not keep the table in memory."""
         if self._listed is None:
             self._listed = ListedNodes(self.nodes, self.rows, self.by_devices or {})
         return self._listed

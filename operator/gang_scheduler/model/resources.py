@@ -32,7 +32,7 @@ LONGEST = 256
 _MOST = 2**63 - 1
 """The largest number in a quantity: apimachinery caps larger ones."""
 _MOST_ZEROS = 2 * LONGEST
-"""A larger exponent, positive or negative, decides alone: no text has as many digits."""
+"""With a larger exponent, the digits do not matter: no text has enough of them."""
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
     r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
@@ -81,9 +81,9 @@ DEVICE_CLASS: Final = "deviceclass/"
 
 
 def of_sources(device_class: str) -> str:
-    """Return the resource by which queues count the sources of a mapping of a DeviceClass.
+    """Return the resource by which queues count a DeviceClass that is mapped to sources.
 
-    It is like that of a capacity without a name.
+    Its name is that of a capacity with an empty name.
     """
     return f".{DEVICE_CLASS}{device_class}"
 

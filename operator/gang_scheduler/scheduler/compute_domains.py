@@ -40,8 +40,8 @@ def gather(pods: Iterable[Pod], devices: Devices) -> bool:
 def gathered(topology_request: TopologyRequest | None, devices: Devices) -> TopologyRequest | None:
     """Return the topology request of members with channels, by the setting.
 
-    What they must gather in themselves stays as it is. What they only prefer stays, too, unless the
-    setting says that they must gather.
+    A layer in which the members must gather anyway stays as it is. A layer that they only prefer
+    stays, too, unless the setting says that they must gather.
     """
     own = topology_request or TopologyRequest()
     match devices.gather_compute_domains:

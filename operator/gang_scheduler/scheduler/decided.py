@@ -350,7 +350,7 @@ class Progress:
                 self._decided.leave_untried(group)
 
     def takes(self, looks: float, part: float) -> bool:
-        """Count work unless this part of a cycle's work is used up; return whether it goes on."""
+        """Count work unless this part of a cycle's work is used up; return whether work is left."""
         return self.effort.takes(looks, part) or self._goes_on()
 
     def options_in_time(self, options: Sequence[_Option], since: float) -> Iterator[_Option]:

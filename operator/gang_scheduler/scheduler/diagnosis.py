@@ -222,7 +222,7 @@ class _Counts:
         if policy.obstacle.is_room:
             self.lacks_room = rejected
         if policy.obstacle == spare_nodes.obstacle:
-            # Handle it like a node filter: these nodes have room, and are not short of it.
+            # Handle it like a node filter: these nodes do not lack room.
             self.ruled_out = np.where(rejected, self.rule(policy.obstacle), self.ruled_out)
         number = int(np.count_nonzero(rejected))
         if not number:

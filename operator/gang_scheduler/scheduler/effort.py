@@ -111,7 +111,7 @@ class Effort:
         return self.done - since >= part * MOST_OF_CYCLE
 
     def limit_at(self, part: float) -> float:
-        """Return the part of the whole work at which this part of the remaining work is done."""
+        """Return the part of all work that is done once this part of the remaining work is done."""
         done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
         return done + part * max(1 - done, 0)
 
@@ -147,7 +147,7 @@ class Effort:
         return False
 
     def affords(self, looks: int) -> bool:
-        """Return whether the search has more looks left than this."""
+        """Return whether the search has more than this many looks left."""
         return looks < min(self._left[self._search], self._most() - self.spent)
 
     def extend(self) -> None:

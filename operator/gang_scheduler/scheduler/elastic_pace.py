@@ -90,7 +90,8 @@ class PacedSnapshot:
     def with_held_back(self, plan: Plan) -> Plan:
         """Return the plan with a reason for members that are held back, gang by gang.
 
-        If a gang waits for something else, only that is reported; for an untried gang nothing is.
+        If a gang waits for something else, only that is reported. For an untried gang, nothing is
+        reported.
         """
         if not self.held:
             return plan

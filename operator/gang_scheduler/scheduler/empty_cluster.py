@@ -44,7 +44,7 @@ SPENT: Final = effort.MOST_LOOKS - 800
 WORK: Final = 800
 """A search also stops after this much work of any kind, in looks."""
 MANY_CLASSES: Final = 50
-"""Of so many classes it is seen first whether each member can have a node of its own."""
+"""From this many classes on, it is checked first whether each member can have its own node."""
 MOST_KEPT: Final = 20_000
 """At most this many findings are kept, including those that no cycle has searched yet."""
 
@@ -161,7 +161,7 @@ class EmptyCluster:
         """Return whether members of many classes fit, if a look at each class alone shows it.
 
         They do if each member can have a node of its own, and do not if one of them can have none.
-        This takes one offer a class. To place them takes four.
+        This takes one offer for each class. Placing them takes four.
         """
         sizes: Counter[PodClass] = Counter()
         for unit in asked:

@@ -367,7 +367,7 @@ class Placing:
         return self.decided.plan(failures, self.trial, preemptions, node_requests)
 
     def _search_empty_cluster(self) -> None:
-        """Say of the groups that still have no place whether they would fit without any pods."""
+        """Note for each group without a place whether it would fit without any pods."""
         refused = self.decided.refused
         for key, (group, units, misfit) in self._unanswered.items():
             why = refused.get(key)

@@ -27,11 +27,11 @@ MOST_REMEMBERED: Final = 20_000_000
 
 
 MOST_PENDING: Final = 32
-"""So many times a column may be changed before it is added up although it is not read."""
+"""A column may be changed this many times without being read. Then it is added up."""
 
 
 class _Changed:
-    """A column with changes that are added when it is read: few of thousands of them ever are.
+    """A column with changes that are added when it is read. Of thousands of columns, few are.
 
     Placing 200 pods with 100 terms of their own each takes 0.3 s, and without this 2.7 s.
     """
@@ -68,7 +68,7 @@ class _Changed:
 
 _Column = NodeCounts | _Changed
 MOST_SUMMED_APART: Final = 16
-"""Of so many terms the domains are remembered one by one; those of more are summed together.
+"""The domains of this many terms are remembered one by one; with more terms, they are summed.
 
 Pods of a user can have tens of thousands of terms about a gang, and a column of each takes memory.
 """
@@ -76,10 +76,10 @@ Pods of a user can have tens of thousands of terms about a gang, and a column of
 WIDELY_SELECTED: Final = 64
 """Pods that more selectors select are counted when a selector is read, and not in each column.
 
-Others may write thousands of terms about them, few of which are read while they are placed.
+Other users may write thousands of terms about a pod, and few are read while it is placed.
 """
 MOST_PARTS: Final = 16
-"""So many changes of a class are kept one by one before they are added up."""
+"""This many changes of a class are kept one by one before they are added up."""
 
 _Part = tuple[IntArray, IntArray]
 """Rows, and how many pods on each."""
@@ -94,14 +94,14 @@ class _WidelySelected:
         self._sums: dict[PodSelector, tuple[tuple[int, int], IntArray]] = {}
 
     def copy(self) -> "_WidelySelected":
-        """Return another one of the same state."""
+        """Return an independent copy."""
         other = copy.copy(self)
         other._parts = dict(self._parts)  # noqa: SLF001 - one of its own class.
         other._sums = dict(self._sums)  # noqa: SLF001 - as above.
         return other
 
     def add(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Count so many more pods of a class on the nodes of these rows."""
+        """Count this many more pods of a class on the nodes of these rows."""
         self._changes += 1
         _, parts = self._parts.get(pod_class, (0, ()))
         parts = (*parts, (rows, counts))
@@ -154,7 +154,7 @@ def _read(column: _Column) -> IntArray:
 
 
 def _added_together(columns: Iterable[_Column], number: int) -> IntArray:
-    """Return the sum of columns. Of those with few pods or changes no column is made."""
+    """Return the sum of columns. No array is made for columns with few pods or changes."""
     found = np.zeros(number, dtype=np.int64)
     rows: list[int] = []
     counts: list[int] = []
@@ -177,7 +177,7 @@ def _added_together(columns: Iterable[_Column], number: int) -> IntArray:
 class PodAffinityLedger:
     """The pod counts of a snapshot, changed by the pods assumed on it.
 
-    Columns do not change: a change makes another one.
+    Columns do not change: a change makes a new column.
     """
 
     def __init__(self, counts: AffinityCounts, nodes: NodeTable) -> None:
@@ -195,7 +195,7 @@ class PodAffinityLedger:
         self._near: dict[tuple[PodSelector, str, bool], tuple[_Source, BoolArray]] = {}
 
     def copy(self) -> "PodAffinityLedger":
-        """Return another ledger of the same state; both share the remembered matches."""
+        """Return an independent copy; both ledgers share the remembered matches."""
         other = copy.copy(self)
         other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
         other._nominated = dict(self._nominated)  # noqa: SLF001 - as above.

@@ -179,7 +179,7 @@ def quorum_of(units: Iterable[PlacementUnit]) -> list[Pod]:
 
 
 def digest_of(pod_sets: Sequence[RequestedPodSet], rules: ProvisioningRules) -> str:
-    """Return a digest of the requests of all members; of too many pod sets, only of the first."""
+    """Return a digest of the requests of all members; of the first ones if there are too many."""
     asked = tuple(
         (_asks(each.pod.pod_class), each.number, each.node_labels)
         for each in pod_sets[:MOST_POD_SETS]
@@ -208,7 +208,7 @@ def _is_managed(ask: PodClass, rules: ProvisioningRules) -> bool:
 NO_LABELS: Final[Labels] = {}
 Flavors = tuple[tuple[str, str], ...]
 REQUIREMENTS_A_LOOK: Final = 6
-"""So many requirements of pod sets are compared in the time of one look."""
+"""This many requirements of pod sets are compared in the time of one look."""
 NAME_PREFIX: Final = "pgs"
 
 

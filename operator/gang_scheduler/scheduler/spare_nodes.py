@@ -66,7 +66,7 @@ def _with_labels(rule: SpareNodes, nodes: NodeTable) -> BoolArray:
 
 
 def _last(free: BoolArray, tree: Topology, depth: int, count: int) -> IntArray:
-    """Return the rows of the last `count` free nodes of each domain."""
+    """Return the rows of the last `count` free nodes in each domain."""
     places = np.flatnonzero(free[tree.rows])
     domains = tree.levels[depth].at(places)
     # Places are sorted, and so are their domains: find the distance from the end of the domain.

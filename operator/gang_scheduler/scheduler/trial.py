@@ -41,7 +41,7 @@ class PortLedger:
                 self._with(port)[row] = number
 
     def copy(self) -> "PortLedger":
-        """Return another ledger of the same state."""
+        """Return an independent copy of the ledger."""
         other = PortLedger({})
         other._rows = {
             number: {port: rows.copy() for port, rows in found.items()}
@@ -166,7 +166,7 @@ class Trial:
         return self.spare is not None and self.closed is None
 
     def copy(self) -> "Trial":
-        """Return another trial of the same state, for a what-if that is thrown away."""
+        """Return an independent copy, for a what-if that is thrown away."""
         other = copy.copy(self)
         other.free = self.free.copy(order="F")
         other.ports = self.ports.copy()

@@ -10,7 +10,7 @@ class Change(Enum):
 
     NOTHING = auto()
     GANGS_TOUCHED = auto()
-    """Gangs were already noted as changed: a cycle may be needed."""
+    """The gangs are already noted as changed: a cycle may be needed."""
     ROOM_FREED = auto()
     """Gangs that are short of room may find some now."""
     TREES_CHANGED = auto()

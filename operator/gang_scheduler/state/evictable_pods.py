@@ -28,7 +28,7 @@ from gang_scheduler.state.terminating import Leaving, is_late
 
 NONE_RANKED: Mapping[GangKey, int] = {}
 MANY: Final = 2_000
-"""So many pods are evaluated ahead of the snapshot, this many in a step."""
+"""At least this many changed pods are evaluated ahead of the snapshot, this many in each step."""
 _key_of_namespace: Final = functools.lru_cache(maxsize=4096)(natural_key)
 
 T = TypeVar("T")

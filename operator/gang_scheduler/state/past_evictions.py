@@ -245,7 +245,7 @@ def _uid(info: GangInfo | None) -> str:
 
 
 def _has_ended(info: GangInfo | None) -> bool:
-    """Return whether no more of a gang will run; for one without an object that is unknown."""
+    """Return whether nothing of a gang will run any more; unknown for a gang without an object."""
     if info is None:
         return False
     return info.jobs_failed or (not info.observed.living and info.attempt.succeeded_wholly())

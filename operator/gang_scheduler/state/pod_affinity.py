@@ -1,4 +1,4 @@
-"""Pod affinity: the pods that the selectors of other pods match, counted by node."""
+"""Pod affinity: the pods that the selectors of other pods select, counted by node."""
 
 import functools
 import weakref
@@ -267,9 +267,9 @@ class SelectorMatches:
             yield
 
     def take_stale(self) -> set[str]:
-        """Return the uids of the pods that other selectors match than at the last call.
+        """Return the uids of the pods that are selected by other selectors than at the last call.
 
-        Also of those whose selectors are left out now, or are no longer.
+        Pods whose selectors are left out now, or are no longer left out, are among them.
         """
         self._budgets.begin_cycle()
         for _ in self.compare_in_steps():
@@ -344,7 +344,7 @@ class SelectorMatches:
 
 
 def _is_other(before: Pod, after: Pod) -> bool:
-    """Return whether other selectors may select the pod than before."""
+    """Return whether the set of selectors that may select the pod has changed."""
     return before.labels != after.labels or before.deleting != after.deleting
 
 
@@ -377,9 +377,9 @@ def enrich(
 ) -> PodClass:
     """Return the class with these selectors, storage and devices; the same if nothing changes.
 
-    `claimed` is what queues count for its claims of devices. `refuses_claims`: the pod has claims
-    of devices, and devices are not known in this cluster. `leaves_out_terms`: its namespace has too
-    many terms about other pods.
+    `claimed` has the amounts that queues count for its claims of devices. `refuses_claims`: the pod
+    has claims of devices, and devices are not known in this cluster. `leaves_out_terms`: its
+    namespace has too many terms about other pods.
     """
     unsupported = pod_class.unsupported
     if unsupported or refuses_claims or leaves_out_terms:

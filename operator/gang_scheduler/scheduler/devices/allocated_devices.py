@@ -11,14 +11,14 @@ from gang_scheduler.scheduler.devices.change_history import ChangeHistory
 from gang_scheduler.scheduler.devices.pools import PoolId
 
 MOST_CHANGES: Final = 256
-"""What has changed in more devices than this is put together with what is below."""
+"""With more changed devices than this, the changes are merged into the base."""
 _NO_CAPACITY: Final[Mapping[str, int]] = {}
 
 
 class Taken:
     """Devices and shares in use. A copy is linear in the changes since the copy it is based on.
 
-    Counts, since two claims may name one device, which the API server never checks.
+    The values are counts: two claims may name one device, which the API server never checks.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Taken:
     def following(
         self, before: Mapping[str, Claim], after: Mapping[str, Claim], keys: Iterable[str]
     ) -> "Taken":
-        """Return what claims take `after` some of them changed; this is what they took `before`.
+        """Return the devices that claims use `after` some changed; this has the ones of `before`.
 
         This one stays as it is. Linear in the changes, as a rule.
         """

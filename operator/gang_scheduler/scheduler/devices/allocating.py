@@ -91,9 +91,9 @@ def given_to(
 def moved(
     allocation: Allocation, there: Mapping[DeviceId, OfferedDevice], node: NodeView
 ) -> Allocation:
-    """Return an allocation with the devices of another node that are `there` for its own.
+    """Return an allocation with its devices replaced by those of another node, as `there` says.
 
-    Its claim cannot tell them apart, and none of them is a share.
+    The claim cannot tell both apart, and no device is a share.
     """
     devices = [there[each.id] for each in allocation.results]
     results = tuple(
@@ -113,11 +113,11 @@ def moved(
 def _share_id(claim: Claim, i: int, device: DeviceId) -> str:
     """Return a UUID that no other share has: of this claim, as it is now, and of this result.
 
-    The core throws no dice, so that the same snapshot gives the same plan.
+    It is not random, so that the same snapshot gives the same plan.
     """
     parts = (claim.namespace, claim.name, claim.uid, claim.resource_version, str(i), *device)
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    # Version 8 of a UUID is for contents of one's own.
+    # Version 8 of a UUID is for contents that an application defines.
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-a{digest[17:20]}-{digest[20:32]}"
 
 

@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool
 from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
 
 NOT_OF_CLASS, NOT_MATCHING, MATCHING = range(3)
-"""How far a device comes through the selectors of a device filter."""
+"""How many selectors of a device filter a device passes."""
 _NO_CAPACITY: Final[Mapping[str, int]] = {}
 
 Faulty = str
@@ -65,7 +65,7 @@ class DeviceMatch:
 
     @property
     def is_selectable(self) -> bool:
-        """Whether the selectors match, and a device not in use would have the capacity."""
+        """Whether the selectors match, and the device has the capacity if it is not in use."""
         return self.selected == MATCHING and self.is_enough
 
 
@@ -150,7 +150,7 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.devices)
 
-    # What a choice asks for.
+    # The devices that a choice asks for.
 
     def count(self, choice: Choice) -> int:
         """Return how many devices a choice needs on this node."""
@@ -195,7 +195,7 @@ class Candidates:
         return counts
 
     def _kinds(self, bare: Sequence[object]) -> list[int]:
-        """Return a number for each device: the claims cannot tell devices of one number apart."""
+        """Return a number for each device. The claims cannot tell devices of one number apart."""
         known: dict[object, int] = {}
         found = []
         for place, offered in enumerate(self.devices):
@@ -211,7 +211,8 @@ class Candidates:
         """Return the properties of a device that the claims can tell apart, except its counters."""
         offered = self.devices[place]
         if self._asked.has_admin or offered.device.allow_multiple:
-            # In use by one claim and not by another, or in part: each is its own kind.
+            # A device that is in use for one claim and not for another, or in part, is a kind by
+            # itself.
             return place
         answers = tuple(self._answer(matches[place]) for matches in self._matches)
         return (self.is_taken[place], answers, self.values[place])
@@ -221,7 +222,7 @@ class Candidates:
         return match.fault or (match.is_selectable, bool(match.taints))
 
     def device_key(self, place: int) -> tuple[object, ...]:
-        """Return what the filters make of a device, and the free capacity of a shared one."""
+        """Return which filters a device passes, and the free capacity of a shared device."""
         offered = self.devices[place]
         answers = tuple(self._answer(matches[place]) for matches in self._matches)
         if not offered.device.allow_multiple:
@@ -249,10 +250,10 @@ class Candidates:
             )
         )
 
-    # What is lacking.
+    # The devices that are missing.
 
     def lack_of_all(self) -> NoFit | None:
-        """Return why all devices cannot be asked for here, or a claim that needs too many."""
+        """Return why a request for all devices fails here, or which claim needs too many."""
         for request in self._asked.requests:
             for choice in request.choices:
                 if choice.mode is not Mode.ALL:
@@ -303,7 +304,7 @@ class Candidates:
 
 
 def counters_left(pool: Pool, taken: Taken) -> dict[tuple[str, str], int]:
-    """Return the amounts that claims leave of a pool's counters, in billionths; may be negative."""
+    """Return how much of a pool's counters claims leave, in billionths; it may be negative."""
     left = {
         (counter_set, name): amount
         for counter_set, counters in pool.counters.items()
@@ -325,7 +326,7 @@ def charge(counters: dict[tuple[str, str], int], device: Device, sign: int) -> N
 
 
 def attribute_of(offered: OfferedDevice, name: str) -> Attribute | None:
-    """Return an attribute by its full name: one of the driver's may lack the domain."""
+    """Return an attribute by its full name. An attribute of the driver may lack the domain."""
     found = offered.device.attributes.get(name)
     if found is not None:
         return found

@@ -57,7 +57,7 @@ class Choice:
     """The place among the alternatives."""
     is_prioritized: bool
     name: str
-    """As results have it."""
+    """The name in results."""
     asked: SubRequest
     device_filter: int
     constrained: tuple[int, ...]

@@ -44,11 +44,11 @@ MOST_PODS: Final = 256
 MOST_ALTERNATIVES: Final = 8
 """A request has at most this many alternatives."""
 InTime = Callable[[Sequence[int]], Iterator[int]]
-"""Yields those of some rows for which there is time, in any order."""
+"""Yields the rows for which there is time, of those that are given, in any order."""
 
 
 class _Before(NamedTuple):
-    """A change, and the members that it replaced."""
+    """A change, and the members before it."""
 
     change: tuple[DeviceNeeds, bytes, bytes, bool]
     gangs: dict[int, Gangs]
@@ -57,9 +57,9 @@ class _Before(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Room:
-    """The slots of each node for members with the same needs, and the rows to look at again.
+    """The slots of each node for members with the same needs, and the rows to examine again.
 
-    `kept` has the slots of nodes that nothing in this cycle concerns, if these can be known. The
+    `kept` has the slots of nodes that nothing in this cycle has changed, if they can be known. The
     next gang looks again at the rows in `short`: this one had too few steps left for them. `places`
     has what `alternatives` returns, UNKNOWN for nodes that were not asked for.
     """
@@ -75,7 +75,7 @@ class _Room:
         return _Room(self.slots, {*self.stale}, self.kept, {*self.short}, self.places)
 
     def note_changed(self, rows: Collection[int]) -> None:
-        """Note that other devices are free on some nodes."""
+        """Note that the free devices of some nodes have changed."""
         self.stale.update(rows)
         if self.places is not None:
             self.places = self.places.copy()
@@ -123,7 +123,7 @@ class DeviceLedger:
 
     @property
     def ending(self) -> Uses:
-        """The claims whose users have all ended, as uses of them by no pod."""
+        """The claims whose users have all ended, each as a use by no pod."""
         return tuple((claim, "") for claim in self.devices.ending)
 
     def use(self, uses: Uses, sign: int) -> None:
@@ -135,13 +135,13 @@ class DeviceLedger:
         self._mark_stale(self._expected.change(uses, -1))
 
     def freed_by(self, uses: Uses) -> list[DeviceId]:
-        """Return the devices that pods free which leave in any case, of these uses."""
+        """Return the devices that become free when pods with these uses leave in any case."""
         keys = [claim for claim, _ in uses if self._expected.has(claim)]
         allocations = (self.devices.claims[key].allocation for key in dict.fromkeys(keys))
         return [each.id for found in allocations if found is not None for each in found.results]
 
     def kinds_of(self, uses: Uses) -> Iterator[str]:
-        """Yield what becomes free with each claim of a pod: equal for pods that free the same.
+        """Yield the devices that each claim of a pod frees, as texts: equal for equal devices.
 
         A claim with other users stands for itself.
         """
@@ -164,8 +164,8 @@ class DeviceLedger:
     def room(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
         """Return for how many more members with these needs each of these nodes has devices.
 
-        Other nodes are not searched, and have room for none; and so do nodes for which there is no
-        time. `in_time` says for which there is.
+        Other nodes are not searched, and count as having none. So do nodes for which there is no
+        time, as `in_time` says.
         """
         room = self._room(needs)
         stale = sorted(row for row in room.stale if within[row])
@@ -199,7 +199,7 @@ class DeviceLedger:
     def alternatives(
         self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter
     ) -> IntArray:
-        """Return for each node how early the alternatives are that one more member gets there.
+        """Return for each node how early alternatives one more member gets there.
 
         Each request of `firstAvailable` counts 8, less the alternatives before. Nodes without room
         count 0, and so do all nodes if they depend on each other.
@@ -256,7 +256,7 @@ class DeviceLedger:
         return room
 
     def most_slots(self, needs: DeviceNeeds, within: BoolArray, in_time: InTime = iter) -> IntArray:
-        """Return the room if members on other nodes took nothing: there will not be more."""
+        """Return the room as if members on other nodes took nothing: an upper bound."""
         room = self.room(needs, within, in_time)
         if not self.is_coupled(needs):
             return room
@@ -267,8 +267,9 @@ class DeviceLedger:
     def lacks(self, needs: DeviceNeeds, rows: Iterable[int]) -> Iterator[Outcome | None]:
         """Yield why nodes have no devices for one more member; None for one that has some.
 
-        A member that joins others is searched for together with them. If that fails, the answer
-        counts what these others get as taken. Remembered until the members of the node change.
+        Devices for a member that joins others are searched together with theirs. If that fails, the
+        answer counts what these others get as taken. Remembered until the members of the node
+        change.
         """
         kept = self._room(needs).kept
         for row in rows:
@@ -311,14 +312,14 @@ class DeviceLedger:
     def funnels(self, needs: DeviceNeeds, row: int) -> list[Funnel]:
         """Return how many devices are left for each request of one more member, on a node.
 
-        What the other members of the node get counts as taken, if it is known.
+        The devices of the node's other members count as taken, if they are known.
         """
         needs = at_node(self.nodes, row, needs)
         claims, before = self._beside_others(row, needs) or (claims_of(needs), avoided(needs))
         return self.free_devices.funnels(row, claims, before, self._free(row, needs.used))
 
     def _lack_beside_others(self, row: int, needs: DeviceNeeds) -> NoFit | None:
-        """Return what a member lacks once all others of a node have their devices."""
+        """Return the devices that a member lacks once all others of a node have theirs."""
         asked = self._beside_others(row, needs)
         free = self._free(row, needs.used)
         alone = self.free_devices.search(row, *asked, free) if asked is not None else None
@@ -439,7 +440,7 @@ class DeviceLedger:
         return tuple(each for each in found if each[0] not in used) if used else found
 
     def _most_members(self, row: int, gangs: Gangs, needs: DeviceNeeds) -> int:
-        """Return the most members that may come: what fits once, fits with fewer members, too."""
+        """Return how many members may come at most. If some number fits, every smaller one does."""
         most = self._most_by_number(row, gangs, needs, nominated=False)
         if any(members.nominated for members in gangs) and most is not None:
             # Those with reserved room may have what leaving pods use, too.
@@ -448,7 +449,7 @@ class DeviceLedger:
         high = MOST_PODS if most is None else min(most, MOST_PODS)
         low, is_counted = 0, most is not None
         while low < high:
-            # First all that may fit by number: mostly they do. Then one.
+            # First as many as may fit by number: mostly they do. Then one member.
             middle = high if is_counted else 1 if not low else (low + high + 1) // 2
             is_counted = False
             if self._suffice(row, gangs, needs, middle):
@@ -533,7 +534,7 @@ class DeviceLedger:
         return next((allocation for shared, allocation in chosen if shared == claim), None)
 
     def elsewhere(self, row: int) -> list[Allocation]:
-        """Return which devices that several nodes reach are taken by members on other nodes."""
+        """Return the shared devices that members on other nodes have taken."""
         if not self.free_devices.is_networked:
             return []
         others = (gangs for other, gangs in self._gangs.items() if other != row)

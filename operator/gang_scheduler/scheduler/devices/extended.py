@@ -32,7 +32,7 @@ from gang_scheduler.scheduler.devices.free_devices import kept_pools
 from gang_scheduler.scheduler.devices.pools import Pool, Pools
 
 SHARES: Final = 1_000_000
-"""A device that allows several allocations counts as this many: how many it takes is not known."""
+"""A device that several claims can share counts as this many devices: its limit is not known."""
 
 
 def with_devices(snapshot: Snapshot) -> Snapshot:
@@ -160,8 +160,7 @@ class _Counted:
                 [claim], {device_class.name: device_class}
             ).device_filters
         except ClaimError:
-            # What is wrong with the class is reported by the search, where a node might have
-            # devices.
+            # A fault of the class is reported by the search, for nodes that might have devices.
             return np.full(len(rows), SHARES, dtype=np.int64)
         nodes = (self._nodes.nodes[row] for row in rows)
         views = (NodeView(each.name, each.labels) for each in nodes)
@@ -173,7 +172,7 @@ _NUMBERS: Final[WeakKeyDictionary[Pool, dict[DeviceFilter, int]]] = WeakKeyDicti
 
 
 def _number(device_filter: DeviceFilter, pool: Pool) -> int:
-    """Return how many devices can be allocated, of all that match: kept for as long as the pool."""
+    """Return how many of the matching devices can be allocated: cached as long as the pool."""
     known = _NUMBERS.setdefault(pool, {})
     if device_filter not in known:
         if len(known) >= MOST_DEVICE_FILTERS:

@@ -43,12 +43,12 @@ REQUESTS_A_LOOK: Final = 2.5
 LOOKS_A_KNOWN_NODE: Final = 0.3
 """The looks for finding the signature of a node whose devices were read before."""
 BESIDES_A_LOOK: Final = 10
-"""So many requests and devices are compared in a look, besides the steps of a search."""
+"""One look counts for this many comparisons of requests with devices, besides search steps."""
 MOST_KEPT: Final = 64
 """Signatures of nodes are kept for this many different needs."""
 
 _View = tuple[bool, bool]
-"""Whether no device is taken at all, and whether some that are taken count as free."""
+"""Whether no device is taken at all, and whether some taken devices count as free."""
 
 Chosen = tuple[Allocation, ...]
 """The allocations of some claims, in their order."""
@@ -66,8 +66,8 @@ class FreeDevices:
     """The devices of nodes, without the effect of assumed members.
 
     `failed` are the claims that can run nowhere as they are, by the needs that have them.
-    `searched` is what the searches have taken until now. `unsure` counts answers that rest on a
-    search that was cut off, and `short` those of them for which another gang has steps enough.
+    `searched` is the cost of the searches until now. `unsure` counts answers from searches that
+    were cut off, and `short` the ones for which another gang has enough steps.
     """
 
     def __init__(self, devices: Devices, nodes: NodeTable) -> None:
@@ -96,7 +96,7 @@ class FreeDevices:
         return self._pools.has_shared
 
     def renew(self) -> None:
-        """Give the next gang the steps of a gang."""
+        """Renew the steps, for the next gang."""
         self._budget = Budget()
         self._of_gang.clear()
 
@@ -166,7 +166,7 @@ class FreeDevices:
         return why_not(self._view(row), claims, self._pools, taken, self._classes)
 
     def _without(self, freed: Freed, before: Sequence[Allocation] = ()) -> Taken:
-        """Return what is taken without freed claims, and with what was allocated before."""
+        """Return the taken devices: without those of freed claims, with those allocated before."""
         if not (before or freed):
             return self._taken
         taken = self._taken.copy()
@@ -177,7 +177,7 @@ class FreeDevices:
         return taken
 
     def rows_of(self, allocation: Allocation) -> Iterator[int]:
-        """Yield the rows of nodes whose devices an allocation takes; ANYWHERE if several reach."""
+        """Yield the rows of nodes whose devices an allocation takes, or ANYWHERE."""
         rows = self._nodes.rows
         for pool in dict.fromkeys(PoolId(each.driver, each.pool) for each in allocation.results):
             node = self._pools.node_of(pool)
@@ -187,7 +187,7 @@ class FreeDevices:
                 yield rows[node]
 
     def kind_of(self, result: DeviceResult) -> str:
-        """Return a text that is equal for results whose devices, once free, are alike."""
+        """Return a text for a result: equal if the devices are alike once they are free."""
         share = f" {sorted(result.consumed.items())}" if result.share_id else ""
         return self._pools.kind_of(result.id) + share
 
@@ -200,7 +200,7 @@ class FreeDevices:
     def most(self, row: int, needs: DeviceNeeds, in_use: int = 0, freed: Freed = ()) -> int | None:
         """Return an upper bound of members with these needs on a node; None if there is none.
 
-        Assumed members use at least so many devices of it.
+        Assumed members use at least `in_use` devices of the node.
         """
         each = sum(need.spec.least for need in needs.claims if not need.shared)
         pools = self._pools.on(self._view(row))
@@ -245,7 +245,7 @@ class FreeDevices:
         return signatures.by_place(self._view(row), self._taken)
 
     def moved(self, chosen: Chosen, row: int, to: int) -> Chosen:
-        """Return what was found on a node, with the devices at the same places of another."""
+        """Return a node's result for another node, with that node's devices at the same places."""
         of, there = (
             [device for pool in self._pools.on(self._view(each)) for device in pool.devices]
             for each in (row, to)
@@ -272,13 +272,13 @@ class FreeDevices:
 
 
 def claims_of(needs: DeviceNeeds) -> tuple[Claim, ...]:
-    """Return claims that ask for what these needs ask for. They stand for claims of any name."""
+    """Return claims with the requests of these needs. They stand for claims of any name."""
     specs = (need.spec for need in needs.claims)
     return tuple(Claim("", "", requests=it.requests, constraints=it.constraints) for it in specs)
 
 
 class _Kept:
-    """What is kept from cycle to cycle, while slices and classes are the same objects.
+    """Results that are kept from cycle to cycle, while slices and classes are the same objects.
 
     It only saves work: the answers are those of a first cycle.
     """
@@ -307,7 +307,7 @@ class _Kept:
     def _follow(self, basis: tuple[tuple[Slice, ...], object, object]) -> bool:
         """Take in changed slices if nothing else has changed; return whether that was enough.
 
-        What pools without a changed slice offer, and the signatures of their nodes, stay.
+        The devices that other pools offer, and the signatures of their nodes, stay.
         """
         before = self._basis
         if before is None or before[1] is not basis[1] or before[2] is not basis[2]:
@@ -351,8 +351,7 @@ class _Kept:
     ) -> Signatures:
         """Return the signatures of nodes for these needs, in these pools.
 
-        Views are asked for in turns, so each is kept. Another snapshot may have been read since:
-        for its classes alone they are kept.
+        Each view is asked for in turn, so all are kept, but only while the classes are the same.
         """
         if classes is not self._classes:
             return Signatures(claims_of(needs), pools, classes)
@@ -387,7 +386,7 @@ class _Kept:
 
 
 _NOTHING: Final = Taken()
-"""What is taken without claims."""
+"""Devices in use while there are no claims."""
 _KEPT: Final = _Kept()
 
 

@@ -27,7 +27,7 @@ class FreedClaims:
         self._rows_of = rows_of
         self._gone: dict[str, frozenset[str]] = {}
         self._on: dict[int, Freed] = {}
-        # Of claims, which are the same for all copies.
+        # Facts about claims: the same for all copies.
         self._rows: dict[str, tuple[int, ...]] = {}
 
     def copy(self) -> "FreedClaims":

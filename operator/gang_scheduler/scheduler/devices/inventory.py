@@ -2,8 +2,8 @@
 
 For people and metrics: no decision rests on these figures. A device that several classes select
 counts in each of them. A device that no claim could get does not count: its pool is incomplete or
-invalid, or other devices need the same counters. So a card and its partitions count as many as
-can be used at once.
+invalid, or other devices need the same counters. Of a card and its partitions, as many count as can
+be used at once.
 """
 
 from collections import Counter
@@ -79,7 +79,7 @@ class ClassCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _KnownPool:
-    """A pool as its slices describe it. From one that is not usable no device can be allocated."""
+    """A pool as its slices describe it. No device can be allocated from an unusable pool."""
 
     slices: tuple[Slice, ...]
     devices: tuple[KnownDevice, ...]
@@ -88,7 +88,7 @@ class _KnownPool:
 
 
 class Inventory:
-    """The devices of a cluster. A pool of which nothing has changed is not looked at again."""
+    """The devices of a cluster. Pools that have not changed are not examined again."""
 
     def __init__(self) -> None:
         self._looked = NO_DEVICES
@@ -242,7 +242,7 @@ def _known_device(
 
 
 def _selects(device_class: DeviceClass, device: Device, driver: str) -> bool:
-    """Return whether a class selects a device. One whose selector fails on it does not."""
+    """Return whether a class selects a device. A class whose selector fails on it does not."""
     try:
         return not device_class.problems and all(
             Selector.compile(each).matches(device, driver) for each in device_class.selectors
@@ -279,9 +279,9 @@ def _together(
     counters: Mapping[tuple[str, str], int],
     left: Mapping[tuple[str, str], int],
 ) -> Iterator[KnownDevice]:
-    """Yield devices for which what is left of the counters is enough, all together.
+    """Yield devices for which, together, the counters are enough.
 
-    Those without taints come first, then those that need the least: so as many as possible count.
+    Devices without taints come first, then the ones that need least: so as many as possible count.
     """
     if not counters:
         yield from idle
@@ -300,7 +300,7 @@ def _together(
 
 
 def _part(device: Device, counters: Mapping[tuple[str, str], int]) -> float:
-    """Return which part of counters a device needs, summed over all counters."""
+    """Return the part of each counter that a device needs, summed over all counters."""
     return sum(
         amount.nanos / (counters[use.counter_set, name] or 1)
         for use in device.consumes

@@ -1,7 +1,7 @@
 """Slots of nodes on which nothing is assumed, kept from cycle to cycle.
 
-They only save work. An answer is dropped once the node, its pools, or what is taken of these are
-not the same any more.
+They only save work. An answer is dropped once the node, its pools, or the devices taken from them
+have changed.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ MOST_OF_A_NODE: Final = 64
 
 
 class KnownSlots:
-    """For how many members with the same needs each node has devices, and what it lacks for one.
+    """The number of members with the same needs that each node has devices for, or what it lacks.
 
-    They hold for one table of nodes, for its pools and for what is taken. Of the table, only the
-    list of nodes is kept, to compare it with later tables, and not the values cached in it.
+    They hold for one table of nodes, its pools and the devices taken. Only the table's list of
+    nodes is kept, to compare it with later tables, and not the values cached in it.
     """
 
     def __init__(self, nodes: NodeTable, pools: Pools, taken: Taken) -> None:
@@ -49,7 +49,7 @@ class KnownSlots:
         of_node[tuple(sorted(freed))] = slots  # Whichever pods leave first.
 
     def updated_for(self, nodes: NodeTable, pools: Pools, taken: Taken) -> "KnownSlots":
-        """Return the slots that still hold for other nodes, pools, or devices taken."""
+        """Return the slots that still hold for changed nodes, pools, or taken devices."""
         if nodes.listed is self._nodes and pools is self._pools and taken is self._taken:
             return self
         after = KnownSlots(nodes, pools, taken)

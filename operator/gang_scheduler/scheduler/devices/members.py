@@ -11,10 +11,10 @@ from gang_scheduler.model.devices import Allocation, DeviceResult
 class Members(NamedTuple):
     """Members of one gang on a node.
 
-    `needs` has how many members have each needs, in the order in which they came. If the devices of
-    a member were chosen when it was assumed, it stands alone, and `chosen` has the allocation of
-    each of its claims, with the name of a shared claim. `nominated`: these members have reserved
-    room, and wait for it.
+    `needs` has the number of members with each kind of needs, in the order in which they came. If
+    the devices of a member were chosen when it was assumed, it stands alone, and `chosen` has the
+    allocation of each of its claims, with the name of a shared claim. `nominated`: these members
+    have reserved room, and wait for it.
     """
 
     gang: int
@@ -24,7 +24,7 @@ class Members(NamedTuple):
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
-        """What was chosen when the member was assumed."""
+        """The devices that were chosen when the member was assumed."""
         return tuple(allocation for _, allocation in self.chosen or ())
 
     @property
@@ -33,7 +33,7 @@ class Members(NamedTuple):
         return [each for needs, _ in self.needs for each in avoided(needs)]
 
     def changed(self, needs: DeviceNeeds, count: int) -> "Members":
-        """Return the members after so many more have come. Their place stays if none is left.
+        """Return the members after this many more have come. Their place stays if none is left.
 
         So a gang that is released and assumed again takes devices at its old turn.
         """
@@ -43,7 +43,7 @@ class Members(NamedTuple):
         return self._replace(needs=tuple(after))
 
     def numbers(self) -> tuple[tuple[DeviceNeeds, int], ...]:
-        """Return how many members have which needs, without needs that no member has left."""
+        """Return the number of members by their needs, without needs that no member has."""
         return tuple(each for each in self.needs if each[1])
 
     def number(self, needs: DeviceNeeds) -> int:
@@ -68,10 +68,10 @@ MOST_TOGETHER: Final = 8
 
 
 def all_of(needs: Collection[DeviceNeeds]) -> DeviceNeeds | None:
-    """Return needs that ask for all that these ask for; None if more than free devices decides.
+    """Return the sum of these needs; None if the answer depends on more than free devices.
 
-    Nodes that give the same answers for them give the same answers for any members with these
-    needs. The first of them are those of the members that come.
+    Nodes with the same answers for the sum have the same answers for any members with these needs.
+    The needs of the members that come are first in it.
     """
     first, *others = needs
     if first.avoided or len(needs) > MOST_TOGETHER:
@@ -101,7 +101,7 @@ Rows = tuple[int, ...]
 def changed(
     gangs: Gangs, gang: int, needs: DeviceNeeds, count: int, *, nominated: bool = False
 ) -> Gangs:
-    """Return the members of a node after so many more of a gang have come, or less have stayed."""
+    """Return the members of a node after this many of a gang have come, or left if negative."""
     if count < 0:
         return _fewer(gangs, needs, -count, nominated=nominated)
     for place, members in enumerate(gangs):
@@ -115,12 +115,12 @@ def changed(
 
 
 def joins(last: Members, gang: int, *, nominated: bool) -> bool:
-    """Return whether a member of a gang that comes is searched for together with the last ones."""
+    """Return whether a gang's next member is searched for together with the last ones."""
     return last.gang == gang and last.chosen is None and last.nominated == nominated
 
 
 def _fewer(gangs: Gangs, needs: DeviceNeeds, count: int, *, nominated: bool) -> Gangs:
-    """Return the members of a node after so many have left, the latest ones first."""
+    """Return the members of a node after this many have left, the latest ones first."""
     left = []
     for members in reversed(gangs):
         leaving = min(members.number(needs), count) if members.nominated == nominated else 0

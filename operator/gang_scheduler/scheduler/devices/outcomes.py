@@ -13,9 +13,9 @@ STEPS_OF_A_GANG = 60_000
 
 @dataclass(slots=True)
 class Budget:
-    """Steps that are left to a gang in this cycle. Steps are counted: a clock plays no part.
+    """The steps that a gang has left in this cycle. Steps are counted, without a clock.
 
-    `besides` is what was compared besides steps, in requests and devices.
+    `besides` counts comparisons of requests with devices, besides steps.
     """
 
     left: int = STEPS_OF_A_GANG
@@ -45,7 +45,7 @@ class Lack(enum.StrEnum):
 class Funnel:
     """How many devices of a node are left after each condition of a request.
 
-    `taints` are those that keep devices out, with their numbers, the most frequent first.
+    `taints` are the taints that keep devices out, each with its number, the most frequent first.
     `avoided` are devices of the node that no request gets, because they could not be attached for
     the gang a short time ago. `device_class` and `selectors` are what the request asks for.
     """
@@ -74,7 +74,7 @@ class NoFit:
     pool: str = ""
     steps: int = 0
     unsupported: tuple[Problem, ...] = ()
-    """What was not understood in slices of pools that the node would have, by name."""
+    """Fields that were not understood, in slices of pools that the node would have, by name."""
 
 
 @dataclass(frozen=True, slots=True)

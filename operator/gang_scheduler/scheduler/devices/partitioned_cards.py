@@ -17,7 +17,7 @@ _SetId = tuple[PoolId, str]
 class PartitionedCards:
     """The cards among the devices of a node.
 
-    `left`: what claims leave of the counters of each pool, in billionths.
+    `left` is how much of each pool's counters claims leave, in billionths.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class PartitionedCards:
         return (self.likeness[card], state, self._device_keys[place])
 
     def state(self, used: Sequence[int]) -> object:
-        """Return how many devices of each kind are in use, whichever of equal cards they are on."""
+        """Return how many devices of each kind are in use; equal cards are not told apart."""
         if not self._places:
             return tuple(used)
         cards = sorted(

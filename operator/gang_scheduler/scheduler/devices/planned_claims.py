@@ -1,7 +1,7 @@
 """The claims of a plan: the devices that each claim of its pods is given, by name.
 
-A trial keeps only how many members use which devices of a node. Here they get them, in the order
-of their ranks where that is possible.
+A trial only keeps how many members use which devices of a node. This module gives each member its
+devices, in the order of their ranks where that is possible.
 """
 
 from collections import deque
@@ -55,7 +55,7 @@ class _FoundBefore(NamedTuple):
 
 
 _Known = dict[Hashable, _FoundBefore]
-"""What was found on a node, by a key of nodes that give devices at the same places."""
+"""Results of nodes, by a key of nodes that give devices at the same places."""
 
 
 def _allocations(
@@ -80,7 +80,7 @@ def _allocations(
             asking += ((place, each) for _, each in ledger.asked(row, needs, claims, seen))
         chosen = members.allocations
         if members.chosen is None:
-            # The order of members decides which devices each gets, not whether all get some.
+            # The order of members decides which devices each one gets, not whether all get devices.
             in_rank = sorted(asking, key=itemgetter(0))
             asking, chosen = _search(ledger, row, (in_rank, asking), before, members, known)
         before += chosen
@@ -105,7 +105,7 @@ def _search(  # noqa: PLR0917 - a question, and all that its answer depends on
         found_before = known.get(by_place) if by_place is not None else None
         if found_before is not None and found_before.asked == asked:
             return asking, ledger.free_devices.moved(found_before.chosen, found_before.row, row)
-        # The devices were found before, and it may take as long again.
+        # A trial found the devices before, and the search may take as long again.
         ledger.free_devices.renew()
         found = ledger.free_devices.search(row, [claim for _, claim in asking], taken, free)
         if isinstance(found, Found):
@@ -134,7 +134,7 @@ def _by_place(ledger: DeviceLedger, row: int, members: Members) -> Hashable | No
 def _claims_of(ledger: DeviceLedger, pod: Pod | None, needs: DeviceNeeds) -> tuple[Claim, ...]:
     """Return the claims of a pod that are still to be allocated, in the order of its needs.
 
-    Those of a member that is not bound now, or does not exist yet, have no names.
+    Claims of a member that is not bound now, or does not exist yet, have no names.
     """
     if pod is None or pod.virtual:
         return claims_of(needs)

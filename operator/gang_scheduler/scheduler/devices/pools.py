@@ -34,7 +34,7 @@ class PoolId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OfferedDevice:
-    """A device in a slice that reaches a node. `here`: the device itself reaches it, too."""
+    """A device in a slice that reaches a node. `here`: the device itself reaches the node, too."""
 
     id: DeviceId
     device: Device
@@ -44,7 +44,7 @@ class OfferedDevice:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Pool:
-    """What a pool offers to a node. From an incomplete or invalid one nothing is allocated.
+    """The devices that a pool offers to a node. An incomplete or invalid pool allocates none.
 
     Pools are compared by identity, so values kept for a pool are dropped with it.
     """
@@ -59,7 +59,7 @@ class Pool:
     invalid: str = ""
     """Why the pool is invalid; empty if it is valid."""
     unsupported: tuple[Unsupported, ...] = ()
-    """What was not understood in slices of the pool, which therefore do not count."""
+    """Fields that were not understood, in slices of the pool. These slices do not count."""
     ids: tuple[DeviceId, ...] = field(init=False)
     """All devices of the pool, also those for other nodes."""
 
@@ -98,7 +98,7 @@ _BY_NAME: Final = attrgetter("name")
 
 
 class Pools:
-    """All pools of a cluster. What they offer to a node is computed once a node and its labels."""
+    """All pools of a cluster. Their offer to a node is computed once for its labels."""
 
     def __init__(self, slices: Iterable[Slice], taint_rules: Iterable[TaintRule] = ()) -> None:
         self._rules = tuple(taint_rules)
@@ -115,7 +115,7 @@ class Pools:
     ) -> "Pools":
         """Return the pools after slices were added, changed or deleted.
 
-        What other pools offer is not computed again.
+        The offers of other pools are not computed again.
         """
         touched: dict[PoolId, dict[str, Slice]] = {}
 
@@ -159,7 +159,7 @@ class Pools:
         self._shared: dict[PoolId, None] = {}
         for pool in self._groups:
             self._reach(pool)
-        # What a pool that is for one node offers to it depends on nothing else.
+        # The offer of a pool to its only node depends on nothing else.
         self._local: dict[PoolId, Pool | None] = {}
         self._offered: dict[str, tuple[Mapping[str, str], tuple[Pool, ...]]] = {}
         self._history: ChangeHistory[str] = ChangeHistory()
@@ -240,9 +240,9 @@ class Pools:
         return group.node_name if group is not None else ""
 
     def kind_of(self, device: DeviceId) -> str:
-        """Return a text that is equal for devices of a pool that differ in nothing but their names.
+        """Return a text for a device: equal for devices of a pool that differ only in their names.
 
-        A device that no slice has any more stands for itself.
+        For a device that no slice has any more, the text is unique.
         """
         group = self._groups.get(PoolId(device.driver, device.pool))
         for found in group.slices if group is not None else ():

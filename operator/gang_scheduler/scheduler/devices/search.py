@@ -1,8 +1,9 @@
 """Finds devices for claims on one node: those that kube-scheduler's allocator would choose.
 
 Claims in order, requests in order, devices in the order of pools, depth first, combinations within
-a request: the first full solution. Tries that cannot change it are left out: of devices that the
-claims cannot tell apart one is tried, and a state in which a search failed is not searched again.
+a request: the first full solution. Tries that cannot change the result are left out: among devices
+that the claims cannot tell apart, one is tried, and a state in which a search failed is not
+searched again.
 """
 
 from collections import deque
@@ -56,7 +57,7 @@ def solutions(  # noqa: PLR0917 - as above
     classes: Classes,
     budget: Budget,
 ) -> Iterator[Outcome]:
-    """Yield one solution after the other, and at the end why there is no other.
+    """Yield one solution after another, and at the end why there are no more.
 
     Solutions that differ only in devices that are equal to the claims are given once.
     """
@@ -74,7 +75,7 @@ def solutions(  # noqa: PLR0917 - as above
 def why_not(
     node: NodeView, claims: Sequence[Claim], pools: Pools, taken: Taken, classes: Classes
 ) -> list[Funnel]:
-    """Return the funnel of each alternative of each request on a node; none of a refused claim."""
+    """Return the funnel of each alternative of each request on a node; none for a refused claim."""
     try:
         asked = requests_of(claims, classes)
     except ClaimError:
@@ -127,7 +128,7 @@ class _Search:
         self.steps = 0
 
     def run(self) -> Iterator[Outcome]:
-        """Yield solutions, and at last why there is no other."""
+        """Yield solutions, and at last why there are no more."""
         lack = self._lack_at_once()
         if lack is not None:
             refuse_what_does_not_compile(self._asked)
@@ -168,7 +169,7 @@ class _Search:
         """Return why the claims do not fit, if counting alone shows it."""
         lack = self._candidates.lack_of_all()
         if lack is not None or self._candidates.has_errors:
-            # Which of the errors counts depends on the search.
+            # Which of the errors is reported depends on the search.
             return lack
         short = short_alone(self._asked, self._candidates)
         if short is not None:
@@ -258,7 +259,7 @@ class _Search:
         return True
 
     def _next_of_all(self, frame: _Frame, choice: Choice) -> bool:
-        # All of them are needed, so that their order makes no difference.
+        # All of them are needed, so their order makes no difference.
         if frame.tried:
             return False
         self._step()

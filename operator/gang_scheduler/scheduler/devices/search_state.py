@@ -25,7 +25,7 @@ _Counter = tuple[str, str]
 
 
 class AbandonedError(Exception):
-    """A constraint keeps one of all devices out: as in Kubernetes, nothing else is tried."""
+    """A constraint rejects one of all devices: as in Kubernetes, nothing else is tried."""
 
     def __init__(self, choice: Choice) -> None:
         super().__init__(choice.name)
@@ -33,7 +33,7 @@ class AbandonedError(Exception):
 
 
 class DevicesInUse:
-    """Takes devices one by one, if all that holds between them allows it, and gives them back."""
+    """Takes devices one by one, if constraints and counters allow it, and gives them back."""
 
     def __init__(self, asked: ClaimRequests, candidates: Candidates) -> None:
         self._asked = asked
@@ -107,7 +107,7 @@ class DevicesInUse:
             self._charge(place, 1)
 
     def state(self, request: int) -> object:
-        """Return a key of all that decides about the requests from this one on."""
+        """Return a key of everything on which the requests from this one on depend."""
         claim = self._asked.requests[request].claim
         return (
             request,
@@ -158,7 +158,7 @@ class DevicesInUse:
     def _has_counters(self, place: int) -> bool:
         counters = self._of_pool(self._candidates.pools[place])
         if any(left < 0 for left in counters.values()):
-            # More is in use than there is: nothing more of this pool.
+            # More is in use than exists: this pool offers nothing more.
             return False
         needed: dict[_Counter, int] = {}
         for use in self._candidates.devices[place].device.consumes:

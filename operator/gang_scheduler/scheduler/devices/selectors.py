@@ -10,7 +10,7 @@ from gang_scheduler.scheduler.devices import cel_functions
 from gang_scheduler.scheduler.devices.cel_functions import FUNCTIONS, OF_LISTS
 
 LONGEST: Final = 10 * 1024
-"""An expression has at most this many characters, as the API server has it."""
+"""An expression has at most this many characters: the limit of the API server."""
 REMEMBERED: Final = 4096
 """The most expressions that are kept, and the most results of one of them."""
 HINT: Final = "guard it with has() or use .?orValue()"
@@ -68,7 +68,7 @@ class Selector:
         try:
             value = self._value(_data(device, driver), driver)
         except (ValueError, RuntimeError) as error:
-            # A version that is none, or an evaluation that goes on for too long.
+            # An invalid version, or an evaluation that takes too long.
             return SelectorError(str(error)[:_SHOWN])
         kind = value.type().name()
         if kind == "BOOL":
@@ -94,7 +94,7 @@ def _compiled(text: str) -> Selector | SelectorError:
         return SelectorError(f"an expression has at most {LONGEST} characters")
     expression = _parsed(text, with_strings=True)
     if isinstance(expression, SelectorError) and "ndexOf(" in text:
-        # CEL declares a name once: `indexOf` is of strings, or else of lists.
+        # CEL declares a name once: `indexOf` is either for strings or for lists.
         of_lists = _parsed(text, with_strings=False)
         expression = expression if isinstance(of_lists, SelectorError) else of_lists
     if isinstance(expression, SelectorError):
@@ -186,8 +186,9 @@ def _in_cel(attribute: Attribute) -> Any:  # noqa: ANN401 - of the attribute's t
     return attribute.value
 
 
-# Which values an expression sees, if its text says so plainly: `device.attributes["D"].ID` and the
-# like. If `device` or one of its maps stands alone, the expression may see everything.
+# The values that an expression reads, if its text says so plainly, as in
+# `device.attributes["D"].ID`. If `device` or one of its maps stands alone, the expression may see
+# everything.
 
 _SUBSCRIPT: Final = re.compile(r"\[\s*\??\s*['\"]([^'\"]+)['\"]\s*\]")
 _LITERAL: Final = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
@@ -210,8 +211,8 @@ def _seen(text: str) -> tuple[_Reader, ...] | None:
         literals.append(match[0][1:-1])
         return str(len(literals) - 1)
 
-    # The numbers of literals stand for them: a number of the expression itself is no index of a
-    # map whose keys are texts.
+    # Numbers stand for the literals: a number in the expression itself cannot be an index, since
+    # the keys of the maps are texts.
     bare = _LITERAL.sub(numbered, text.replace("?", " "))
     readers = []
     for match in _PLAIN.finditer(bare):

@@ -1,8 +1,8 @@
 """What people and metrics see of resources: how much nodes offer, and how much is in use.
 
-A node that lists a resource itself, as with a device plugin, counts as it says. On any other node
-the devices of the DeviceClass count that the resource stands for, and those in use by any claim.
-Decisions rest on what `extended` counts instead.
+A node that lists a resource itself, as with a device plugin, counts as it says. On any other node,
+the devices of the resource's DeviceClass count, and the ones in use by any claim. Decisions rest on
+what `extended` counts instead.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -59,7 +59,7 @@ class Offered:
 
 
 def classes_of(nodes: NodeTable, devices: Devices) -> dict[str, str]:
-    """Return the DeviceClass of each resource that one of them names as its own."""
+    """Return the DeviceClass of each resource that a DeviceClass names as its own."""
     return {
         resource: name
         for resource, name in nodes.device_classes.items()
@@ -73,7 +73,7 @@ def offered(
     classes: Mapping[str, str],
     devices: OnNodes,
 ) -> Offered:
-    """Return what nodes offer, and what is in use; `classes` are those that resources stand for."""
+    """Return what nodes offer, and what is in use; `classes` are the ones with resources."""
     axis = dict(nodes.axis)
     for resource in classes:
         axis.setdefault(resource, len(axis))

@@ -1,7 +1,7 @@
 """The signature of a node for claims: nodes with equal signatures have equal answers.
 
-Names play no part, and neither do devices that are taken or that no request could use. The others
-are listed in their order, so that equal nodes give devices at the same places.
+Names do not count, and neither do devices that are taken or that no request could use. The other
+devices are listed in their order, so that equal nodes give devices at the same places.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -17,7 +17,7 @@ from gang_scheduler.scheduler.devices.pools import Pool, PoolId, Pools
 
 NOT_PLAIN: Final = -1
 MOST_REMEMBERED: Final = 4096
-"""Devices are taken and offered without end: what is remembered of them is dropped at times."""
+"""At most this many results are remembered: devices change all the time."""
 
 
 class Signatures:
@@ -104,10 +104,10 @@ class Signatures:
 
 
 class PoolNumbers:
-    """Numbers that are equal for plain pools whose devices the same claims see alike.
+    """Numbers of plain pools: equal for pools whose devices the same claims see alike.
 
-    The devices of a plain pool are for one node, each for one claim, and share no counters. So
-    nothing but the devices that are taken makes a difference to what these pools offer.
+    The devices of a plain pool are for one node, each for one claim, and share no counters. So the
+    offer of such a pool depends only on the devices that are taken.
     """
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ def _places(pool: Pool, taken: Taken) -> tuple[int, ...]:
 
 
 def _used(offered: Sequence[Pool], taken: Taken) -> Hashable:
-    """Return the devices taken from pools, and the capacity that shares leave of the others."""
+    """Return the devices taken from pools, and the capacity left of shared ones."""
     return tuple(
         (each, taken.has(each), taken.shares(each), tuple(taken.capacity(each).items()))
         for pool in offered

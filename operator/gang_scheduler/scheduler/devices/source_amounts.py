@@ -1,8 +1,8 @@
-"""What queues count for claims before they have devices, as far as devices decide about it.
+"""The amounts that queues count for claims that have no devices yet, as far as devices decide.
 
 A mapping of DeviceClasses may count a counter or a capacity of devices as its sources, as in Kueue.
-Until a claim has its devices, the device counts that has the most, of all that a request can
-select. And a request for all devices counts those of the node that has the most of them.
+Until a claim has its devices, a request counts as the largest device that it can select. A request
+for all devices counts the devices of the node that has most of them.
 """
 
 import functools
@@ -44,7 +44,7 @@ class SourceAmounts:
         self._by_id: dict[DeviceId, Device] | None = None
         self._selectable: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
         self._of_slices: dict[SubRequest, dict[str, tuple[Slice, int]]] = {}
-        # Many pods ask alike, and asking goes through all slices: the answers are kept.
+        # Many pods have equal requests, and each answer takes all slices: so answers are kept.
         self._numbers: dict[SubRequest, int] = {}
         self._largest: dict[SubRequest, int] = {}
 

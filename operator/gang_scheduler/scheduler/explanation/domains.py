@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Share, Trial
 
 EXPLAINED: Final = 10
-"""The document says for this many domains what the next member lacks."""
+"""For this many domains, the document says what the next member lacks."""
 
 
 def room_of(turn: Turn, holders: Holders, *, short: bool) -> Room | None:

@@ -30,11 +30,11 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 MOST_NAMED: Final = 20
-"""So many taints are named; of nodes with others only the number is named."""
+"""This many taints are named. For nodes with other taints, only the number of nodes is."""
 
 
 class TaintColumns:
-    """The taints of some effects in all sets of taints of a table. Thousands may differ.
+    """The taints of some effects in all sets of taints of a table. There may be thousands of sets.
 
     `of_sets` has the sets, and `places` the taints, of all pairs of both in order.
     """
@@ -58,7 +58,7 @@ class TaintColumns:
             self._by_value.setdefault((taint.key, taint.value), []).append(place)
 
     def untolerated(self, tolerations: Iterable[Toleration]) -> BoolArray:
-        """Return which of the pairs are of a taint that none of these tolerates."""
+        """Return the pairs whose taint none of these tolerations tolerates."""
         left = np.ones(len(self.taints), dtype=np.bool_)
         for each in dict.fromkeys(tolerations):
             there = [i for i in self._that_may_match(each) if _tolerates(each, self.taints[i])]

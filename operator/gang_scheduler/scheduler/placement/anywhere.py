@@ -135,7 +135,7 @@ def _arranged(
 
 
 MOST_TERMS: Final = 200_000
-"""A gang is not placed if its members' classes are selected by more terms of its members together.
+"""A gang is not placed if its members have more terms than this that select its own members.
 
 Each placed member is compared with all terms of others that select it: 800 members that all keep
 away from each other, each by a term of its own, would take over two seconds.

@@ -55,7 +55,7 @@ class Departures:
         self.room = merged([*self.room, *room])
 
     def preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
-        """Return a group as a preemptor for which the room of the departures is free."""
+        """Return a group as a preemptor for which the room of the leaving pods is free."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
         preemptor.free(self.room)
         return preemptor

@@ -33,7 +33,7 @@ from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
 
 # A lower bound on the nodes that a preemptor needs, by plain counting, as victims leave some of
 # them. However members are placed, they need this many places for their smallest requests
-# (`placement.counting`). Only requests count here, and the set of nodes open to the members.
+# (`placement.lower_bounds`). Only requests count here, and the set of nodes open to the members.
 
 Shares = NDArray[np.float64]
 """Fractions of places."""

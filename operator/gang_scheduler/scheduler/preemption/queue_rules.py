@@ -48,7 +48,7 @@ class Judge:
         """Whether the available quota grows by no more than the charges that are freed."""
         self.costs: VictimCosts | None = None
 
-    # What each gang costs at least.
+    # The least cost of each gang.
 
     def standings(self) -> dict[GangKey, Standing]:
         """Return the rank of each gang among victims: its lowest possible class, and its queue."""

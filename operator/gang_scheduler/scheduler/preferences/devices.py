@@ -1,7 +1,7 @@
 """Nodes where a pod gets earlier alternatives of its claims come first.
 
-Semantics of kube-scheduler's DynamicResources: of `firstAvailable`, each request counts 8, less the
-number of alternatives before the one that it gets.
+Semantics of kube-scheduler's DynamicResources: each request with `firstAvailable` counts 8, less
+the number of alternatives before the one that it gets.
 """
 
 import functools
@@ -24,7 +24,7 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the sum over the requests of one more pod; 0 for nodes without devices for it."""
+    """Return the sum over the requests of one more pod; 0 for nodes without devices for the pod."""
     needs, within = pod_class.devices or NO_NEEDS, resources.slots(pod_class, trial) > 0
     return trial.devices.alternatives(needs, within, functools.partial(in_time, trial))
 

@@ -21,7 +21,7 @@ UNMET_A_LOOK: Final = 50
 TERMS_A_LOOK: Final = 16
 """The terms with pods that can be weighed on a few nodes in the time of one look."""
 NODES_A_TERM: Final = 2_500
-"""So many nodes double the time of a term."""
+"""This many nodes double the time of a term."""
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
@@ -51,7 +51,7 @@ def _terms(pod_class: PodClass) -> Sequence[tuple[int, AffinityTerm]]:
 
 
 def _count(terms: int, weighed: int, trial: Trial) -> None:
-    """Count the work of weighing so many of these terms."""
+    """Count the work of weighing this many of these terms."""
     weighing = weighed * (1 + len(trial.nodes) / NODES_A_TERM) / TERMS_A_LOOK
     trial.effort.count(terms / UNMET_A_LOOK + weighing)
 

@@ -12,7 +12,7 @@ from gang_scheduler.scheduler.trial import Trial
 REQUIREMENTS_A_LOOK: Final = 10
 """The requirements that can be matched with the labels of a few nodes in the time of one look."""
 NODES_A_REQUIREMENT: Final = 2_500
-"""So many nodes double the time of a requirement."""
+"""This many nodes double the time of a requirement."""
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:

@@ -1,8 +1,8 @@
 """The final state: all victims have gone, and the request is charged.
 
-It decides by which classes each victim may be evicted. Some classes take only quota that a queue
-borrows. For these there must be an order of evictions in which the queue of each victim still
-borrows right before that victim is evicted.
+The final state decides by which classes each victim may be evicted. Some classes take only quota
+that a queue borrows. Then there must be an order of evictions in which the queue of each victim
+still borrows right before the eviction.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The evictions that one request may make: which gangs may be evicted, and which of them together.
 
-A set of victims is legal when each has a class in the final state (`final_state`).
+A set of victims is legal when each has a class in the final state (`after_eviction`).
 """
 
 import math

@@ -156,7 +156,8 @@ class FutureRoom:
         self.trial.open_spare(replacing=request.group.replacing)
         self.trial.devices.next_gang()
         for assignment in assignments:
-            # Not those for columns: the terms of pods that end must not keep others from a promise.
+            # Looks for columns do not count: the terms of pods that end must not prevent other
+            # promises.
             if self._looks >= MOST_LOOKS:
                 return None
             if self.forest.fits(request.ref, assignment.charge):

@@ -24,14 +24,14 @@ from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.trial import Share
 
 MOST_COLUMNS: Final = 8
-"""Users may let a thousand pods run that have a thousand terms each: a second to end them all."""
+"""A thousand pods with a thousand terms each would otherwise take a second to end."""
 Seat = tuple[PodClass, int]
 """A pod by its class, and the row of its node."""
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The room and quota that replace_with free once a gang has ended.
+    """The room and quota that become free once a gang has ended.
 
     Times are in seconds. `ends_at` is None if the end is not known. `nominated`: the pods are not
     on their nodes yet. Without a `gang`, the pods are leaving already, and the release comes first.

@@ -49,7 +49,7 @@ MOST_TRIALS: Final = 100
 MOST_CANDIDATES: Final = 16
 """A start is searched for at most this many gangs in a cycle, besides those that had one."""
 MOST_IN_VAIN: Final = 4
-"""Once this many searches for gangs of a namespace found no start, its others wait for a cycle."""
+"""Once this many searches for gangs of a namespace found no start, its other gangs wait a cycle."""
 RELEASES_A_LOOK: Final = 20
 """Sorting this many gangs that hold room takes one look."""
 
@@ -478,7 +478,7 @@ class Reservations:
 
 
 def _place_in(releases: Sequence[Release], before: Promise) -> int:
-    """Return the present place of a promise in the releases: after the one that it came after."""
+    """Return the present place of a promise in the releases: after the same release as before."""
     last = before.last
     return 0 if last is None else bisect_right(releases, last.key, key=attrgetter("key"))
 

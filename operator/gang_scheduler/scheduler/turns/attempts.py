@@ -69,7 +69,7 @@ class Attempts:
         self._ledger = quota.ledger
         self._reservations = quota.reservations
         self._delaying: dict[Hashable, tuple[DelaysReserved, int]] = {}
-        """The gang that similar groups would delay, and the trials that finding this took."""
+        """The gang that similar groups would delay, and how many trials it took to find this."""
         self._asked_for: dict[GangKey, Charge] = {}
         """The charges of groups that wait for new nodes, by the first waiting gang of each."""
         # The lowest priority for which it is known that something does not fit.

@@ -35,10 +35,10 @@ BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
 """Reasons that end with time: a queue in strict order waits only behind gangs with one of these."""
 A_TURN: Final = 20
 AN_ASSIGNMENT: Final = 3
-"""The costs of a turn, and of each assignment of its group, in looks and without searches."""
+"""The costs of a turn, and of each assignment of its group, in looks. Searches are not included."""
 A_LEVEL: Final = 0.8
 LEVELS_OF_A_TURN: Final = 6
-"""A turn compares its queue and all above it. Each level beyond this many costs so many looks."""
+"""A turn compares its queue and all queues above it. Each level beyond this many costs looks."""
 FOR_TREES: Final = 0.75
 """The part of a cycle's remaining work for finding out which trees have quota for any group.
 

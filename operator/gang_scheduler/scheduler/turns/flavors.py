@@ -53,7 +53,7 @@ Choices = tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]
 """The choices in the order of the queue, and the flavors that do not suit."""
 
 Confining = Callable[[PodClass, Labels, tuple[Toleration, ...]], PodClass]
-"""`confined`, or a function that remembers what that returned."""
+"""`confined`, or a function that remembers its results."""
 
 
 class FlavorChoices:

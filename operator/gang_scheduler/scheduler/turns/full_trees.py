@@ -20,7 +20,7 @@ from gang_scheduler.scheduler.turns.shortages import KnownShortage
 A_KNOWN_REQUEST: Final = 0.1
 """The cost of comparing the request of a group with the quota of its tree, in looks."""
 A_KIND: Final = 0.3
-"""The cost of judging requests of one kind, in looks: what they lack, and may be freed."""
+"""The cost, in looks, of judging requests of one kind: their shortage, and what could be freed."""
 A_REFUSAL: Final = 0.2
 """The cost of a refusal without a turn, in looks."""
 
@@ -53,8 +53,8 @@ class FullTrees:
     def any_hope(self, line: QueueLine, groups: list[GangGroup]) -> bool:
         """Return whether a turn may help any of these groups of a line, looking from the last on.
 
-        Groups that no turn can help are dropped. There is hope for a group that the cycle has no
-        work left to look at.
+        Groups that no turn can help are dropped. A group that the cycle has no work left to examine
+        counts as one that a turn may help.
         """
         decided, progress, queue = self._decided, self._progress, line.queue
         may_promise = self._quota.reservations.may_give_more
@@ -73,9 +73,10 @@ class FullTrees:
         return bool(groups)
 
     def refuse(self, line: QueueLine, groups: list[GangGroup]) -> None:
-        """Refuse groups of a line for quota, from the last on, until a turn could do anything else.
+        """Refuse groups of a line for lack of quota, from the last on, until a turn may help one.
 
-        They are dropped. What does not differ between the groups of a queue is asked for once.
+        Refused groups are dropped. Facts that are the same for all groups of a queue are found
+        once.
         """
         quota, queue = self._quota, line.queue
         if queue.strategy is Strategy.STRICT_FIFO or self._has_all_its_jobs(queue):

@@ -250,7 +250,7 @@ class Request:
     def kind(self) -> object:
         """A key that requests share if they lack the same quota and evictions may free the same.
 
-        They may still differ in evictions of gangs that are newer than the group.
+        They may still differ in whether they may evict gangs that are newer than the group.
         """
         charges = (frozenset(assignment.charge.items()) for assignment in self.assignments)
         return _kind(self.ref, self.group.queue_priority, self.group.priority, *charges)

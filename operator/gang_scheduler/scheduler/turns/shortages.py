@@ -26,7 +26,7 @@ MOST_KEPT: Final = 8192
 
 
 class KnownShortage(NamedTuple):
-    """The shortage that no turn can help of requests of one kind, in the state `judged_at`.
+    """The shortage of requests of one kind in the state `judged_at`: no turn can help them.
 
     `request` is the first of them that was judged.
     """

@@ -1,7 +1,7 @@
 """Devices that must be attached to a node first, by the conditions that their drivers set.
 
 The rules are those of kube-scheduler's DynamicResources: a pod may be bound when all binding
-conditions of all its devices are True, and must not once a failure condition is True.
+conditions of all its devices are True, and must not be bound once a failure condition is True.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
-"""What queues count for the claims of a pod: devices by DeviceClass, and capacity of devices.
+"""The amounts that queues count for the claims of a pod: devices by class, and their capacity.
 
 A claim that pods share is charged once: to the pod that came first, and to the next when it ends.
-Until a claim has its devices, it is charged what it asks for. `deviceclass/NAME` is a number of
+Until a claim has its devices, its requests are charged. `deviceclass/NAME` is a number of
 devices, and `CAPACITY.deviceclass/NAME` a sum of capacity, as in Volcano.
 """
 
@@ -30,10 +30,10 @@ NANOS = 10**9
 
 
 class FirstUsers:
-    """The pod that came first of those that use a claim: it alone is charged for the claim.
+    """The first of the pods that use a claim: only this pod is charged for the claim.
 
-    `users` returns the uids of the pods that use a claim. A change takes no time that grows with
-    their number, but for the logarithm.
+    `users` returns the uids of the pods that use a claim. The time of a change grows only with the
+    logarithm of their number.
     """
 
     def __init__(self, users: Callable[[str], Collection[str]]) -> None:
@@ -46,18 +46,18 @@ class FirstUsers:
         return self._first.get(claim, "")
 
     def add(self, claim: str, pod: Pod) -> Collection[str]:
-        """Note a new user of a claim; return the uids of pods whose charges that changes."""
+        """Note a new user of a claim; return the uids of pods with changed charges."""
         entry = (pod.created_at, natural_key(pod.name), pod.uid)
         ordered = self._ordered.setdefault(claim, [])
         heapq.heappush(ordered, entry)
         users = self._users(claim)
         if len(ordered) > 2 * len(users) + 8:
-            # Too many have ended that did not come first.
+            # Too many of the remembered users have ended.
             ordered[:] = sorted({each for each in ordered if each[-1] in users})
         return self.look_again(claim)
 
     def look_again(self, claim: str) -> Collection[str]:
-        """Find the first user anew; return the uids of pods whose charges that changes."""
+        """Find the first user again; return the uids of pods with changed charges."""
         before, ordered = self.of(claim), self._ordered.get(claim, [])
         users = self._users(claim)
         while ordered and ordered[0][-1] not in users:
@@ -71,10 +71,10 @@ class FirstUsers:
 
 
 class OfDevices(Protocol):
-    """What devices decide about charges; see `needs.Known`."""
+    """The facts about devices on which charges depend; see `needs.Known`."""
 
     def of(self, devices: Devices, asked: SubRequest, result: DeviceResult | None) -> int | None:
-        """Return what quotas count for a device instead of one."""
+        """Return the amount that quotas count for a device, if not simply one."""
 
     def number_of_all(self, devices: Devices, asked: SubRequest) -> int:
         """Return how many devices a request for all of them may get."""
@@ -128,7 +128,7 @@ def charged_for(pod: Pod, known: Known) -> Requests:
 
 
 def _claims(pod: Pod, known: Known) -> Iterator[tuple[ClaimSpec, Allocation | None]]:
-    """Yield what a pod is charged for: claims with their allocation, or templates before that."""
+    """Yield the claims that a pod is charged for, with their allocations; templates before that."""
     seen = set[str]()
     for entry in pod.claims:
         claim = known.claim(f"{pod.namespace}/{entry.claim}") if entry.claim else None
@@ -146,7 +146,7 @@ def _claims(pod: Pod, known: Known) -> Iterator[tuple[ClaimSpec, Allocation | No
 
 
 def _most_of(request: Request, known: Known) -> Mapping[str, int]:
-    """Return the most that any alternative of a request asks for, resource by resource."""
+    """Return the largest amount in any alternative of a request, resource by resource."""
     most = Counter[str]()
     for each in request.alternatives:
         if not each.admin_access:

@@ -71,9 +71,9 @@ class DeviceCache:
     """Everything known of devices.
 
     `enabled` and `gather_compute_domains` are settings. Devices are known only if their kinds are
-    served, too: otherwise pods with claims are refused. `asked` is told the resources that pods ask
-    for, and that stand for devices. `spec_of` returns the declaration of a gang, and `of_devices`
-    says what quotas count for devices.
+    served, too: otherwise pods with claims are refused. `asked` is called with the resources that
+    pods ask for and that stand for devices. `spec_of` returns the declaration of a gang, and
+    `of_devices` has the amounts that quotas count for devices.
     """
 
     def __init__(
@@ -188,11 +188,11 @@ class DeviceCache:
         return self._stores[gvr].uids
 
     def upsert(self, gvr: GVR, found: DeviceObject) -> Change:
-        """Take in an object; return what that means for gangs."""
+        """Take in an object; return how the change affects gangs."""
         return self._changed(self._stores[gvr].upsert(found), found)
 
     def delete(self, gvr: GVR, uid: str) -> Change:
-        """Forget an object; return what that means for gangs."""
+        """Forget an object; return how the change affects gangs."""
         return self._changed(self._stores[gvr].delete(uid), None)
 
     def needs_of(self, pod: Pod) -> DeviceNeeds | None:
@@ -236,7 +236,7 @@ class DeviceCache:
         return charges.charged_for(pod, self._known) if self.are_known else ()
 
     def _charge_again(self, before: Pod | None, pod: Pod | None) -> None:
-        """Look again which of the pods that use the claims of a pod are charged for them."""
+        """Find again which pods are charged for the claims of a pod."""
         left = () if before is None else needs.charged_keys(before)
         for key in left:
             self._stale.update(self._first_users.look_again(key))
@@ -308,7 +308,7 @@ class DeviceCache:
     def forget(self, uid: str) -> None:
         """Forget assumptions for a pod that are not written.
 
-        What was written stays, until the watch shows the claim without its allocation.
+        A written assumption stays until the watch shows the claim without its allocation.
         """
         held = [each.claim for each in self._assumed.of(uid)]
         self._assumed.forget(uid)
@@ -323,7 +323,7 @@ class DeviceCache:
         self._settle([claim])
 
     def is_being_withdrawn(self, claim: str) -> bool:
-        """Return whether a claim is being taken back, or the watch does not show yet that it was.
+        """Return whether a claim is being taken back, or was and the watch does not show that yet.
 
         Its allocation must not be used meanwhile.
         """
@@ -342,7 +342,7 @@ class DeviceCache:
         self._withdrawals.written(claim, version)
 
     def end_withdrawal(self, claim: str) -> None:
-        """Let plans use a claim again, as soon as the watch shows what was written."""
+        """Let plans use a claim again, as soon as the watch shows the last write to it."""
         self._withdrawals.end(claim)
         known = self.claims.get(claim)
         self._withdrawals.shown(claim, None if known is None else _version(known))
@@ -376,11 +376,11 @@ class DeviceCache:
         return ""
 
     def awaited(self, pods: Iterable[Pod]) -> DevicesAwaited | None:
-        """Return which devices of pods are still to be attached; None if there are none."""
+        """Return the devices of pods that are still to be attached; None if there are none."""
         return self.awaited_of(key for pod in pods for key in needs.keys_of(pod))
 
     def awaited_of(self, claims: Iterable[str]) -> DevicesAwaited | None:
-        """Return which devices of claims are still to be attached; None if there are none."""
+        """Return the devices of claims that are still to be attached; None if there are none."""
         found = (self.allocated(key) for key in dict.fromkeys(claims))
         return attaching.awaited([each for each in found if each is not None])
 
@@ -391,11 +391,11 @@ class DeviceCache:
         return None if claim is None or allocation is None else (claim, allocation)
 
     def is_shown(self, key: str) -> bool:
-        """Return whether the watch shows all that we have written to a claim."""
+        """Return whether the watch shows all our writes to a claim."""
         return self._assumed.allocation(key) is None
 
     def user_of(self, pod: Pod, of: ClaimAllocation) -> Consumer:
-        """Return for which object a claim of a pod is reserved: the pod, or its PodGroup."""
+        """Return the object for which a claim of a pod is reserved: the pod, or its PodGroup."""
         named = () if of.extended else (each for each in pod.claims if each.entry == of.entry)
         groups = (self._group_of(pod, each) for each in named)
         group = next((each for each in groups if each is not None), None)
@@ -444,7 +444,7 @@ class DeviceCache:
     # Consequences of a change.
 
     def _changed(self, before: DeviceObject | None, after: DeviceObject | None) -> Change:
-        """Take in the consequences of a change; return what it means for gangs."""
+        """Take in the consequences of a change; return how it affects gangs."""
         if before == after:
             return Change.NOTHING
         for each in (before, after):
@@ -528,7 +528,7 @@ class DeviceCache:
         return Holders(frozenset(pods), others)
 
     def _unbound(self, claim: Claim) -> Iterator[Unfinished]:
-        """Yield the users for which a claim is reserved, but that are not bound or being bound.
+        """Yield the users for which a claim is reserved and that are neither bound nor being bound.
 
         A claim for extended resources is made only for a pod that is to be bound. A PodGroup is
         not bound as long as none of its pods is. An allocated claim that is reserved for nothing
@@ -582,7 +582,7 @@ def _differ(before: Pod, after: Pod) -> bool:
 
 
 def _is_same(entry: PodClaim, of_group: PodClaim) -> bool:
-    """Return whether an entry of a pod is a claim of its group: by name, and what it refers to."""
+    """Return whether an entry of a pod is a claim of its group: by its name and its reference."""
     if entry.entry != of_group.entry or entry.template != of_group.template:
         return False
     return bool(entry.template) or entry.claim == of_group.claim

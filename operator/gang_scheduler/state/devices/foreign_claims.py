@@ -1,4 +1,4 @@
-"""Claims of other schedulers that take devices of pools in which claims of ours have some.
+"""Claims of other schedulers for devices of pools from which our claims have devices, too.
 
 The API server does not check that two claims have different devices. So two schedulers must not
 allocate devices of one pool.
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from gang_scheduler.model.devices import Claim
 
 MOST_REPORTED: Final = 1024
-"""Each of this many pools is reported once."""
+"""At most this many pools are remembered: each of them is reported only once."""
 
 Pool = tuple[str, str]
 """A driver, and the name of a pool of it."""
@@ -26,7 +26,7 @@ class ForeignClaim(NamedTuple):
 
 
 class ForeignClaims:
-    """Follows allocated claims. `news` are those that are to be reported."""
+    """Follows allocated claims. `news` are the claims to report."""
 
     def __init__(self) -> None:
         self.news: deque[ForeignClaim] = deque(maxlen=MOST_REPORTED)

@@ -45,15 +45,14 @@ class Known:
     """Look-ups of objects by key, and of facts about them.
 
     `allocation` returns the allocation of a claim, written or assumed. `users` returns the pods
-    that name a claim and have not ended, `is_shared` whether there are several, and `first` the
-    uid of the one that is charged. `is_of_group` returns whether an entry of a pod is reserved for
-    its native PodGroup, or may be: the PodGroup is not known. `offered` has the DeviceClass of each
+    that name a claim and have not ended, `is_shared` whether there are several, and `first` the uid
+    of the one that is charged. `is_of_group` returns whether an entry of a pod is reserved for its
+    native PodGroup, or may be: the PodGroup is not known. `offered` has the DeviceClass of each
     resource that stands for devices. `avoided` returns the devices that failed a gang a short time
-    ago.
-    `is_withdrawn` returns whether a claim is about to lose its devices or users. `amount` returns
-    what quotas count for a device instead of one: an allocated one, or the largest that a request
-    can select; None if they count devices. `number_of_all` returns how many devices a request for
-    all of them may get.
+    ago. `is_withdrawn` returns whether a claim is about to lose its devices or users. `amount`
+    returns the amount that quotas count for a device, allocated or the largest that a request can
+    select; None if quotas count devices. `number_of_all` returns how many devices a request for all
+    of them may get.
     """
 
     claim: Callable[[str], Claim | None]
@@ -166,13 +165,13 @@ def claim_keys(pod: Pod) -> list[str]:
 
 
 def keys_of(pod: Pod) -> list[str]:
-    """Return the keys of all claims that a pod may use, with the one for extended resources."""
+    """Return the keys of all claims that a pod may use, for extended resources, too."""
     special = [special_key(pod)] if pod.extended else []
     return [*charged_keys(pod), *special]
 
 
 def charged_keys(pod: Pod) -> list[str]:
-    """Return the keys of all claims that one of their users is charged for.
+    """Return the keys of all claims of a pod that are charged to one of their users.
 
     A claim of a native PodGroup that is not created yet has a key that no claim has.
     """
@@ -289,7 +288,7 @@ def _missing(pod: Pod, entry: PodClaim) -> Problem:
 
 
 def _place(pod: Pod, entry: PodClaim, claim: Claim, known: Known) -> int:
-    """Return how many pods reserve a claim before this one: users it has already, then by name."""
+    """Return how many pods reserve a claim before this one: its users, then pods by name."""
     reserved = {each.uid for each in claim.reserved_for}
     if pod.uid in reserved or known.is_of_group(pod, entry):
         # A native PodGroup is one user, whatever the number of its pods.

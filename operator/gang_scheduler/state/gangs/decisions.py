@@ -28,7 +28,7 @@ WITH_BACKOFF = those_with(lambda rule: RetryAfter.TIME in rule.retry_after)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 """The reasons not to try a gang: it lacks members, or its group has a gang that cannot be tried."""
 NOTED_ONCE: Final = TRIED_WITH_NODES - WITH_BACKOFF - INCOMPLETE - MAKING_ROOM - HELD
-"""The reasons of which nothing more is noted when a gang is refused again in the same way."""
+"""Reasons with which a second refusal in the same way changes no record of the gang."""
 
 
 class Decisions:
@@ -83,8 +83,7 @@ class Decisions:
         refusal = info.preemptor.shown(refusal)
         known = info.verdict.refusal
         if known is not None and known is not refusal and known == refusal:
-            # Many refusals repeat the one of the cycle before: everything that follows from it is
-            # kept.
+            # Many refusals repeat the refusal of the last cycle: all its consequences are kept.
             refusal = known
         deadline = self._queue.deadlines.of(info)
         late = deadline is not None and now >= deadline
@@ -109,9 +108,9 @@ class Decisions:
         return True
 
     def _stands(self, info: GangInfo, refusal: Refused, now: int) -> bool:
-        """Return whether all that follows from the refusal of a gang is noted already.
+        """Return whether all consequences of the refusal of a gang are noted already.
 
-        So it is for most of very many gangs that wait for quota, after every cycle.
+        After every cycle, this is so for most gangs that wait for quota.
         """
         queue = self._queue
         return (

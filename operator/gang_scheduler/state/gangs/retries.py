@@ -233,7 +233,7 @@ class QueueingHints:
             self._short_of_nodes.discard(info.key)
 
     def stands(self, info: GangInfo, refusal: Refused, *, late: bool) -> bool:
-        """Return whether a refusal is the one of the try before: to note it would change nothing.
+        """Return whether a refusal is the same as at the last try: noting it changes nothing.
 
         This is so for most gangs, in each cycle.
         """

@@ -1,6 +1,6 @@
 """How long gangs run, and when they are expected to end, as they and their Jobs declare.
 
-How far ahead an expected end is trusted says `Clock` in `scheduler/reservation/releases.py`.
+`Clock` in `scheduler/reservation/releases.py` decides how far ahead an expected end is trusted.
 """
 
 import math

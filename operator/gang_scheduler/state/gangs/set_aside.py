@@ -25,7 +25,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 SHARE_SECONDS: Final = 2.0
 """CPU time that a decision on one group may take in a cycle."""
 STRIKES: Final = 2
-"""After so many slow decisions, a group is set aside.
+"""After this many slow decisions, a group is set aside.
 
 In a namespace that already has such a group, one slow decision is enough.
 """
@@ -272,7 +272,7 @@ def _with_group_problem(refused: Refused, problems: Mapping[GangKey, Problem]) -
     return Refused(gang, problem.reason, gang.pending, cause=problem.cause)
 
 
-# The choice of gangs for a cycle, if so many have changed that making all would delay it.
+# The choice of gangs for a cycle, if making all changed gangs would delay it.
 
 MOST_MADE: Final = 2_000
 """The most gangs and members whose groups one cycle makes, in less than a tenth of a second."""

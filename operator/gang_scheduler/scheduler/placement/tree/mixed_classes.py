@@ -1,10 +1,10 @@
 """Members of several classes that gather: packed together in each domain, by trial.
 
-Examples are a trainer and its rollout pods, or a master and its workers: one class cannot have
-the room that the other takes, so the offer of a domain to one class is only a bound. The classes
-are placed one after the other, in several orders, and on few nodes by an exact search. Domains
-that plain counting excludes are not tried (`counting`), and of equal domains the first stands for
-all.
+Examples are a trainer and its rollout pods, or a master and its workers: one class cannot have the
+room that the other takes, so the offer of a domain to one class is only a bound. The classes are
+placed one after the other, in several orders, and on few nodes by an exact search. Domains that
+plain counting excludes (`lower_bounds`) are not tried, and among equal domains only the first one
+is.
 """
 
 import bisect
@@ -27,7 +27,7 @@ from gang_scheduler.scheduler.placement.tree.one_class import (
 )
 
 # An upper bound on the members of several classes that an area can take, by plain counting
-# (`counting`).
+# (`lower_bounds`).
 
 
 class Bounds:

@@ -73,7 +73,7 @@ class Problem(NamedTuple):
     frees: Callable[[EvictionUnit], Hashable] | None = None
 
     def traits(self, unit: EvictionUnit) -> Hashable:
-        """Return what two units must have in common, besides room, to be compared by cost."""
+        """Return the properties, besides room, that two units must share to be compared by cost."""
         return (
             self.judge and self.judge.traits(unit),
             self.frees and self.frees(unit),
