@@ -43,14 +43,15 @@ def wrong(
     """
     until = time.monotonic() + patience_seconds
     was_well, said_at = False, time.monotonic()
-    none_left_at = time.monotonic()
+    none_left_at, leaving_seconds = time.monotonic(), LEAVING_SECONDS
     while True:
         # The last takes seconds: not before it can be all that is left.
         found = sorted({*_wrong_now(site, living, were_whole)}) or sorted({*undone(site)})
         if LEAVING not in found:
             none_left_at = time.monotonic()
-        elif time.monotonic() - none_left_at > LEAVING_SECONDS:
-            none_left_at = time.monotonic()
+        elif time.monotonic() - none_left_at > leaving_seconds:
+            # A new KWOK waits until the Leases of the former one are over: the next has more time.
+            none_left_at, leaving_seconds = time.monotonic(), 2 * leaving_seconds
             site.say("  pods do not leave: restart of KWOK")
             site.plane.stop_component(KWOK)
             site.plane.start_component(KWOK)
