@@ -1,8 +1,8 @@
 """Claims that keep devices for pods that are gone, because no controller has freed them.
 
-kube-controller-manager takes a pod that is gone out of its claims. It misses that if a pod is
-replaced by another one of the same name while its watch is interrupted. The devices would then be
-lost until it is restarted.
+kube-controller-manager takes a pod that is gone out of its claims. But while its watch is
+interrupted, it may not notice that a pod was replaced by another one of the same name. The devices
+would then be lost until that controller is restarted.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ log = Logger()
 
 
 class AbandonedClaims:
-    """Frees claims that this scheduler has allocated, and that only pods hold that are gone."""
+    """Frees claims that this scheduler has allocated, and whose pods are all gone."""
 
     def __init__(self, api: Api, cache: Cache, *, writes: Writes) -> None:
         self._api = api

@@ -1,8 +1,8 @@
 """Whether the devices of members are attached, so that the members may be bound.
 
 Devices with binding conditions are allocated first; then their drivers attach them to the node, and
-set the conditions in the status of the claim. The time for it begins with the allocation, also
-after a restart. Meanwhile no claim of the members may change, also none that needs no driver.
+set the conditions in the status of the claim. The time for this begins with the allocation, also
+after a restart. Meanwhile no claim of the members may change, whether or not it needs a driver.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class AttachedDevices:
             del self._waits[key]
 
     def awaited(self, attachment: Attachment) -> DevicesAwaited | None:
-        """Return which devices are still to be attached; None if there are none."""
+        """Return the devices that are still to be attached; None if there are none."""
         return self._devices.awaited_of(each.claim for each in attachment.claims)
 
     def failed(self, attachment: Attachment) -> Failed | None:
@@ -124,7 +124,7 @@ class AttachedDevices:
             found = self._devices.allocated(each.claim)
             if found is None:
                 return Failed(DeviceClaimFailed(each.claim, LOST))
-            # The watch may be late with users, too: then it says nothing about them.
+            # The watch may be late with the users, too, so it proves nothing about them.
             users = each.users if self._devices.is_shown(each.claim) else frozenset[str]()
             change = _change_of(each, *found, users)
             if change:

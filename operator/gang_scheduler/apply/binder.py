@@ -44,7 +44,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 BIND_SECONDS = 120.0
 """A binding is retried for this long. Then the gang is planned again: the node may be gone."""
 LOOK_SECONDS = 5.0
-"""The pause before asking again on which node a pod is."""
+"""The pause before the API server is asked again for the node of a pod."""
 LATE_SECONDS = 4.0
 """A request without an answer may still be carried out for this long: its room stays assumed."""
 

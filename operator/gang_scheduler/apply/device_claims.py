@@ -2,7 +2,7 @@
 
 The claims of members that start together are written side by side: first the finalizer that keeps
 an allocated claim from being deleted, then the allocation and the pods that use it in one update.
-If one of them cannot be written, all that were written are withdrawn, so that no gang holds devices
+If a claim cannot be written, all written claims are withdrawn, so that no gang holds devices
 without running.
 
 An attempt that a crash ended is found by its claims: they are reserved for pods that are not
@@ -50,7 +50,7 @@ GIVE_UP_SECONDS: Final = 20.0
 """How long a write of a claim is repeated. After that, it is better to plan the gang again."""
 WITHDRAW_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 5.0
-"""The pause between two searches for claims that unfinished attempts left."""
+"""The pause between two searches for the claims that unfinished attempts have left."""
 AVOID_SECONDS: Final = 300.0
 """How long a gang gets no device that could not be attached for it."""
 UNFINISHED_SECONDS: Final = 20.0
@@ -68,8 +68,8 @@ class _Step:
     has allocated it. `joined` are the uids of users that this attempt added. `pod` is the first
     member. `extended`: the claim stands for these extended resources of its only pod; then
     `may_exist` is true from the first try to create the claim on. `is_leftover`: the claim is only
-    to be withdrawn, for users of earlier attempts. `timestamp` is that of the allocation, the same
-    in each try.
+    to be withdrawn, for users of earlier attempts. `timestamp` is the time of the allocation, the
+    same in each try.
     """
 
     namespace: str
@@ -252,7 +252,7 @@ class DeviceClaims:
             if any(pod.scheduler not in self._cache.schedulers for pod in each.pods):
                 continue
             if each.user == NO_USER and not self._are_refused(each.pods):
-                # Devices that hold up nothing stay with their claim.
+                # Devices that no gang waits for stay with their claim.
                 continue
             since = self._seen.get((each.claim.uid, each.user), now)
             seen[each.claim.uid, each.user] = since
@@ -345,9 +345,9 @@ class DeviceClaims:
         return None if refusal is None else _cause_of(step.key, refusal)
 
     async def _current(self, step: _Step, known: Claim | None) -> Claim:
-        """Return the claim that is written to, as the watch shows it, or read now.
+        """Return the claim to write to, as the watch shows it, or read now.
 
-        Where nothing is left to write, no conflict would tell that the watch is late.
+        If nothing is left to write, no conflict would show that the watch is late.
         """
         is_done = known is not None and known.allocation is not None and not _joining(step, known)
         return await self._read(step) if known is None or is_done else known
@@ -435,9 +435,9 @@ class DeviceClaims:
     # Withdrawing.
 
     async def _roll_back(self, binds: Iterable[Bind], steps: Iterable[_Step]) -> None:
-        """Withdraw the claims that this attempt has written, but those of PodGroups.
+        """Withdraw the claims that this attempt has written, except claims of PodGroups.
 
-        Other pods of a PodGroup may run with its claim by now: `look` asks for all of them.
+        Other pods of a PodGroup may run with its claim by now: `look` checks all of them.
         """
         of_groups = {each.key for each in steps if each.joined and each.is_of_group}
         await self._withdraw_all(each for each in steps if each.key not in of_groups)
@@ -522,8 +522,8 @@ class DeviceClaims:
             self._devices.written(step.key, 0, None)
             return events.number_of(claim.resource_version)
         others = [each for each in claim.reserved_for if each.uid not in step.joined]
-        # Devices that another scheduler allocated stay with the claim, unless it is idle: they may
-        # be of use to pods that do not exist yet.
+        # Devices that another scheduler allocated stay with the claim, unless the claim is idle:
+        # pods that do not exist yet may use them.
         is_idle = step.is_leftover and NO_USER in step.joined
         is_ours = step.is_ours or is_idle or (step.is_leftover and claim.is_marked)
         is_freed = is_ours and not others

@@ -1,4 +1,4 @@
-"""Nominations that a gang loses: room that was made for it goes, or is not used in time."""
+"""Nominations that a gang loses: the room made for it is lost, or is not used in time."""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet

@@ -13,17 +13,19 @@ def _lazy(name: str, short_help: str) -> Lazy:
 
 
 COMMANDS: Final = {
-    "audit": _lazy("audit", "Judge what the scheduler does, live or as it was recorded."),
-    "cancel": _lazy("cancel", "Delete what owns a gang."),
-    "cluster": _lazy("cluster", "Show the nodes of each domain, and how large a gang would start."),
+    "audit": _lazy("audit", "Check what the scheduler does, live or in a recording."),
+    "cancel": _lazy("cancel", "Delete the workload that owns a gang."),
+    "cluster": _lazy(
+        "cluster", "Show the nodes of each domain, and the largest gang that would start."
+    ),
     "completion": _lazy("completion", "Print the completion script of a shell."),
     "demo": _lazy("demo", "Watch gangs being scheduled, without a cluster."),
     "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),
-    "list": _lazy("list", "List all gangs: those that wait first, in the order of turns."),
+    "list": _lazy("list", "List all gangs: first waiting gangs, in the order of turns."),
     "logs": _lazy("logs", "Print the logs of the members of a gang."),
     "page": _lazy("page", "Show the cluster in a browser: what waits, why, and what runs."),
-    "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),
-    "record": _lazy("record", "Record what becomes of gangs and nodes, for replay."),
+    "queues": _lazy("queues", "Show the tree of queues, and the gangs that wait in one of them."),
+    "record": _lazy("record", "Record the fate of gangs and nodes, for replay."),
     "replay": _lazy("replay", "Replay the jobs of a file under other policies, and compare them."),
     "run": _lazy("run", "Run the operator."),
     "simulate": _lazy("simulate", "Schedule manifests without a cluster."),

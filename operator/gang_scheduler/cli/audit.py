@@ -35,7 +35,7 @@ def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
     example="audit --for 10m --record run.jsonl",
     statuses=statuses(
         {
-            Exit.DONE: "nothing was found; ctrl-C and SIGTERM end it, too",
+            Exit.DONE: "nothing was found until its time was over, or until ctrl-C or SIGTERM",
             Exit.NOT_TRUE: "something was found",
         }
     ),
@@ -53,13 +53,13 @@ def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
     "--for",
     "lasts",
     metavar="DURATION",
-    help="End after so long, such as 10m. [default: go on]",
+    help="End after this time, such as 10m. [default: never]",
 )
 @click.option(
     "--record",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write all that is watched to a file, which -f reads.",
+    help="Write all watched events to a file, which -f reads.",
 )
 @click.option(
     "--metrics-port",
@@ -86,13 +86,13 @@ def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
 @_seconds(
     "--skew-seconds",
     5.0,
-    "How far watches of two kinds, and what two schedulers know, may be apart.",
+    "How far apart watches of two kinds, and the knowledge of two schedulers, may be.",
 )
 @_seconds("--partial-seconds", 60.0, "How long a gang may be bound in part.")
 @_seconds(
     "--leftover-seconds",
     120.0,
-    "How long a nomination or a mark may stay that nothing follows from.",
+    "How long a nomination or a mark may stay without consequences.",
 )
 @_seconds(
     "--queue-grace-seconds", 10.0, "How long the scheduler counts a Queue after it was deleted."

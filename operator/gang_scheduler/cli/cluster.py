@@ -15,7 +15,7 @@ from gang_scheduler.cli.reading.options import Asked, common_options
 @click.option(
     "--depth",
     type=click.IntRange(min=0),
-    help="How many layers to show: 0 is the cluster. Without it, all above the nodes.",
+    help="How many layers to show: 0 is the cluster. [default: all above the nodes]",
 )
 @click.option(
     "--shape",
@@ -23,16 +23,18 @@ from gang_scheduler.cli.reading.options import Asked, common_options
     multiple=True,
     metavar="RESOURCE=AMOUNT",
     help=(
-        "What a member asks for, such as nvidia.com/gpu=8,cpu=4: the largest gang of such is shown "
-        "that would start now. Repeatable. Without it, what most of the pods ask that wait."
+        "Requests of a member, such as nvidia.com/gpu=8,cpu=4: the largest gang of such "
+        "members that would start now is shown. Repeatable. [default: the requests of "
+        "most waiting pods]"
     ),
 )
 @click.option(
     "--users",
     is_flag=True,
     help=(
-        "Who uses what is scarce instead: by namespace, user (the label of list --mine) and "
-        "scheduler, pods of other schedulers included. With -n of one namespace."
+        "Show the users of scarce resources instead: by namespace, user (the label of "
+        "list --mine) and scheduler, pods of other schedulers included. With -n for one "
+        "namespace."
     ),
 )
 def cluster_command(
@@ -40,8 +42,8 @@ def cluster_command(
 ) -> None:
     """Show the nodes of each domain, and the largest gang that would start; or a NODE's pods.
 
-    WHOLE is the number of nodes on which nothing scarce is used. LARGEST is the largest gang of
-    such members.
+    WHOLE is the number of nodes on which no scarce resource is used. LARGEST is the size of the
+    largest gang that would start.
     """
     from gang_scheduler.cli.answers import cluster  # noqa: PLC0415 - not for help.
 

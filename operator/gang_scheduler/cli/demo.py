@@ -16,7 +16,7 @@ from gang_scheduler.cli.reading.options import port_option
 @click.option(
     "--stay",
     is_flag=True,
-    help="Do not end with the story: print a kubeconfig to try things with, until ctrl-C.",
+    help="Keep the cluster after the story, until ctrl-C: print a kubeconfig to try things with.",
 )
 @port_option("--port", "Port of the API server on 127.0.0.1; 0: any free one.")
 def demo_command(*, stay: bool, port: int) -> None:

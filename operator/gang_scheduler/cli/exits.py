@@ -27,8 +27,8 @@ class Exit(enum.IntEnum):
 
 
 MEANINGS: Final[Mapping[Exit, str]] = {
-    Exit.DONE: "done, whatever was found",
-    Exit.NOT_TRUE: "what was asked for did not come true",
+    Exit.DONE: "done, whatever the answer is",
+    Exit.NOT_TRUE: "the condition was not met",
     Exit.BAD_INPUT: "bad input: an option, a file, the kubeconfig",
     Exit.NOT_FOUND: "there is no such object",
     Exit.NOT_ALLOWED: "not allowed: verb, resource and namespace are named",

@@ -11,10 +11,13 @@ from gang_scheduler.cli.reading.options import Asked, common_options
 @click.argument("name", shell_complete=completion.gangs)
 @common_options("table", "wide", "json", "yaml", tables=False)
 @click.option("--all", "all_domains", is_flag=True, help="All domains, not only the best.")
-@click.option("--since", metavar="RFC3339", help="Leave out what happened before.")
+@click.option("--since", metavar="RFC3339", help="Leave out older history.")
 @click.option("--at", metavar="RFC3339", help="Explain for this time; only with -f.")
 @click.option(
-    "-w", "--watch", is_flag=True, help="Print again when something has changed, and mark that."
+    "-w",
+    "--watch",
+    is_flag=True,
+    help="Print again when something has changed, and mark the changes.",
 )
 def explain_command(
     *,

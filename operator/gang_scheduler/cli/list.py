@@ -20,13 +20,18 @@ from gang_scheduler.inspection.listing.states_and_orders import ORDERS, STATES, 
     help="Only gangs of these queues.",
     shell_complete=completion.queues,
 )
-@click.option("--reason", multiple=True, metavar="REASON", help="Only those that wait for it.")
+@click.option(
+    "--reason", multiple=True, metavar="REASON", help=("Only gangs that wait for this reason.")
+)
 @click.option("--mine", is_flag=True, help=f"Only gangs whose label {USER} is my name.")
-@click.option("--start", is_flag=True, help="Only those that wait, by the start they expect.")
+@click.option("--start", is_flag=True, help="Only waiting gangs, by their expected start.")
 @click.option("--sort", type=click.Choice(list(ORDERS)), help="Sort by a column.")
 @click.option("-l", "--selector", default="", help="Labels that members must have.")
 @click.option(
-    "-w", "--watch", is_flag=True, help="Print again when something has changed, and mark that."
+    "-w",
+    "--watch",
+    is_flag=True,
+    help="Print again when something has changed, and mark the changes.",
 )
 def list_command(
     *,
@@ -40,7 +45,7 @@ def list_command(
     selector: str,
     watch: bool,
 ) -> None:
-    """List all gangs of a namespace: those that wait first, in the order of turns."""
+    """List all gangs of a namespace: first waiting gangs, in the order of turns."""
     from gang_scheduler.cli.answers import list as listing  # noqa: PLC0415 - not for help.
 
     chosen = listing.chosen(

@@ -11,9 +11,16 @@ from gang_scheduler.cli.reading.options import in_one_namespace
 
 @click.command("logs", cls=HelpfulCommand, example="logs llama -f --rank 3")
 @click.argument("name", shell_complete=completion.gangs)
-@click.option("-f", "--follow", is_flag=True, help="Follow, also replacements; ctrl-C ends this.")
-@click.option("--rank", type=click.IntRange(min=0), help="Of this member; by default of rank 0.")
-@click.option("--all", "all_ranks", is_flag=True, help="Of all members, with the rank first.")
+@click.option(
+    "-f", "--follow", is_flag=True, help=("Follow the log, also of replacements, until ctrl-C.")
+)
+@click.option("--rank", type=click.IntRange(min=0), help="Rank of the member. [default: 0]")
+@click.option(
+    "--all",
+    "all_ranks",
+    is_flag=True,
+    help="Print the logs of all members, each line with its rank.",
+)
 @in_one_namespace
 def logs_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
     """Print the log of a member of NAME, or of all members.

@@ -15,20 +15,20 @@ from gang_scheduler.cli.reading.options import Asked, port_option, with_cluster
     "--replay",
     "moved",
     metavar="FILE",
-    help="Show a replay at any time, on a map: FILE is what `replay --moves FILE` wrote.",
+    help="Show a replay at any time, on a map: FILE was written by `replay --moves FILE`.",
 )
 @click.option(
     "--history",
     metavar="FILE",
     help="Keep 24 hours of decisions, states and GPUs in FILE: a restart of the page does not "
-    "forget them. The cluster is then read each minute also while no browser asks.",
+    "forget them. The cluster is then read each minute, even while no browser asks.",
 )
 @click.option(
     "--auth",
     type=click.Choice(["key", "token", "proxy"]),
     default="key",
-    help="Who gets in. key: you, with the printed address. token: users with a token of the API "
-    "server. proxy: users whom a proxy names in X-Remote-User and X-Remote-Group.",
+    help="Who may open the page. key: you, with the printed address. token: users with a token "
+    "of the API server. proxy: users whom a proxy names in X-Remote-User and X-Remote-Group.",
 )
 @click.option(
     "--listen",
@@ -41,8 +41,10 @@ from gang_scheduler.cli.reading.options import Asked, port_option, with_cluster
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="A host name of the page, besides localhost. Requests with other names are refused. "
-    "Repeatable.",
+    help=(
+        "A host name of the page, in addition to localhost. Requests with other names are "
+        "refused. Repeatable."
+    ),
 )
 @click.option(
     "--map",

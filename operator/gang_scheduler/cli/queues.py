@@ -11,11 +11,11 @@ from gang_scheduler.cli.reading.options import Asked, common_options
 @click.argument("name", required=False, shell_complete=completion.queues)
 @common_options("table", "wide", "json", "yaml", "name")
 def queues_command(*, asked: Asked, name: str | None) -> None:
-    """Show the tree of queues; of the queue NAME also the gangs that wait in it, in order.
+    """Show the tree of queues; for the queue NAME also the gangs that wait in it, in order.
 
-    The bars have ten marks: # is used and . lent of what a queue was promised, - is free of it, and
-    = is borrowed from others. PENDING counts the gangs that wait in a queue and below it, as many
-    as list shows as Waiting.
+    The bars have ten marks for the quota of a queue: # is used, . is lent, - is free, and = is
+    borrowed from others. PENDING counts the gangs that wait in a queue and below it: the gangs that
+    list shows as Waiting.
     """
     from gang_scheduler.cli.answers import queues  # noqa: PLC0415 - not for help.
 

@@ -32,19 +32,19 @@ from gang_scheduler.cli.reading.options import with_server
     "--for",
     "lasts",
     metavar="DURATION",
-    help="End after so long, such as 24h. [default: go on]",
+    help="End after this time, such as 24h. [default: never]",
 )
 @click.option(
     "--anonymize",
     cls=OfOutput,
     is_flag=True,
     help=(
-        "Write pseudonyms in place of names, as snapshot does. What they stand for goes to "
-        "FILE.names.json, which you keep."
+        "Write pseudonyms in place of names, as snapshot does. Their meanings are written "
+        "to FILE.names.json, which you keep."
     ),
 )
 def record_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
-    """Record what happens in a cluster, until it is ended: it only reads.
+    """Record what happens in a cluster, until you end it. It only reads.
 
     The file has each gang when it is complete and when it has ended, and nodes as they change. Give
     it to replay: it is both the jobs and the cluster. It may be ended in any way, kill -9 included.

@@ -23,8 +23,8 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     multiple=True,
     metavar="FILE|DIR",
     help=(
-        "Nodes, network, queues and priority classes: manifests, a snapshot or a recording. "
-        "Repeatable."
+        "File with nodes, network, queues and priority classes: manifests, a snapshot or "
+        "a recording. Repeatable."
     ),
 )
 @click.option(
@@ -32,14 +32,17 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     cls=OfCluster,
     default="",
     metavar="NxGPUS",
-    help="Make equal nodes instead: 300x8, or 300x8,cpu=128,memory=1Ti,type=a100.",
+    help=(
+        "Make equal nodes instead: 300x8 (300 nodes of 8 GPUs), or "
+        "300x8,cpu=128,memory=1Ti,type=a100."
+    ),
 )
 @click.option(
     "--make-queues/--no-make-queues",
     cls=OfCluster,
     default=True,
     show_default=True,
-    help="Where the cluster has no queue: make one for each that the jobs name.",
+    help="If the cluster has no queues, make each queue that the jobs name.",
 )
 @click.option(
     "--policy",
@@ -51,7 +54,7 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
         "first. Without FILE: as-is, no-preemption, no-reservations, strict-fifo, pod-by-pod."
     ),
 )
-@click.option("--until", metavar="7d", help="Replay no more than so much time.")
+@click.option("--until", metavar="7d", help="Replay no more than this time.")
 @click.option(
     "--restart-delay",
     default="30s",
@@ -65,9 +68,17 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
 @click.option(
     "--failures",
     metavar="MTBF,MTTR",
-    help="Let each node fail: the mean time between failures and that to repair, such as 90d,4h.",
+    help=(
+        "Let each node fail: the mean time between failures and the mean time to repair, such "
+        "as 90d,4h."
+    ),
 )
-@click.option("--seed", default=0, show_default=True, help="Another seed, other failures.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    help="Seed of the failures: another seed gives other failures.",
+)
 @click.option("--cores", default=0, help="How many policies run at once. [default: all cores]")
 @click.option(
     "-o",
@@ -76,10 +87,10 @@ from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, OfOutput
     type=click.Choice(("table", "json", "html")),
     default="table",
     show_default=True,
-    help="html is one file that needs no other.",
+    help="Output format. html is one file that needs no other.",
 )
 @click.option(
-    "--report", cls=OfOutput, metavar="FILE", help="Write the HTML report to a file, too."
+    "--report", cls=OfOutput, metavar="FILE", help="Write the HTML report to a file as well."
 )
 @click.option(
     "--moves",

@@ -29,7 +29,7 @@ from gang_scheduler.settings.run import Settings, unknown_variables
 )
 @settings_options(Settings, with_variable)
 def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
-    """Run the operator. A flag wins over the environment, and that over the default."""
+    """Run the operator. A flag wins over the environment, and the environment over the default."""
     if variables := unknown_variables():
         refuse(map(_unknown, variables))
     settings = _settings(flags)

@@ -17,7 +17,7 @@ from gang_scheduler.settings.policy import Policy
     example="simulate -f nodes.yaml -f job.yaml",
     statuses={
         Exit.DONE: MEANINGS[Exit.DONE],
-        Exit.NOT_TRUE: "with --fail-on-unschedulable: something is",
+        Exit.NOT_TRUE: "with --fail-on-unschedulable: a pod is, or a kind or a field is unknown",
         Exit.BAD_INPUT: MEANINGS[Exit.BAD_INPUT],
         Exit.NOT_FOUND: "with --until-settled: not settled after 1000 cycles",
     },
@@ -41,17 +41,17 @@ from gang_scheduler.settings.policy import Policy
     type=click.Choice(("table", "wide", "json", "yaml")),
     default="table",
     show_default=True,
-    help="table sums up what is long, wide does not.",
+    help="Output format. table shortens long lists, wide does not.",
 )
 @click.option(
     "--at",
     metavar="RFC3339",
     help=(
-        "When it is, such as 2024-05-01T12:00:00Z. Without it, when the snapshot was taken, else "
-        "after all times in the input."
+        "The time of the decisions, such as 2024-05-01T12:00:00Z. [default: the time of "
+        "the snapshot, else after all times in the input]"
     ),
 )
-@click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
+@click.option("--until-settled", is_flag=True, help="Run cycles until one changes nothing.")
 @click.option(
     "--recreate-victims",
     is_flag=True,
@@ -73,9 +73,9 @@ from gang_scheduler.settings.policy import Policy
     default=True,
     show_default=True,
     help=(
-        "Hold manifests against the schemas and rules of the API server: what it would refuse is "
-        "bad input, and a field that it would drop is named. What comes from a cluster is not "
-        "looked at again."
+        "Check manifests by the schemas and rules of the API server: an object that it "
+        "would refuse is bad input, and a field that it would drop is named. Objects from "
+        "a cluster are not checked."
     ),
 )
 @click.option(
@@ -83,8 +83,8 @@ from gang_scheduler.settings.policy import Policy
     default=None,
     help=(
         "Whether this scheduler places pods without a schedulerName (on a cluster, "
-        "default-scheduler does). By default it places those of manifests, with a note, and not "
-        "those of a cluster."
+        "default-scheduler does). [default: pods of manifests, with a note, but not pods "
+        "of a cluster]"
     ),
 )
 @settings_options(Policy, without_variable)
@@ -103,8 +103,8 @@ def simulate_command(
 ) -> None:
     """Schedule manifests without a cluster, and show the decisions.
 
-    The settings are those of `run` that decisions depend on; the environment is not read. Those
-    that are not given are as in the snapshot, if one is read.
+    The settings are those of `run` on which decisions depend; the environment is not read. Settings
+    that are not given are taken from the snapshot, if one is read.
     """
     gc_tuning.collect_nothing()
     from gang_scheduler.cli.answers import simulate  # noqa: PLC0415 - not for help.

@@ -13,21 +13,21 @@ from gang_scheduler.cli.reading.options import Asked
     "snapshot",
     cls=HelpfulCommand,
     example="snapshot --anonymize -o report.jsonl.gz",
-    statuses=statuses({Exit.NOT_TRUE: "it is not decided as the cluster is: nothing is written"}),
+    statuses=statuses(
+        {Exit.NOT_TRUE: "decisions on it differ from those on the cluster: nothing is written"}
+    ),
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE|-",
-    help=(
-        "Where it goes: compressed to a file that ends in .gz. [default: snapshot-TIME.jsonl.gz]"
-    ),
+    help="File to write, compressed if its name ends in .gz. [default: snapshot-TIME.jsonl.gz]",
 )
 @click.option(
     *("-n", "--namespace"),
     cls=OfCluster,
     default="",
-    help="Have pods of other namespaces in it as usage of their nodes only, and none of the names.",
+    help="Include pods of other namespaces only as usage of nodes, without names.",
 )
 @click.option("--context", cls=OfCluster, default="", help="Context of the kubeconfig to use.")
 @click.option("--kubeconfig", cls=OfCluster, default="", help="Path of the kubeconfig to use.")
@@ -42,7 +42,7 @@ from gang_scheduler.cli.reading.options import Asked
     cls=OfCluster,
     multiple=True,
     metavar="FILE|DIR|-",
-    help="Take it of manifests, or of another snapshot, instead of a cluster. Repeatable.",
+    help="Take a snapshot of manifests, or of another snapshot, instead of a cluster. Repeatable.",
 )
 @click.option(
     "--at", metavar="RFC3339", help="With -f: the time of decisions. [default: as of simulate]"
@@ -52,7 +52,7 @@ from gang_scheduler.cli.reading.options import Asked
     is_flag=True,
     help=(
         "Write pseudonyms in place of names, namespaces, values of labels and texts of "
-        "annotations. What they stand for goes to FILE.names.json, which you keep."
+        "annotations. Their meanings are written to FILE.names.json, which you keep."
     ),
 )
 @click.option(
@@ -71,10 +71,11 @@ def snapshot_command(
     verify: bool,
     **access: Any,  # noqa: ANN401 - how the API server is reached.
 ) -> None:
-    """Write what decisions depend on into a file, which simulate, explain and list read with -f.
+    """Write a cluster into a file, which simulate, explain and list read with -f.
 
-    It has no field that the scheduler does not read: no environment, command, image, Secret or
-    ConfigMap, and of annotations only those that say something to the scheduler.
+    It has everything on which decisions depend, and no field that the scheduler does not read: no
+    environment, command, image, Secret or ConfigMap, and only annotations that mean something to
+    the scheduler.
     """
     from gang_scheduler.cli.answers import snapshot  # noqa: PLC0415 - not for help.
 

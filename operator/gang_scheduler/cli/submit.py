@@ -84,11 +84,24 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
 @_turn("--priority", type=int, help="Value of a PriorityClass.")
 @_turn("--priority-class", help="Name of a PriorityClass.")
 @_turn("--must", metavar="LAYER", help="Gather all members in one domain of this layer.")
-@_turn("--prefer", metavar="LAYER", help="The same, if possible.")
+@_turn(
+    "--prefer",
+    metavar="LAYER",
+    help="Gather all members in one domain of this layer if possible.",
+)
 @_turn("--time", metavar="DURATION", help="End members that run longer: 12h.")
 @_turn("--expected-duration", metavar="DURATION", help="How long members are expected to run.")
-@_turn("--max-wait", "max_wait_time", metavar="DURATION", help="Report the gang as late then.")
-@_turn("--checkpoint", "checkpoint_mode", help="How it saves its work: Signal, Annotation, HTTP.")
+@_turn(
+    "--max-wait",
+    "max_wait_time",
+    metavar="DURATION",
+    help="Report the gang as late after it has waited this long.",
+)
+@_turn(
+    "--checkpoint",
+    "checkpoint_mode",
+    help="How the job saves its work: Signal, Annotation, HTTP.",
+)
 @_turn("--checkpoint-timeout", metavar="DURATION", help="How long saving may take: 5m.")
 @in_one_namespace
 @click.option(

@@ -25,9 +25,9 @@ GOALS = ("Scheduled", "Running", "Finished")
     type=click.Choice(GOALS),
     default="Finished",
     show_default=True,
-    help="What to wait for.",
+    help="The phase to wait for.",
 )
-@click.option("--timeout", metavar="DURATION", help="How long to wait; by default for ever.")
+@click.option("--timeout", metavar="DURATION", help="How long to wait. [default: for ever]")
 @in_one_namespace
 def wait_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
     """Wait until all members of NAME have nodes, run, or have finished.

@@ -1,7 +1,7 @@
-"""The doors of the page, which let users in, and what every answer tells the browser.
+"""How users are let in to the page (doors), and the headers of every answer.
 
 The door of this module is for the user who started the page: the printed address has a key that is
-good for one visit, and the visit gets a session. `sign_in` has the doors for users of a cluster.
+valid for one visit, and the visit gets a session. `sign_in` has the doors for users of a cluster.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Door(Protocol):
         """Return the addresses of the door itself."""
 
     async def admits(self, request: web.Request) -> bool:
-        """Return whether a request that was let in would still be."""
+        """Return whether a request that was let in would still be let in."""
 
     async def viewer(self, request: web.Request, seen: View) -> Viewer | None:
         """Return what the user of a request sees of a view; None: nothing at all."""
@@ -116,15 +116,15 @@ class Access:
         return []
 
     async def admits(self, _: web.Request) -> bool:
-        """Return that a session lasts as long as the page."""
+        """Return True: a session lasts as long as the page."""
         return True
 
     async def viewer(self, _: web.Request, _seen: View) -> Viewer | None:
-        """Return that the user sees all that was read with its rights."""
+        """Return EVERYTHING: the cluster was read with the rights of this user."""
         return EVERYTHING
 
     def user_name(self, _: web.Request) -> str:
-        """Return no name: there is one user."""
+        """Return "": there is only one user."""
         return ""
 
     def _refused(self, request: web.Request) -> web.Response | None:
@@ -155,7 +155,7 @@ class Access:
 
 
 def equal(given: str, known: str) -> bool:
-    """Return whether two secrets are equal, in a time that does not tell where they differ."""
+    """Return whether two secrets are equal. The time does not reveal where they differ."""
     return hmac.compare_digest(given.encode(), known.encode())
 
 

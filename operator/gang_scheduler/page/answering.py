@@ -105,7 +105,7 @@ class Answers:
     async def ask(self, request: web.Request, viewer: Viewer, question: Callable[[Asked], T]) -> T:
         """Ask about the last view, as a viewer sees it.
 
-        Raises Unread, TooManyQuestions, and what is asked raises.
+        Raises Unread, TooManyQuestions, and the errors of the question.
         """
         user = self.user(request)
 

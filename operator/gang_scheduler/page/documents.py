@@ -34,7 +34,7 @@ def _of_view(document: Callable[[View], Mapping[str, Any]]) -> Handler:
 
 
 def _usage(seen: View) -> dict[str, Any]:
-    # Of a file there is one point, that of its reading.
+    # A file has one point, the time at which it was read.
     points = seen.known.uses or ([] if seen.use is None else [seen.use])
     return gpu_history.document(points, seen.cluster)
 

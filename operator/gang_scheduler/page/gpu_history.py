@@ -1,4 +1,4 @@
-"""GPUs over the last hours: how many are there, are used, and are asked for by gangs that wait."""
+"""GPUs over the last hours: how many exist, are used, and are requested by gangs that wait."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from gang_scheduler.page.timeline import HOUR, MINUTE, Tick
 STEP_SECONDS: Final = MINUTE
 """At most one point in this time is kept."""
 LEAST_SHOWN: Final = HOUR
-"""The picture is of this time at least, so that its first points are not stretched."""
+"""The picture covers at least this time, so that its first points are not stretched."""
 GAP_SECONDS: Final = 5 * MINUTE
 """Points that are further apart are not joined: nothing is known between them."""
 WHOLE: Final = 100.0
@@ -23,7 +23,7 @@ TOP, HEIGHT, LETTERS, ABOVE = 8, 112, 14, 4
 
 
 class Use(NamedTuple):
-    """GPUs at a time: all, those that pods use, and those that waiting gangs ask for."""
+    """GPUs at one time: all, used by pods, and requested by waiting gangs."""
 
     at: int
     all: int
@@ -40,7 +40,7 @@ class UseLine(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """All that is drawn, and it in sentences; `top` is the number at the top of the picture.
+    """The parts of the picture, and its content in words; `top` is the number at its top.
 
     `capacity` is the place of all present GPUs, from the top, in percent.
     """
@@ -77,7 +77,7 @@ class GpuHistory:
         return tuple(self._points)
 
     def add(self, point: Use) -> bool:
-        """Keep a point; return whether it began a minute. A later point of a minute replaces."""
+        """Keep a point; return whether it began a minute. The last point of a minute counts."""
         points = self._points
         if points and point.at < points[-1].at:
             return False  # The clock was set back.

@@ -34,7 +34,7 @@ _Subject = tuple[str, str, str, str]
 
 
 class Known(NamedTuple):
-    """What is remembered at a reading.
+    """Everything that is remembered at a reading.
 
     `events` are all decisions, and `older` those that the reading lacks. Everything is known
     `since` a time, in seconds since the epoch, except in the `gaps`. `problem` says why the file
@@ -139,7 +139,8 @@ class Past:
     def _decided(self, each: SchedulerEvent) -> tuple[_Subject, int, bool]:
         """Keep a decision; return where it is kept, and whether it says anything new.
 
-        The members of a gang whose Events count as one are not always all there, so its times grow.
+        Events of a gang's members count as one. Not all members exist at all times, so its times
+        grow.
         """
         subject = (each.namespace, each.name, each.reason, each.note)
         some = self._events.setdefault(subject, [])
@@ -161,7 +162,7 @@ class Past:
         return subject, len(some) - 1, True
 
     def _changes(self, at: int, rows: Sequence[Row]) -> Iterator[ChangeLine]:
-        """Yield the gangs that are in another state than before, or wait for another reason."""
+        """Yield the gangs whose state, or whose reason to wait, has changed."""
         for row in rows:
             known = self._seen.get(row.key)
             now = (row.state, row.wait.reason)
@@ -178,7 +179,7 @@ class Past:
                 if (subject, number) not in current:
                     older.append(each)
         events.sort(key=lambda each: (-max(each.first, each.last), each.name))
-        # What repeats has a time that may be long before the first reading.
+        # A decision that repeats may have begun long before the first reading.
         firsts = (each.first for each in events)
         since = max(min((self._read[0], *firsts)), self._read[0] - EVENTS_SECONDS)
         return Known(
@@ -195,7 +196,7 @@ class Past:
             self.in_file,
         )
 
-    # What is forgotten, and the file.
+    # Forgetting, and the file.
 
     def _forget(self, at: int, living: set[GangKey]) -> None:
         """Forget records that are older than 24 hours or too many, but no gang's last state.

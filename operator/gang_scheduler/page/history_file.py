@@ -19,7 +19,7 @@ VERSION: Final = 1
 LEAST_REWRITTEN: Final = 1000
 """A file with fewer lines than this is not rewritten."""
 MODE: Final = 0o600
-"""It has the names of gangs."""
+"""The mode of the file, which has names of gangs."""
 
 
 class HeaderLine(msgspec.Struct, tag="PageHistory", tag_field="kind", frozen=True):
@@ -118,7 +118,7 @@ class HistoryFile:
             self._number += len(texts)
 
     def is_mostly_old(self, kept: int) -> bool:
-        """Return whether it is worth to write the file again, with so many lines."""
+        """Return whether the file should be written again, with this many lines."""
         return self._number > max(2 * kept, LEAST_REWRITTEN)
 
     def rewrite(self, lines: Sequence[Line]) -> None:

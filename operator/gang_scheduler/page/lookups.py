@@ -17,7 +17,7 @@ from gang_scheduler.page.view import View, Wanted
 
 
 class Missing(Exception):  # noqa: N818 - named after the problem.
-    """There is nothing of that name, but perhaps there was: `events` are decisions about it."""
+    """Nothing has that name now. Perhaps something had it: `events` are decisions about that."""
 
     def __init__(self, message: str, events: Sequence[SchedulerEvent] = ()) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class Missing(Exception):  # noqa: N818 - named after the problem.
 
 
 def gang(seen: View, namespace: str, name: str) -> Answer:
-    """Return the explanation of a gang, or the several that a name means. Raises Missing."""
+    """Return the explanation of a gang, or all gangs that a name may mean. Raises Missing."""
     found = seen.explained(name, namespace)
     if found.document is None and not found.several:
         raise Missing(
@@ -73,7 +73,7 @@ def nodes(seen: View, query: Mapping[str, str]) -> NodeMap | None:
 
 
 def crumbs(domain: str, turn: Callable[..., str]) -> Iterator[tuple[str, str]]:
-    """Yield a domain and those above it with their addresses; that of itself is ""."""
+    """Yield a domain and the domains above it, with their addresses; its own address is ""."""
     names = domain.split("/") if domain else []
     for depth, text in enumerate(["cluster", *names]):
         shown = "outside of the tree" if text == node_map.OUTSIDE else text
@@ -82,7 +82,7 @@ def crumbs(domain: str, turn: Callable[..., str]) -> Iterator[tuple[str, str]]:
 
 
 def address_of(seen: View, text: str) -> str:
-    """Return the address of what has this name, or of the gangs that contain the text."""
+    """Return the address of the object of this name, or of the gangs that contain the text."""
     lower = text.lower()
     rows = [row for row in seen.rows if lower in (row.name.lower(), row.key.name.lower())]
     if len(rows) == 1:

@@ -1,4 +1,4 @@
-"""The map: all nodes in the order of a tree of the network, what they offer, and what uses them.
+"""The map: all nodes in the order of a tree of the network, with their amounts and users.
 
 It has columns, one value for each node, because a cluster has thousands.
 """
@@ -49,7 +49,7 @@ FREE, FULL = "free", "full"
 SELECTED_BY: Final[Mapping[str, str]] = {FREE: "with free room", FULL: "without free room"} | {
     each.value: WORDS[each] for each in (State.CORDONED, State.NOT_READY)
 }
-"""What nodes can be selected by, with the words for it."""
+"""The criteria by which nodes can be selected, with their words."""
 
 
 class Place(NamedTuple):
@@ -195,7 +195,7 @@ def _uses(
     resources: Sequence[str],
     used: Sequence[int],
 ) -> tuple[tuple[GangKey, ...], list[tuple[Use, ...]]]:
-    """Return the gangs that run, and for each node what they use."""
+    """Return the gangs that run, and the amounts that they use on each node."""
     numbers: dict[GangKey, int] = {}
     shown = {row.key for row in rows}
     amounts: dict[object, int] = {}

@@ -37,7 +37,7 @@ LATE: Final = 3
 """If a Lease was not renewed for this many times its duration, the scheduler counts as down."""
 LONGEST_NODES: Final = 60
 HEIGHTS: Final = ((32, "low"), (96, "middle"))
-"""The heights of maps that have at most so many nodes; of more nodes it is the largest."""
+"""The heights of maps with at most this many nodes; with more nodes, the largest."""
 STARTS: Final = frozenset({SCHEDULED, "Provisioned", "ScaledUp"})
 """The reasons of Events of gangs that start or grow."""
 EXPLAINED: Final = TextView(width=100, all_domains=False, wide=False)

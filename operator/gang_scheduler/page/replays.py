@@ -42,7 +42,7 @@ class NodeLine:
 
     @property
     def label(self) -> str:
-        """What is said of it, in a line."""
+        """Its description, in one line."""
         down = ", failed" if self.is_down else ""
         return f"{self.name}: {self.used} of {self.amount}{down}; {', '.join(self.jobs) or 'free'}"
 
@@ -104,7 +104,7 @@ class Replays:
         return min(self._moves.end, int(text)) if is_number else 0
 
     def moment(self, at: int) -> str:
-        """Return how a time is called."""
+        """Return the words for a time."""
         if self._moves.dated:
             return f"{datetime.fromtimestamp(self._moves.begin + at, UTC):%Y-%m-%d %H:%M:%S} UTC"
         days, rest = divmod(at, 86_400)

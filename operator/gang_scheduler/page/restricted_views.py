@@ -1,7 +1,7 @@
-"""What a user with rights in some namespaces sees of a view.
+"""The part of a view that a user with rights in some namespaces sees.
 
-Gangs there are shown in full, with position and start. Of all others there are numbers only: a text
-is shown if it has no name that is hidden from the user, and is left out otherwise.
+Gangs there are shown in full, with position and start. For all other gangs, only numbers are shown.
+A text with a name that is hidden from the user is left out.
 """
 
 import re
@@ -72,7 +72,7 @@ EVERYTHING: Final = Viewer()
 
 
 def namespaces_of(seen: View) -> frozenset[str]:
-    """Return the namespaces that a view has something of. For any thread."""
+    """Return the namespaces of everything in a view. For any thread."""
     return seen.inhabited | {each.namespace for each in seen.events}
 
 
@@ -121,7 +121,7 @@ class Shown:
             return not self.namespace(token)
         if token in self.queues:
             return False
-        # A pod of the viewer's own with the name of a node makes that node no better known.
+        # If a pod of the viewer has the name of a node, this does not reveal the node.
         is_hidden = (token in names.queues and not self.viewer.queues) or (
             token in names.nodes and not self.viewer.nodes
         )
@@ -131,7 +131,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialView(View):
-    """A view with all that is hidden from a viewer left out. `whole` is the view of all."""
+    """A view without anything that is hidden from a viewer. `whole` is the full view."""
 
     whole: View = field(kw_only=True)
     shown: Shown = field(kw_only=True)
@@ -220,7 +220,7 @@ class PartialView(View):
 
 
 def partial(seen: View, viewer: Viewer, names: Names) -> PartialView:
-    """Return what a viewer sees of a view. Linear in gangs and decisions."""
+    """Return the part of a view that a viewer sees. Linear in gangs and decisions."""
     own_namespaces = viewer.namespaces
     rows = [
         row for row in seen.rows if own_namespaces is None or row.key.namespace in own_namespaces
@@ -304,7 +304,7 @@ def _tree(tree: TreeView, shown: Shown) -> TreeView:
 
 
 def _document(found: Document, shown: Shown) -> Document:
-    """Return the document without hidden names. A part that would have one is not known."""
+    """Return the document without hidden names. A part with a hidden name is left out."""
     if not shown.viewer.nodes:
         found = _without_nodes(found)
     if found.quota is not None:
@@ -418,7 +418,7 @@ class PartialViews:
         note(self._names, seen)
 
     def of(self, seen: View, viewer: Viewer) -> View:
-        """Return what a viewer sees of a view."""
+        """Return the part of a view that a viewer sees."""
         if viewer.sees_all:
             return seen
         if self._noted is None:

@@ -15,9 +15,9 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.page.restricted_views import EVERYTHING, Viewer
 
 LASTS_SECONDS: Final = 60.0
-"""An answer of the API server counts for so long."""
+"""An answer of the API server counts for this long."""
 UNANSWERED_SECONDS: Final = 600.0
-"""While the API server does not answer, its last answer counts for so long."""
+"""While the API server does not answer, its last answer counts for this long."""
 MOST_AT_ONCE: Final = 16
 MOST_KEPT: Final = 20_000
 TIMEOUT_SECONDS: Final = 10.0
@@ -137,7 +137,7 @@ Answer = TypeVar("Answer")
 
 
 class Remembered(Generic[Key, Answer]):
-    """Answers that count for a minute; each is asked for once at a time."""
+    """Answers that count for a minute; each question is asked once at a time."""
 
     def __init__(self, clock: Callable[[], float], most: int = MOST_KEPT) -> None:
         self._clock = clock
@@ -186,7 +186,7 @@ def _key(token: str) -> bytes:
 
 
 async def viewer_of(user: User, reviews: Reviews, namespaces: Collection[str]) -> Viewer | None:
-    """Return what a user sees, with pods in some of these namespaces; None: nothing at all."""
+    """Return the rights of a user with pods in some of these namespaces; None if it has none."""
 
     def may(resource: str, namespace: str = "", group: str = "") -> Awaitable[bool]:
         return reviews.may(Asked(user, resource, namespace, group))

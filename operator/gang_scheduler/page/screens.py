@@ -1,4 +1,4 @@
-"""The screens: what each shows, apart from how its template writes it."""
+"""The screens: the content of each; its layout is in a template."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -173,7 +173,7 @@ class Screens:
 
 
 def _search(asked: Asked) -> Body:
-    """Redirect to what has the name, or to the gangs that contain the text."""
+    """Redirect to the object of the name, or to the gangs that contain the text."""
     text = queries.fields_of(asked.query).get("q", "")
     raise web.HTTPFound(lookups.address_of(asked.seen, text))
 
@@ -200,7 +200,7 @@ def _page_of(
     path: str,
     query: Mapping[str, str],
 ) -> tuple[Any, dict[str, Any]]:
-    """Return one page of a list, and what its template says of pages."""
+    """Return one page of a list, and the values about pages for its template."""
     number, pages, part = queries.page_of(found, query)
     turn = functools.partial(rendering.with_query, path, query)
     return part, {

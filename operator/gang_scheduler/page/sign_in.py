@@ -30,7 +30,7 @@ SESSION_SECONDS: Final = 8 * 3600.0
 MOST_SESSIONS: Final = 10_000
 MOST_CLIENTS: Final = 20_000
 A_SECOND: Final = 20.0
-"""So many requests of a client are answered each second, and twice as many at once."""
+"""This many requests of a client are answered each second, and twice as many at once."""
 LONGEST_TOKEN: Final = 16_384
 USER: Final = web.RequestKey("user", User)
 NAME_HEADER: Final = "X-Remote-User"
@@ -124,7 +124,7 @@ class _Guarded(abc.ABC):
         return []
 
     async def admits(self, request: web.Request) -> bool:
-        """Return whether a request that was let in would still be."""
+        """Return whether a request that was let in would still be let in."""
         try:
             return await self._user_of(request) is not None
         except Unanswered:
@@ -198,7 +198,7 @@ class ByToken(_Guarded):
         self._guesses = Rates(clock)
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the form, and where it is sent to."""
+        """Return the addresses: the form, and the one to which it is sent."""
         return [
             web.get(SIGN_IN, self._form),
             web.post(SIGN_IN, self._signed_in),
@@ -287,7 +287,8 @@ class ByProxy(_Guarded):
         return User(name, (*filter(None, groups), "system:authenticated"))
 
     def _client(self, request: web.Request) -> str:
-        # Without the certificate a name is a claim: it must not use up what its owner may ask.
+        # Without the certificate, anyone may claim a name: this must not use up the requests of its
+        # owner.
         name = request.headers.get(NAME_HEADER, "") if certificate_of(request) else ""
         return name or super()._client(request)
 

@@ -43,7 +43,7 @@ from gang_scheduler.wire.cluster import Lease
 T = TypeVar("T")
 
 LEAST_SECONDS: Final = 1.0
-"""A view is not replaced sooner."""
+"""A view is kept at least this long."""
 LEAST_WAIT_SECONDS: Final = 0.05
 LARGEST_PART: Final = 0.25
 """At most this part of the time is spent on reading the cluster again."""
@@ -71,7 +71,7 @@ class ClusterSource(Protocol):
     """Provides readings of one cluster, all of them in one thread."""
 
     still: bool
-    """Whether the cluster never changes, as that of a file: then every reading is the same."""
+    """Whether the cluster never changes, like that of a file. Then every reading is the same."""
 
     def read(self) -> Reading:
         """Return the cluster as it is now. Raises ApiError."""
@@ -374,7 +374,7 @@ class Views:
 
     @property
     def still(self) -> bool:
-        """Whether the cluster never changes, as that of a file: then all views are the same."""
+        """Whether the cluster never changes, like that of a file. Then all views are the same."""
         return self._source.still
 
     @property
@@ -403,7 +403,7 @@ class Views:
         return bool(done)
 
     async def keep_reading(self) -> None:
-        """Read now and then also while no client asks, if what is remembered is kept in a file."""
+        """Read now and then even while no client asks, if the history is kept in a file."""
         while self._past.in_file and not self.still:
             await self.latest()
             await anyio.sleep(UNASKED_SECONDS)
@@ -466,8 +466,8 @@ class Views:
             problem = f"the cluster cannot be read: {error.message}"
         now = self._clock()
         self._seen = Seen(seen, problem, self._version(seen, problem, now))
-        # Lists keep the API server busy as long as they take. All else is work of this thread only,
-        # which takes long while other programs have the processor.
+        # Only lists keep the API server busy. The other work is done in this thread, and takes long
+        # while other programs have the processor.
         took = read_at - began + time.thread_time() - work_began
         pause = max(LEAST_SECONDS, took * (1 / LARGEST_PART - 1))
         self._until = float("inf") if self._source.still else now + pause

@@ -1,4 +1,4 @@
-"""Streams: each open browser is told when there is something new, and when its data is from.
+"""Streams: they tell open browsers that there is a new version, and how old the data is.
 
 A stream says versions only; the browser then asks for the screen that it shows. All streams wait
 for the same reading, so many of them cost no more readings than one.

@@ -69,7 +69,7 @@ class Tick(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """All that is drawn of a timeline, and it in a sentence.
+    """The parts of the picture of a timeline, and its content in a sentence.
 
     `with_seconds`: ticks are less than a minute apart.
     """

@@ -1,6 +1,6 @@
-"""The form that tries a job: its screen, and how little of the machine it may take.
+"""The form that tries a job: its screen, and limits for the work that this takes.
 
-To try a job takes a copy of the whole cluster and several cycles. So jobs are tried one at a time,
+Trying a job takes a copy of the whole cluster and several cycles. So jobs are tried one at a time,
 in a thread of their own, with pauses in between, and each user waits for its own.
 """
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 LARGEST_PART: Final = 0.5
 """At most this part of one processor is spent on trying jobs."""
 MOST_OF_USER: Final = 2
-"""A user may wait for one try while another of its own is worked out."""
+"""A user may wait for one try while another of its tries is running."""
 MOST_WAITING: Final = 16
 OWN_TOO_MANY: Final = (
     f"{MOST_OF_USER} of your tries are being worked out. Wait for their answers, then try again."
@@ -49,7 +49,7 @@ class Gone(Exception):  # noqa: N818 - named after the problem.
 
 
 class Turns:
-    """Runs one work after the other in a thread, with pauses as long as the works took."""
+    """Runs one task after another in a thread, with pauses as long as the tasks took."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Turns:
         self._of = Counter[str]()
 
     async def run(self, user: str, work: Callable[[], T], is_wanted: Callable[[], bool]) -> T:
-        """Return what a work returns, once it is its turn. Raises Busy, and Gone if not wanted."""
+        """Return the result of a task after its turn. Raises Busy, and Gone if not wanted."""
         if self._of[user] >= MOST_OF_USER:
             raise Busy(OWN_TOO_MANY)
         if self._of.total() >= MOST_WAITING:
@@ -91,7 +91,7 @@ class Turns:
             self._free_at = now + (now - began) * (1 / LARGEST_PART - 1)
 
     async def close(self) -> None:
-        """End the thread, after the work that it has in hand."""
+        """End the thread after its present task."""
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
 
@@ -143,7 +143,7 @@ class Trials:
         return answer
 
     async def close(self) -> None:
-        """End what is being tried."""
+        """End the present tries."""
         await self._turns.close()
 
     async def _tried(self, request: web.Request, plan: _Plan) -> Answer | None:
@@ -203,5 +203,5 @@ def _ways(plan: _Plan) -> dict[str, Any]:
 
 
 def _without_secrets(seen: View, text: str) -> str:
-    """Return a text, without what the user may not see."""
+    """Return a text; if it has a hidden name, only that it cannot be used."""
     return text if seen.may_say(text) else f"this cannot be used. {WITHHELD}"

@@ -56,7 +56,7 @@ class Reading(NamedTuple):
     """A cluster as it was read, the Events of its scheduler, and the scheduler's Lease.
 
     `events` is None if Events are unknown, `heartbeat` is None for files. With a `namespace`, only
-    the gangs of that namespace are shown. `problem` says what may have changed unseen; "": nothing.
+    the gangs of that namespace are shown. `problem` says which changes may be missing; "" if none.
     """
 
     cluster: Cluster
@@ -194,7 +194,7 @@ class View:
         return self.reading.namespace in ("", namespace)
 
     def cleaned(self, found: Answer) -> Answer:
-        """Return an answer about a job that is tried."""
+        """Return the answer about a tried job, as this view may show it."""
         return found
 
     def may_say(self, _text: str) -> bool:
@@ -305,7 +305,7 @@ def _by_gang(reading: Reading) -> tuple[SchedulerEvent, ...]:
 
 
 def remembered(seen: View, known: Known) -> View:
-    """Return the view with all that the page remembers."""
+    """Return the view with everything that the page remembers."""
     events = known.events if seen.reading.events is not None else ()
     return replace(seen, events=events, known=known)
 

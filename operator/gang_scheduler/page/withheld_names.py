@@ -1,4 +1,4 @@
-"""The names of a cluster's objects, by which texts are withheld from users without a right to them.
+"""The names of a cluster's objects: a text with one is withheld from users without a right to it.
 
 A name is known for as long as a text may have it. The cluster changes while a request waits for an
 answer about rights, and Events are shown for a day: so names of objects that are gone still count.

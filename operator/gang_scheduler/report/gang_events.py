@@ -62,7 +62,7 @@ class GangEvents:
     def planned(self, plan: Plan, now: int, unchanged: AbstractSet[GangKey] = frozenset()) -> None:
         """Report warnings, why gangs wait, and which gangs wait too long. `now` is in seconds.
 
-        Nothing is reported of refused gangs that are `unchanged`: they wait as before.
+        Refused gangs that are `unchanged` are not reported: they wait as before.
         """
         self.decision_log.verdicts(plan)
         for placed in plan.placed:

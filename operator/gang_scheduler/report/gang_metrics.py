@@ -43,14 +43,14 @@ PART = "cluster"
 
 
 Offers = Callable[[NodeTable, IntArray], tuple[Mapping[str, int], IntArray, IntArray]]
-"""Returns the columns of resources, what each node offers of them, and what of it is used.
+"""Returns the columns of resources, the amounts that each node offers, and the used amounts.
 
-It is given the table of nodes, and what is free of what nodes list.
+Its arguments are the table of nodes, and the free amounts of the resources that nodes list.
 """
 
 
 def as_listed(nodes: NodeTable, free: IntArray) -> tuple[Mapping[str, int], IntArray, IntArray]:
-    """Return what nodes list as allocatable, and what of it is used."""
+    """Return the allocatable amounts of nodes, and the used ones."""
     return nodes.axis, nodes.allocatable, nodes.allocatable - free
 
 
@@ -536,7 +536,7 @@ class Measures:
         yield
 
     def planned(self, plan: Plan) -> None:
-        """Count the refusals of a cycle, and what its searches for devices took."""
+        """Count the refusals of a cycle, and the steps of its searches for devices."""
         with confined("measure", "refusals"):
             self._decisions.refused(plan.refused)
         steps, cut = plan.device_searches

@@ -216,7 +216,7 @@ class PodStore:
     def enrich_stale(self) -> Change:
         """Update pods whose matching selectors, volumes or claims of devices have changed.
 
-        That takes no room; it only frees the room of nominations that ended.
+        This takes no room; it only frees the room of nominations that ended.
         """
         for _ in self.enrich_in_steps():
             pass
@@ -224,7 +224,7 @@ class PodStore:
         return Change.ROOM_FREED if freed else Change.NOTHING
 
     def enrich_in_steps(self) -> Iterator[None]:
-        """Do what `enrich_stale` does, a little in each step; it says what that has freed."""
+        """Do the work of `enrich_stale` in small steps; `enrich_stale` then returns the result."""
         yield from self._selector_matches.compare_in_steps()
         stale = {
             *self._selector_matches.take_stale(),
@@ -249,7 +249,7 @@ class PodStore:
         if after.node:
             self._node_usage.reclassify(pod, after.node)
         if after.gang and _problems_of(pod) != _problems_of(entry.pod):
-            # What it waited for is there now, or is gone.
+            # The object that it waited for is there now, or is gone.
             self._gang_queue.upsert_member(after.gang, pod)
         elif after.gang:
             self._gang_queue.member_reclassified(after.gang, pod)

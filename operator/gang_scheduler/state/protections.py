@@ -18,7 +18,7 @@ from gang_scheduler.state.gangs.observed import Version
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """The lower of the priorities of system-cluster-critical and system-node-critical."""
 MOST_BUDGETS: Final = 16
-"""A pod under more budgets than this counts as one that none of them allows to evict.
+"""A pod under more budgets than this counts as one whose budgets allow no eviction.
 
 The Eviction API refuses every pod under more than one budget.
 """
@@ -40,9 +40,9 @@ class _OfNamespace:
     def __init__(self) -> None:
         self._budgets: dict[str, DeclaredBudget] = {}
         self._named: dict[str, list[tuple[Label, ...]]] = {}
-        """What `_named` returns for each budget, by uid."""
+        """The result of `_named` for each budget, by uid."""
         self._by_label: dict[Label, list[str]] | None = None
-        """The uids of budgets by a label that each covered pod has; None: to be made anew."""
+        """The uids of budgets by a label that each covered pod has; None if outdated."""
         self._others: list[str] = []
         """The uids of budgets whose selector names no value."""
 
@@ -50,7 +50,7 @@ class _OfNamespace:
         return bool(self._budgets)
 
     def put(self, declared: DeclaredBudget) -> None:
-        """Add or replace a budget. Another status alone changes no label."""
+        """Add or replace a budget. A change of only its status changes no label."""
         before = self._budgets.get(declared.uid)
         if before is None or before.selector != declared.selector:
             self._named[declared.uid] = _named(declared)
@@ -90,7 +90,7 @@ class _OfNamespace:
 
 
 def _named(declared: DeclaredBudget) -> list[tuple[Label, ...]]:
-    """Return for each requirement with few values the labels of which a covered pod has one."""
+    """Return, for each requirement with few values, labels: a covered pod has one of them."""
     named = [each for each in declared.selector or () if each.operator is Operator.IN]
     few = sorted(named, key=lambda each: (len(each.values), each.key))[:MOST_REQUIREMENTS]
     return [
@@ -131,7 +131,7 @@ class Budgets:
         return before
 
     def of(self, pod: Pod) -> tuple[str, ...]:
-        """Return the keys of the budgets that cover a pod, or what stands for too many of them."""
+        """Return the keys of the budgets that cover a pod, or the key for too many of them."""
         near = self._by_namespace.get(pod.namespace)
         if near is None:
             return ()

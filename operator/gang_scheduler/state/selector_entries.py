@@ -1,4 +1,4 @@
-"""What selectors of pods' affinity, and the pods that they may select, are filed by."""
+"""The places under which selectors of pods' affinity, and the pods they may select, are filed."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -11,27 +11,27 @@ from gang_scheduler.model.selectors import PodSelector
 
 # A selector is filed under one label that it requires, or under NO_LABEL, in the namespaces that it
 # names, or ANYWHERE. Every pod that it selects is filed there too. Pods are filed only under labels
-# under which a selector is filed, so a cluster without selectors pays nothing. Where a selector is
-# filed depends on nothing but the selector: what it counts as must not depend on what came first.
+# under which a selector is filed, so a cluster without selectors pays nothing. The places of a
+# selector depend only on the selector: its cost must not depend on the order of events.
 
 NO_LABEL: Final = ""
 ANYWHERE: Final = ""
 ANY_VALUE: Final = "*"
-"""No label has this value."""
+"""A value that no label has."""
 MOST_PLACES: Final = 64
-"""A selector with more places is filed for any namespace or any value: it may name 10^9 pairs."""
+"""A selector with more places is filed under any namespace or any value: it may name 10^9 pairs."""
 LEAST: Final = 50
-"""The comparisons that a selector counts as at each place, whatever it selects."""
+"""The least cost of a selector at each place, in comparisons."""
 PODS_A_COMPARISON: Final = 8
-"""So many pods that are like others cost as much as one comparison.
+"""This many pods that are like others cost as much as one comparison.
 
-Only those of the namespace itself count as so little: each pod that runs, of whatever namespace, is
+Only pods of the selector's own namespace cost so little: every running pod, of any namespace, is
 counted for each selector that selects it.
 """
 VALUES_A_COMPARISON: Final = 16
-"""A comparison with a selector of so many more values and requirements counts as two."""
+"""With this many more values and requirements, a comparison with a selector counts as two."""
 KEYS_A_PODS: Final = 8
-"""Reading so many more labels of a pod counts as one more comparison."""
+"""Reading this many more labels of a pod counts as one more comparison."""
 
 Place = tuple[str, str]
 """A namespace, or ANYWHERE, and the value of a label, or ANY_VALUE."""
@@ -39,7 +39,7 @@ Values = tuple[str | None, ...]
 
 
 class Shape(NamedTuple):
-    """The labels that a selector names, and whether it matters to it that a pod is deleted."""
+    """The labels that a selector names, and whether it depends on the deletion of pods."""
 
     keys: tuple[str, ...]
     staying: bool
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Alike:
-    """Pods of one place that the selectors there cannot tell apart, and those that select them."""
+    """Pods of one place that the selectors there cannot tell apart, and the selectors of them."""
 
     namespace: str
     labels: Mapping[str, str]
@@ -64,7 +64,7 @@ class Alike:
         self._frozen = None
 
     def drop(self, selectors: Collection[PodSelector]) -> bool:
-        """Let these selectors not select the pods any more; return whether any did."""
+        """Note that these selectors no longer select the pods; return whether any did."""
         if self.selectors.isdisjoint(selectors):
             return False
         self.selectors.difference_update(selectors)
@@ -72,7 +72,7 @@ class Alike:
         return True
 
     def parts(self, owner: str, pods: int, comparisons: int = 0) -> int:
-        """Return what some of these pods count as for a namespace, in parts of a comparison."""
+        """Return the cost of this many of these pods for a namespace, in parts of a comparison."""
         each = 1 if owner == self.namespace else PODS_A_COMPARISON
         return each * pods + PODS_A_COMPARISON * comparisons
 
@@ -86,7 +86,7 @@ class Alike:
 
 @dataclass(slots=True, eq=False)
 class Bucket:
-    """Selectors that may select the same pods of an entry, and what they weigh by namespace."""
+    """Selectors that may select the same pods of an entry, and their weight by namespace."""
 
     selectors: dict[PodSelector, None] = field(default_factory=dict)
     weights: Counter[str] = field(default_factory=Counter)
@@ -111,11 +111,11 @@ class Entry:
 
     @property
     def cost(self) -> int:
-        """What filing a pod counts as, in parts of a comparison."""
+        """The cost of filing a pod, in parts of a comparison."""
         return (1 + len(self.shape.keys) // KEYS_A_PODS) * PODS_A_COMPARISON
 
     def values_of(self, pod: Pod) -> Values:
-        """Return what a pod has of the labels that the selectors name."""
+        """Return the values that a pod has for the labels that the selectors name."""
         return tuple(map(pod.labels.get, self.shape.keys))
 
     def those(self, values: Values | None) -> Iterator[Alike]:
@@ -134,7 +134,7 @@ class Entry:
 
 
 def kind_of(pod: Pod, entry: Entry) -> tuple[str, bool]:
-    """Return what else selectors tell pods of an entry apart by."""
+    """Return the other facts by which selectors tell pods of an entry apart."""
     return pod.namespace, pod.deleting and entry.shape.staying
 
 
@@ -182,7 +182,7 @@ def shape_of(selector: PodSelector) -> tuple[Shape, Values | None]:
 
 
 def weight_of(selector: PodSelector) -> int:
-    """Return as how many comparisons one with this selector counts: more if it names very much."""
+    """Return the cost of a comparison with a selector: more if it names many values."""
     asked = [
         each
         for clause in selector.clauses

@@ -1,4 +1,4 @@
-"""The selectors of pods' affinity, the pods that each may select, and what comparing them costs.
+"""The selectors of pods' affinity, the pods that each may select, and the cost of comparing them.
 
 Pods that look alike to selectors are compared once, and share the result.
 """
@@ -41,8 +41,8 @@ class _Filed(NamedTuple):
 class SelectorIndex:
     """The selectors that were added, and `pods` by uid, which the caller keeps up to date.
 
-    `selects` tells whether a selector selects pods. `changed` is called when other selectors than
-    before select pods that were there before.
+    `selects` tells whether a selector selects pods. `changed` is called with known pods that are
+    now selected by other selectors.
     """
 
     def __init__(
@@ -55,24 +55,24 @@ class SelectorIndex:
         self._selects = selects
         self._changed = changed
         self._parts: Counter[str] = Counter()
-        """By namespace: what its selectors count as, in parts of a comparison."""
+        """By namespace: the cost of its selectors, in parts of a comparison."""
         self._labels: dict[str, Counter[str]] = {}
         """By namespace: the labels under which its selectors are filed."""
         self._at: dict[str, dict[Place, dict[Shape, Entry]]] = {}
         self._pods_at: dict[str, dict[Place, dict[str, None]]] = {}
         self.alike: dict[str, list[Alike]] = {}
-        """By uid: those with which a pod is filed. Some may have no selector."""
+        """By uid: the entries with which a pod is filed. Some may have no selector."""
         self._filed: dict[PodSelector, _Filed] = {}
         self._unfinished: dict[Entry, None] = {}
         self._not_compared: dict[PodSelector, list[Alike]] = {}
         self._of_namespaces: dict[PodSelector, None] = {}
-        """Those that ask for labels of namespaces."""
+        """The entries whose selectors ask for labels of namespaces."""
         self._gone: list[Alike] = []
-        """Those of places that have no selector any more."""
+        """The entries of places that have no selector any more."""
         self.left_behind: set[PodSelector] = set()
         """Removed selectors that may still select pods."""
         self.gone = 0
-        """How many pods have gone, or have other labels now."""
+        """How many pods have gone, or have changed their labels."""
 
     def __len__(self) -> int:
         return len(self._filed)
@@ -81,12 +81,12 @@ class SelectorIndex:
         return selector in self._filed
 
     def compared(self, owner: str) -> int:
-        """Return how many comparisons the selectors of a namespace count as, together."""
+        """Return the cost of all selectors of a namespace, in comparisons."""
         labels = len(self._labels.get(owner, ()))
         return (self._parts[owner] + labels * len(self._pods)) // PODS_A_COMPARISON
 
     def add(self, selector: PodSelector, owner: str) -> int:
-        """File a selector for a namespace; return how much there is to do for it.
+        """File a selector for a namespace; return the amount of work that this needs.
 
         `work` does that. Linear in pods for the first selector of a label.
         """
@@ -110,9 +110,9 @@ class SelectorIndex:
         return work
 
     def remove(self, selector: PodSelector, owner: str, *, at_once: bool = False) -> int:
-        """Remove a selector of a namespace; return how many comparisons it counted as there.
+        """Remove a selector of a namespace; return its cost there, in comparisons.
 
-        Pods that it selected are forgotten later, unless that is asked for `at_once`.
+        The pods that it selected are forgotten later, unless `at_once`.
         """
         filed, before = self._filed[selector], self.compared(owner)
         filed.owners.discard(owner)
@@ -131,11 +131,11 @@ class SelectorIndex:
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something to file or to compare."""
+        """Whether there is anything to file or to compare."""
         return bool(self._unfinished or self._not_compared)
 
     def work(self, most: int) -> int:
-        """File and compare some of what is still to be filed and compared; return how much."""
+        """File and compare a part of the pending pods; return the amount of work that was done."""
         done = 0
         while done < most and self._unfinished:
             entry = next(iter(self._unfinished))
@@ -168,7 +168,7 @@ class SelectorIndex:
             self._pod_came(after)
 
     def reselect(self, namespaces: Collection[str]) -> None:
-        """Compare the pods of these namespaces anew with selectors that ask for their labels."""
+        """Compare the pods of these namespaces again with selectors that ask for their labels."""
         self._purge()
         for selector in self._of_namespaces:
             filed = self._filed[selector]
@@ -178,7 +178,7 @@ class SelectorIndex:
                         self._compare_anew(selector, each)
 
     def clear_away(self, most: int) -> Iterator[Alike]:
-        """Clear away what removed selectors have left, if it is too much.
+        """Drop the records that removed selectors have left, if there are too many.
 
         Yields pods that such selectors still selected.
         """
@@ -190,11 +190,11 @@ class SelectorIndex:
             self.left_behind.clear()
             self._purge()
         elif len(self._gone) > most:
-            # One selector that comes and goes leaves as much each time.
+            # A selector that comes and goes leaves records each time.
             self._purge()
 
     def _purge(self) -> None:
-        """File no pod any more at places that have no selector."""
+        """Stop filing pods at places that have no selector."""
         for uid in {uid for each in self._gone for uid in each.uids}:
             if uid in self.alike:
                 self.alike[uid] = [each for each in self.alike[uid] if not each.is_gone]
@@ -226,7 +226,7 @@ class SelectorIndex:
         return entry
 
     def _file(self, selector: PodSelector, filed: _Filed) -> int:
-        """Put a new selector into its entries; return how much there is to do for it."""
+        """Put a new selector into its entries; return the amount of work for it."""
         work, those = 0, list[Alike]()
         for entry in filed.entries:
             bucket = entry.buckets.setdefault(filed.values, Bucket())
@@ -305,9 +305,9 @@ class SelectorIndex:
         self.alike.pop(pod.uid, None)
 
     def _file_in(self, entry: Entry, pod: Pod) -> tuple[Alike, int]:
-        """File a pod in an entry; return those alike, and how many selectors that compared.
+        """File a pod in an entry; return the pods alike, and how many selectors were compared.
 
-        A pod is compared only if it is like no other one there.
+        A pod is compared only if no pod there is like it.
         """
         values, kind = entry.values_of(pod), kind_of(pod, entry)
         those = entry.alike.setdefault(values, {})

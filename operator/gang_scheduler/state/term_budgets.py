@@ -1,4 +1,4 @@
-"""Which terms about other pods count: those of the oldest pods that a namespace has room for."""
+"""The terms about other pods that count: of the oldest pods that a namespace has room for."""
 
 from bisect import bisect_left, insort
 from collections import Counter
@@ -16,12 +16,12 @@ from gang_scheduler.state.selector_index import SelectorIndex
 
 MOST_COMPARED: Final = GangRules().max_term_comparisons
 MOST_GIVEN_BACK: Final = 50_000
-"""So much of what removed selectors counted as is given back between two cycles.
+"""This much of the cost of removed selectors is given back between two cycles.
 
 Otherwise selectors that are removed and added again would cost as much in each cycle.
 """
 AT_ONCE: Final = 1_000
-"""So many comparisons are made at once when a pod comes; more wait for a next step."""
+"""This many comparisons are made at once when a pod comes; the others wait for later steps."""
 
 
 class Age(NamedTuple):
@@ -34,7 +34,7 @@ class Age(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """The pod whose selectors are being added: those to add, those added, and what was there."""
+    """The pod whose selectors are being added: selectors to add, added ones, and former ones."""
 
     age: Age
     before: int
@@ -43,7 +43,7 @@ class _Turn:
 
 
 class _Refused(NamedTuple):
-    """The pod that was too much, at least how much it needs, and how many pods had gone then."""
+    """The pod that exceeded the budget, its least cost, and how many pods had gone by then."""
 
     age: Age
     need: int
@@ -54,8 +54,8 @@ class _Refused(NamedTuple):
 class _Budget:
     """The pods of a namespace that have terms: `counted` and `waiting`, each from the oldest on.
 
-    `held` counts the pods that carry each selector that counts. `removed` is what removed selectors
-    counted as, and still do. `is_over`: pods that wait are left out.
+    `held` counts the pods that carry each selector that counts. `removed` is the cost of removed
+    selectors, which still counts. `is_over`: pods that wait are left out.
     """
 
     carried: dict[Age, PodAffinity] = field(default_factory=dict)
@@ -69,12 +69,12 @@ class _Budget:
     has_tried: bool = False
 
     def lacks(self, age: Age) -> list[PodSelector]:
-        """Return the selectors of a pod that no pod which counts carries."""
+        """Return the selectors of a pod that no counted pod carries."""
         return [each for each in self.carried[age].selectors if each not in self.held]
 
 
 class TermBudgets:
-    """The pods that carry selectors, by namespace. Adds those to `index` that count."""
+    """The pods that carry selectors, by namespace. Selectors that count are in `index`."""
 
     def __init__(self, index: SelectorIndex, most: int) -> None:
         self._index = index
@@ -120,7 +120,7 @@ class TermBudgets:
         return not all(each in held for each in selectors)
 
     def begin_cycle(self) -> None:
-        """Give back some of what was removed, and let those that are left out try again."""
+        """Give back some of the removed cost, and let pods that are left out try again."""
         for namespace, budget in [*self._budgets.items()]:
             budget.removed -= min(budget.removed, MOST_GIVEN_BACK)
             budget.has_tried = False
@@ -130,7 +130,7 @@ class TermBudgets:
                 del self._budgets[namespace]
 
     def advance(self, most: int | None = None) -> int:
-        """Do some of what is to be done for new selectors; return how much."""
+        """Do a part of the work for new selectors; return how much was done."""
         most = AT_ONCE if most is None else most
         if done := self._index.work(most):
             return done
@@ -142,7 +142,7 @@ class TermBudgets:
         return 0
 
     def take_changed(self) -> Collection[str]:
-        """Return the namespaces of which other pods are left out than at the last call."""
+        """Return the namespaces whose left-out pods have changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -169,7 +169,7 @@ class TermBudgets:
         if not self._has_room(namespace, budget) and (turn.added or turn.missing):
             self._refuse(namespace, budget, turn)
         elif not turn.missing and not self._index.has_work:
-            # Meanwhile a pod that carried the same may have gone.
+            # Meanwhile a pod with the same selectors may have gone.
             lacking = budget.lacks(turn.age)
             turn.missing = [each for each in lacking if each not in turn.added]
             if not turn.missing:
@@ -180,9 +180,9 @@ class TermBudgets:
         return self._index.compared(namespace) + budget.removed <= self._most
 
     def _is_refused(self, compared: int, budget: _Budget) -> bool:
-        """Return whether the next pod would be too much again, as far as that is known.
+        """Return whether the next pod would exceed the budget again, as far as that is known.
 
-        Each trial counts as much as what it removes again: too many would leave no room for one.
+        Each trial costs as much as it removes again: too many trials would use up the budget.
         """
         refused = budget.refused
         if refused is None or refused.age != budget.waiting[0]:
@@ -200,7 +200,7 @@ class TermBudgets:
         self._settle(namespace, budget)
 
     def _refuse(self, namespace: str, budget: _Budget, turn: _Turn) -> None:
-        """Let a pod wait that is too much; younger ones make room for it, and it tries again."""
+        """Let a pod that exceeds the budget wait; younger pods make room, and it tries again."""
         need = self._index.compared(namespace) - turn.before
         self._undo(namespace, budget)
         while (
@@ -226,7 +226,7 @@ class TermBudgets:
         self._changed.add(namespace)
 
     def _let_go(self, namespace: str, budget: _Budget, age: Age, *, at_once: bool = False) -> None:
-        """Let a pod carry its selectors no more."""
+        """Take away the selectors of a pod."""
         selectors = budget.carried[age].selectors
         budget.held.subtract(selectors)
         gone = [each for each in selectors if not budget.held[each]]
@@ -247,7 +247,7 @@ class TermBudgets:
             self._changed.add(namespace)
 
     def _settle(self, namespace: str, budget: _Budget) -> None:
-        """Note that other pods count; where none waits, none is left out."""
+        """Note that the counted pods have changed; where no pod waits, none is left out."""
         if not budget.is_over:
             return
         self._changed.add(namespace)

@@ -390,9 +390,7 @@ def test_a_queue_that_is_empty_is_no_mistake(tmp_path: Path, options: list[str])
 def test_gangs_that_are_there_and_not_listed_are_counted(tmp_path: Path) -> None:
     found = asked("list", tmp_path, CLUSTER, "-n", "team", "--state", "failed").stdout
 
-    assert (
-        "not one of the 2 gangs in namespace team is as it is asked for" == (found.splitlines()[0])
-    )
+    assert "none of the 2 gangs in namespace team matches the options" == (found.splitlines()[0])
 
 
 def ended(name: str, phase: str) -> list[Body]:

@@ -164,7 +164,7 @@ class _Witness:
         self._seconds = seconds
 
     async def watch(self, server: "Server") -> None:
-        """Watch until it is time, or a signal. Raises ApiError if it cannot begin."""
+        """Watch until the time is over or a signal comes. Raises ApiError if it cannot begin."""
         from gang_auditor.live import Live  # noqa: PLC0415 - files need no client.
 
         tell = functools.partial(click.echo, err=True)

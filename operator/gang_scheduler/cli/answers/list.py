@@ -60,7 +60,7 @@ def chosen(
 
 
 def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield messages about words of an option that no gang can have: the list would be empty."""
+    """Yield messages about values of an option that no gang can have: the list would be empty."""
     for word in sorted(gangs.words(given) - {each.lower() for each in known}):
         yield f"{option}: {word} is none{similar_names_hint(word, known)}"
 
@@ -117,7 +117,7 @@ def _nothing(number: int, namespace: str) -> str:
     where = f"namespace {namespace}" if namespace else "all namespaces"
     if not number:
         return f"no gangs in {where}"
-    return f"not one of the {counted(number, 'gang')} in {where} is as it is asked for"
+    return f"none of the {counted(number, 'gang')} in {where} matches the options"
 
 
 def _header(found: Sequence[Row], cluster: Cluster) -> str:
@@ -134,7 +134,7 @@ def _printed(asked: Asked, chosen: Selection) -> Printed:
     if asked.output not in ("table", "wide"):
         return Printed(text, text)
     lines = tuple(map(_without_times, text.splitlines()))
-    # The last line says when it was read, and the first ones are headings.
+    # The last line has the time of reading, and the first lines are headings.
     heads = 1 if asked.no_headers else 2
     return Printed(text, lines[:-1], (*("" for _ in lines[:heads]), *lines[heads:-1], ""))
 

@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 OWN: Final = "key"
-"""The value of --auth with which only the user that starts the page gets in."""
+"""The value of --auth that lets in only the user who starts the page."""
 MAP_FOR_ALL: Final = "all"
 _OF_USERS: Final = ("hosts", "tls_certificate", "tls_key", "proxy_ca", "probes_port")
 _FLAGS: Final = {"hosts": "--allowed-host"}

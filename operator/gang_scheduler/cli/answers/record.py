@@ -41,7 +41,7 @@ def answer(given: Given) -> None:
             Asked.of_server(given), functools.partial(_recorded, writing, seconds), needs=NEEDS
         )
     finally:
-        # An answer of the API server may have ended it before anything was written.
+        # An error of the API server may have ended the recording before anything was written.
         writing.close()
 
 

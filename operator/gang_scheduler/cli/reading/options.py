@@ -71,7 +71,7 @@ _NAMESPACE: Final[Callable[[Command], Command]] = click.option(
     *("-n", "--namespace"),
     cls=OfCluster,
     default="",
-    help="Namespace; else the context's.",
+    help="Namespace. [default: the context's]",
     shell_complete=completion.namespaces,
 )
 

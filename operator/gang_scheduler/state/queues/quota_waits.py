@@ -193,11 +193,11 @@ class QuotaWaits:
         return self._trees.evicts(ref)
 
     def nodes_changed(self) -> None:
-        """Note that there are other nodes."""
+        """Note that the nodes have changed."""
         self._nodes_changed = bool(self._waiting)
 
     def helped(self) -> set[GangKey]:
-        """Return the gangs that changes since the last call may help."""
+        """Return the gangs to try again because of changes since the last call."""
         found = set(self._of_trees(self._freed, RETRIED_AFTER_QUOTA))
         if self._nodes_changed:
             found.update(self._of_queues(self._waiting, RETRIED_AFTER_POOL))

@@ -20,7 +20,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 REST_SECONDS: Final = 3600
 IN_VAIN_SECONDS: Final = 300
-"""For so long no start is searched for a gang that had none even when all others had ended."""
+"""For this long, no start is searched for a gang that had none even after all others had ended."""
 MOST_CANDIDATES: Final = 16
 """At most this many gangs are tried along with others because they may get a reservation."""
 

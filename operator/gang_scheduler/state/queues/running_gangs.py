@@ -126,7 +126,7 @@ class RunningGangs:
         return replace(bound_pods, charged=charged, gangs=self._gangs)
 
     def _changed(self, ends_as_of: int | None) -> set[GangKey]:
-        """Return the gangs that may not be as they were. Hardly any changes from cycle to cycle."""
+        """Return the gangs that may have changed. From cycle to cycle, hardly any has."""
         infos, now = self._infos, ends_as_of
         # This runs for each gang on nodes in every cycle.
         found = {
