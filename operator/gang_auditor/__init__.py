@@ -3,5 +3,5 @@
 It reads raw objects and counts quantities on its own. By a contract in pyproject.toml, the only
 code that it shares with `gang_scheduler` are the names of labels, annotations and kinds (`api`) and
 the connection to the API server (`client`). Open `auditor` first; `rules` has the promises that are
-checked, and `findings` what becomes of a violation.
+checked, and `findings` reports violations.
 """

@@ -185,11 +185,13 @@ class Checkpoints:
         if self.rank != 0:
             return
         if path is None:
-            logger.warning("step %s is not told: there is no path to go on from", step)
+            logger.warning(
+                ("step %s is not reported: it has no path from which a job could continue"), step
+            )
             return
         path = os.fspath(path)
         if not isinstance(path, str):
-            raise TypeError(f"the path of a checkpoint is no text: {path!r}")
+            raise TypeError(f"the path of a checkpoint is not a text: {path!r}")
         message = json.dumps({"checkpoint": {"step": int(step), "path": path}})
         if len(path) > PATH_CHARACTERS or len(message) > TERMINATION_MESSAGE_BYTES:
             raise ValueError(f"the path of a checkpoint has {len(path)} characters: too many")

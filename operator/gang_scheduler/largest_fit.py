@@ -1,4 +1,4 @@
-"""How many members of one shape fit a domain of each layer now, and the metrics for it.
+"""How many members of one shape now fit into a domain of each layer, with metrics.
 
 The metrics cover the shapes that the settings name, and the nodes that are kept spare.
 """

@@ -70,7 +70,7 @@ class VolcanoJobs:
         self._not_before: dict[str, float] = {}
         # How long to wait for each Job that does not exist.
         self._backoffs: dict[str, Backoff] = {}
-        # When each Job went on, or was first seen to have gone on, by the uid of its PodGroup.
+        # When each Job continued, or was first seen to have continued, by the uid of its PodGroup.
         self._went_on: dict[str, float] = {}
 
     async def run(self) -> None:
@@ -166,8 +166,8 @@ class VolcanoJobs:
     def _is_expected(self, spec: GangSpec, now: float) -> bool:
         """Return whether the pods of a Job are about to be created.
 
-        Pods that do not come in the time for pods of a workload that was let start are not expected
-        any longer: a user may have made the PodGroup by hand.
+        After the time in which the pods of a started workload must come, they are no longer
+        expected: a user may have made the PodGroup by hand.
         """
         if spec.status.get("phase") == IN_QUEUE:
             self._went_on.setdefault(spec.uid, now)

@@ -323,7 +323,7 @@ def test_what_was_saved_nowhere_is_not_reported(
     assert [0, 1] == [*checkpoints.steps(2, lambda _: None, every=1)]
 
     assert "" == container.log.read_text()
-    assert "step 2 is not told: there is no path to go on from" in caplog.text
+    assert "step 2 is not reported: it has no path from which a job could continue" in caplog.text
 
 
 def test_what_is_no_path_is_refused(container: Container) -> None:

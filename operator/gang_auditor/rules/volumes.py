@@ -43,7 +43,7 @@ class Volumes:
                 continue
             self._due.add(change.at, binding_of(pod, change, world, self._limits))
             for other in self._with_same_claim(pod, world):
-                message = f"bound to {pod.node}, and {other[0].key} has its claim {other[1]}, too"
+                message = f"bound to {pod.node}, and {other[0].key} uses its claim {other[1]}, too"
                 yield Finding(change.at, self.name, pod.about, message, {"claim": other[1]})
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:

@@ -111,7 +111,7 @@ def _words(error: aiohttp.ClientError) -> str:
     """Return the error in words, as short as the words of `http1`."""
     match error:
         case aiohttp.ClientHttpProxyError():
-            return f"the proxy makes no way: it answers {error.status} {error.message}"
+            return f"the proxy opens no tunnel: it answers {error.status} {error.message}"
         case aiohttp.ClientResponseError():
             return f"the answer is no HTTP: {' '.join(error.message.split())}"
         case _:
@@ -189,4 +189,4 @@ async def _about_to_send(_: aiohttp.ClientSession, context: SimpleNamespace, __:
     if sending is None:
         return
     if time.monotonic() > sending.latest or not sending.may_send():
-        raise NotSentError("there was no way to send it in time")
+        raise NotSentError("it could not be sent in time")

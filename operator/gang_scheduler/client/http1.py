@@ -230,7 +230,7 @@ def _check(proxy: Proxy, reply: bytes) -> None:
     if version.startswith(b"HTTP/1.") and code == b"200" and reply.endswith(b"\r\n\r\n"):
         return
     told = status[:200].decode(errors="replace") or "nothing"
-    raise ProxyError(f"the proxy {proxy.host}:{proxy.port} makes no way: it answers {told!r}")
+    raise ProxyError(f"the proxy {proxy.host}:{proxy.port} opens no tunnel: it answers {told!r}")
 
 
 NEXT_ADDRESS_SECONDS = 0.25
@@ -342,7 +342,7 @@ class Client:
     async def _exchange(self, channel: Channel, request: bytes, due: MaySend) -> Answer:
         if not due():
             self._keep(channel)
-            raise NotSentError("there was no way to send it in time")
+            raise NotSentError("it could not be sent in time")
         answer = await channel.ask(request)
         if channel.is_open:
             self._keep(channel)

@@ -26,7 +26,7 @@ MOST_OBJECTS = 500
 LONGEST_OBJECTS = 4 * 2**20
 """In bytes. A user may have a thousand objects of a megabyte: these are not decoded."""
 TOO_LARGE = 413
-"""The status of a list that is more than is read at once: another request would not help."""
+"""The status of a list that is too long to be read at once: another request would not help."""
 EVENT_SECONDS = 5.0
 """The timeout of an Event.
 
@@ -239,7 +239,7 @@ class KubernetesApi:
     async def objects(self, gvr: GVR, namespace: str) -> list[Body]:
         """List the objects of a kind in a namespace. GONE if it is not served.
 
-        REFUSED if they are more or longer than is read at once.
+        REFUSED if there are too many of them, or they are too long, to be read at once.
         """
         path = f"{_path(gvr, namespace)}?limit={MOST_OBJECTS}"
         try:

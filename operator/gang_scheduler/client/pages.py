@@ -1,7 +1,7 @@
 """How many objects of a list are read at once: fewer where they are long.
 
-One user may have a thousand objects of a megabyte each. A page that is longer than an answer may be
-is asked for again, with fewer objects. So no list takes more memory than a few answers.
+One user may have a thousand objects of a megabyte each. If a page is longer than an answer may be,
+it is requested again with fewer objects. So no list takes more memory than a few answers.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from gang_scheduler.client import http
 from gang_scheduler.client.errors import AnswerTooLongError
 
 SHORTER: Final = 8
-"""A page that was too long is this many times shorter when it is asked for again."""
+"""A page that was too long is requested again with this many times fewer objects."""
 
 
 class Pages:
@@ -21,7 +21,7 @@ class Pages:
         self._most = self._limit = most
 
     async def get(self, ask: Callable[[int], Awaitable[bytes]]) -> bytes:
-        """Return a page. `ask` gets the number of objects to ask for. Raises as it does."""
+        """Return a page. `ask` is called with the number of objects; its errors are raised."""
         while True:
             limit = self._limit
             try:

@@ -119,7 +119,7 @@ class Api(Protocol):
     async def objects(self, resource: GVR, namespace: str) -> list[Body]:
         """List the objects of a kind in a namespace. GONE if it is not served.
 
-        REFUSED if they are more or longer than is read at once.
+        REFUSED if there are too many of them, or they are too long, to be read at once.
         """
 
     async def get(self, resource: GVR, namespace: str, name: str) -> Body:

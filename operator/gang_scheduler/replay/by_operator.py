@@ -115,7 +115,7 @@ class Operator:
         return schedule(self.cache.with_bound_pods(snapshot), self._profile, to_the_end=True)
 
     def _all_may_fit(self, snapshot: Snapshot) -> bool:
-        """Return whether all waiting pods have just come, and nothing but room can stop them."""
+        """Return whether all waiting pods have just come, and only a lack of room can stop them."""
         if self._someone_waits or snapshot.nominated:
             return False
         tried = sum(len(gang.pending) for group in snapshot.groups for gang in group.gangs)

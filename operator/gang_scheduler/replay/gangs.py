@@ -25,8 +25,8 @@ Body = Mapping[str, Any]
 class Objects:
     """Makes the objects of jobs. `queued`: jobs name their queues.
 
-    `gpu_types` are the types that nodes have, by their names in lower case: a job can request no
-    other.
+    `gpu_types` are the types that nodes have, by their names in lower case: a job cannot request
+    other types.
     """
 
     def __init__(

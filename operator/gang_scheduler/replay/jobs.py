@@ -8,7 +8,7 @@ from typing import Final
 from gang_scheduler.model.wording import counted
 
 FIRST_MOMENT: Final = 10**8
-"""A time below this counts from the begin of the file, not from 1970."""
+"""A time below this counts from the beginning of the file, not from 1970."""
 BEGIN: Final = 1_767_225_600
 """The start of a replay whose file has no dates: 2026-01-01, in seconds since the epoch."""
 LONGEST_NAME: Final = 50
@@ -142,5 +142,5 @@ def _later(job: Job, seconds: int) -> Job:
 
 
 def slug(text: str) -> str:
-    """Return a text turned into a valid object name; "" if nothing of it is valid."""
+    """Return a text as a valid object name; "" if no part of it is valid."""
     return _UNFIT.sub("-", text.lower()).strip("-.")[:LONGEST_NAME].strip("-.")

@@ -152,7 +152,7 @@ class Measures:
 
     @property
     def whole(self) -> int:
-        """What all nodes have, also those that are not there just now."""
+        """The capacity of all nodes, absent ones included."""
         return int(self._all.sum())
 
     def node(self, name: str, *, up: bool) -> None:

@@ -31,7 +31,7 @@ class OnMap(file_format.RecordingLine, frozen=True, kw_only=True):
 
 
 class Moved(file_format.RecordingLine, frozen=True, kw_only=True):
-    """A job, and what each of its pods takes."""
+    """A job, and the amount that each of its pods takes."""
 
     name: str
     queue: str = ""
@@ -40,7 +40,7 @@ class Moved(file_format.RecordingLine, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, array_like=True):
-    """At a time, so many more pods of a job wait, and so many more are on nodes.
+    """At one time, this many more pods of a job wait, and this many more are on nodes.
 
     Times are seconds since the begin. `on` has pairs: the number of a node, and pods.
     """
@@ -210,7 +210,7 @@ def _check(found: Moves) -> None:
 
 
 def at(moves: Moves, seconds: int) -> State:
-    """Return which pods are on which nodes so many seconds after the begin."""
+    """Return the state this many seconds after the begin."""
     state = State()
     for move in moves.moves:
         if move.at > seconds:
@@ -223,9 +223,9 @@ def at(moves: Moves, seconds: int) -> State:
 
 
 def used_over_time(moves: Moves, points: int) -> list[tuple[float, float]]:
-    """Return for each part of the time which part of the cluster is in use, at most `points`.
+    """Return the used part of the cluster over time, as at most `points` values.
 
-    And what waits meanwhile, as a part of the cluster, too.
+    Also return the waiting requests, as a part of the cluster.
     """
     whole = sum(each.amount for each in moves.nodes) or 1
     # Whole seconds: parts begin and end exactly.
@@ -248,6 +248,6 @@ def used_over_time(moves: Moves, points: int) -> list[tuple[float, float]]:
 
 
 def _changes(moves: Moves) -> Iterator[tuple[int, int, int, int]]:
-    """Yield when pods move, what each takes, how many more are on nodes, and how many more wait."""
+    """Yield for each move its time, the amount of a pod, and how many more pods run and wait."""
     for move in moves.moves:
         yield move.at, moves.jobs[move.job].each, sum(move.on[1::2]), move.waits

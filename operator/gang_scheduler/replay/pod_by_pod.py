@@ -26,7 +26,7 @@ Entry = tuple[int, int, int, str]
 
 
 class PodByPod:
-    """Places one pod after the other."""
+    """Places one pod after another."""
 
     def __init__(self, nodes: Sequence[Node], gpu: str, gpu_types: Mapping[str, str]) -> None:
         self._names = [node.name for node in nodes]

@@ -29,7 +29,7 @@ GPU_TYPE: Final = "nvidia.com/gpu.product"
 BLOCK, RACK = "network/block", "network/rack"
 NODES_A_RACK, RACKS_A_BLOCK = 16, 8
 PLENTY: Final = {CPU: "100000", MEMORY: "1Pi", "pods": "10000"}
-"""So much that these resources of generated nodes never run short."""
+"""An amount so large that these resources of generated nodes never run short."""
 AS_IS: Final = "as-is"
 BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
     AS_IS: {},

@@ -182,10 +182,10 @@ async def test_the_proxy_gets_the_user_of_its_url(
     [
         (b"HTTP/1.1 403 Forbidden\r\n\r\n", "403 Forbidden"),
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\nsign in", "407"),
-        (b"HTTP/1.1 200 OK\r\n\r\nthis is no tunnel", "makes no way"),
-        (b"HTTP/1.1 200 OK\r\n", "makes no way"),
+        (b"HTTP/1.1 200 OK\r\n\r\nthis is no tunnel", "opens no tunnel"),
+        (b"HTTP/1.1 200 OK\r\n", "opens no tunnel"),
         (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "SSH"),
-        (b"x" * (1 << 15), "makes no way"),
+        (b"x" * (1 << 15), "opens no tunnel"),
     ],
 )
 async def test_a_proxy_that_makes_no_tunnel_is_no_answer(

@@ -80,7 +80,7 @@ def test_a_claim_for_one_pod_has_one(stream: Stream) -> None:
     stream.see(claim("c", "v1", "ReadWriteOncePod"))
     first = bound(with_claims("p", "c"), "n1")
     stream.see(first, bound(with_claims("q", "c"), "n1"))
-    assert ["bound to n1, and lab/p has its claim lab/c, too"] == messages(stream)
+    assert ["bound to n1, and lab/p uses its claim lab/c, too"] == messages(stream)
 
     stream.gone(first)
     stream.wait(10)
