@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Protocol
 
+from gang_scheduler import internal_errors
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
@@ -241,10 +242,12 @@ def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> set[GangKey]:
     unchanged = set()
     for refused in plan.refused:
         key = refused.gang.key
-        with confined("refuse", key) as step:
+        # For very many gangs that wait as before, `confined` would cost as much as the note.
+        try:
             if not cache.decisions.refused(refused, now_seconds, soon=key in plan.unsearched):
                 unchanged.add(key)
-        if step.error is not None:
+        except Exception as error:
+            internal_errors.note("refuse", str(key), error)
             cache.gang_queue.undecided([key])
     for warned in plan.warned:
         with confined("refuse", warned.gang.key) as step:

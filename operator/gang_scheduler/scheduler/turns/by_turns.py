@@ -53,8 +53,11 @@ def by_turns(
     decided, attempts = placing.decided, Attempts(placing, quota, progress)
     turns = TurnTaking(placing, quota, progress, attempts)
     # 1. Put the groups of each queue in line.
-    failed = {each.group.name for each in failures}
-    turns.line_up(each for each in placing.snapshot.groups if each.name not in failed)
+    groups = placing.snapshot.groups
+    if failures:
+        failed = {each.group.name for each in failures}
+        groups = tuple(each for each in groups if each.name not in failed)
+    turns.line_up(groups)
     # 2. Queues take turns, by the fairness of their tree.
     turns.take_all()
     # 3. Once all quorums are decided, place surplus that has quota and room.
@@ -101,7 +104,6 @@ class TurnTaking:
         self._full_trees = FullTrees(
             *(quota, placing.decided, progress),
             part=self._effort.limit_at(FOR_TREES),
-            is_done=self.is_done,
             note=self._note_refused if is_watched or reserved else None,
         )
         self._trees = OpenTrees(quota.forest.root, self._full_trees.any_hope, reserved)

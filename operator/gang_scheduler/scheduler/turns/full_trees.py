@@ -28,8 +28,8 @@ A_REFUSAL: Final = 0.2
 class FullTrees:
     """Says which groups no turn can help, and refuses them without one.
 
-    `part` is the part of the cycle's work until which groups are looked at, and `is_done` says
-    whether it has no work left at all. `note` is called with each refused group, if anyone listens.
+    `part` is the part of the cycle's work until which groups are looked at. `note` is called with
+    each refused group; None if nothing would come of it.
     """
 
     def __init__(
@@ -39,14 +39,12 @@ class FullTrees:
         progress: Progress,
         *,
         part: float,
-        is_done: Callable[[], bool],
         note: Callable[[GangGroup], None] | None,
     ) -> None:
         self._quota = quota
         self._decided = decided
         self._progress = progress
         self._part = part
-        self._is_done = is_done
         self._note = note
         self._short: dict[GangKey, KnownShortage] = {}
 
@@ -84,7 +82,9 @@ class FullTrees:
         state, may_promise = quota.reclaim_requests.state, quota.reservations.may_give_more
         alike: dict[object, KnownShortage | None] = {}
         lendable: KnownShortage | None = None
-        while groups and not self._is_done():
+        # A cycle without a turn goes on until there was one, and here there is none.
+        progress, is_bounded = self._progress, bool(quota.tried)
+        while groups and not (is_bounded and progress.is_done()):
             group = self._decided.deciding = groups[-1]
             short = self._short.get(group.waiting[0].key)
             if short is None or short.judged_at != state:
@@ -99,7 +99,7 @@ class FullTrees:
                     break
                 lendable = short
             groups.pop()
-            self._progress.effort.count(A_REFUSAL)
+            progress.effort.count(A_REFUSAL)
             quota.set_aside(group, short.problem)
             if self._note is not None:
                 self._note(group)
