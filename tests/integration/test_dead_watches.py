@@ -146,7 +146,7 @@ async def test_a_watch_that_hangs_again_and_again_is_dead(monkeypatch: pytest.Mo
         await found.told("a")
         hanging.times = 100
 
-        with pytest.raises(WatchDeadError, match="the watch of pods has told nothing"):
+        with pytest.raises(WatchDeadError, match="the watch of pods has received nothing"):
             with anyio.fail_after(PATIENCE_SECONDS):
                 await found.supervisor.run()
 
@@ -160,7 +160,7 @@ async def test_watches_that_nobody_answers_are_no_fault_of_this_process(kind: Po
             await found.supervisor.run()
 
         assert {} == grown
-        assert found.supervisor.problem().startswith("the watch of pods has told nothing for ")
+        assert found.supervisor.problem().startswith("the watch of pods has received nothing for ")
         found.server.unanswered.clear()
         await found.told("b")
         # A list may have told of it before the watch is answered.

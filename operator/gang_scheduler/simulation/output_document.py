@@ -347,7 +347,7 @@ def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:
 
 
 def _claim_users(binds: Iterable[Bind], cache: Cache) -> Mapping[str, Sequence[str]]:
-    """Return what holds each claim from the bindings on, as RESOURCE/NAME."""
+    """Return the holder of each claim once the pods are bound, as RESOURCE/NAME."""
     found: dict[str, list[str]] = {}
     for bind in binds:
         for each in bind.claims:

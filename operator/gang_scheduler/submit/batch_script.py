@@ -49,7 +49,7 @@ if [ -n "$evicted" ]; then
 fi
 exit $code
 """
-"""Runs the script, and passes SIGTERM on to all that it has started, as Slurm does. The script
+"""Runs the script, and passes SIGTERM on to all its processes, as Slurm does. The script
 could not: the first process of a container gets no signal that it does not handle, and a shell
 passes none on. Then it waits for all of them, since a command may be saving its work. A SIGTERM
 that comes before the script has a session of its own ends the script alone."""
@@ -63,7 +63,7 @@ KNOWN: Final = frozenset(
         *("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_JOB_PARTITION"),
     }
 )
-"""The variables that a script finds set, if the job says what they are about."""
+"""The variables that are set for a script, if the job has values for them."""
 
 
 def data(job: TrainingJob) -> dict[str, str]:
@@ -117,7 +117,7 @@ def variables(job: TrainingJob, hosts: list[str]) -> dict[str, str]:
     return found
 
 
-# Commands of Slurm: stand-ins, and what a member cannot do.
+# Commands of Slurm: stand-ins, and commands that do not work in a member.
 
 SHORT: Final = {
     "l": "label",
@@ -221,7 +221,7 @@ case "$exported" in
   *) fail "--export: must be ALL, or begin with ALL," ;;
 esac
 if [ -n "$where" ]; then
-  # The address of a member is the same wherever it is looked up.
+  # The address of a member is the same on all members.
   case "$*" in
     "hostname --ip-address"|"hostname -i"|"hostname -I"|"hostname --all-ip-addresses") ;;
     *) fail "--nodelist: each member runs the command itself; only 'hostname -i' is known" ;;
@@ -311,7 +311,7 @@ _ENDS: Final = frozenset({";", "&", "|", ")", "`", "&&", "||", "\n"})
 
 
 def faults(text: str, nodes: str, ignored: Collection[str] = ()) -> Iterator[Fault]:
-    """Yield the words in a script that ask for something that a member cannot do, each once.
+    """Yield the words in a script that do not work in a member, each once.
 
     Words in variables, in quotes or in other files are not seen here: the stand-ins refuse them
     when the script runs.

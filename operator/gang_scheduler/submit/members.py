@@ -185,7 +185,10 @@ def priority_class(job: TrainingJob, facts: Facts) -> str:
     never = job.preemption_policy == "Never"
     fitting = [each.name for each in named if each.never is never]
     if not fitting:
-        text = "is that of no PriorityClass that the job names: its class decides this"
+        text = (
+            "is not the preemption policy of the PriorityClass that the job names: the class "
+            "decides this"
+        )
         raise Refused("preemptionPolicy", job.preemption_policy.value, text)
     return fitting[0]
 

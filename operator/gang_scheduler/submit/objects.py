@@ -67,7 +67,7 @@ OF_FAILURES: Final[Body] = {
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An object to create, and what it is for. The first object of a plan owns all others."""
+    """An object to create, and its purpose. The first object of a plan owns all others."""
 
     gvr: GVR
     body: Body
@@ -114,7 +114,9 @@ def _check(job: TrainingJob, facts: Facts) -> None:
         if not each.image and not any(one.get("image") for one in containers):
             raise Refused("image", None, "is required")
     if job.is_elastic and job.job_type not in (JobType.JOB, JobType.PYTORCH_JOB):
-        raise Refused("nodes", job.nodes, f"is a range, which a {job.job_type.value} has not")
+        raise Refused(
+            "nodes", job.nodes, (f"is a range, which a {job.job_type.value} does not support")
+        )
     if not job.gang_scheduling and job.job_type is not JobType.JOB:
         text = f"is not possible: the pods of a {job.job_type.value} are a gang"
         raise Refused("gangScheduling", "false", text)

@@ -128,7 +128,7 @@ class KnownObjects:
 
     `seen` has the versions of the objects of all kinds. A list is taken in by `begin`, `listed` for
     each object, and `end`, which deletes objects that are not in the list. A list that breaks off
-    is begun again.
+    is started again.
     """
 
     def __init__(self, handler: Handler, seen: Versions) -> None:

@@ -91,8 +91,8 @@ async def credentials(connection: Connection) -> Credentials:
     )
 
 
-# Lists that Kopf requests are read by us, and taken in page by page. Nothing of them is left for it
-# to do. Kopf would read a page of any length, although one user may have a thousand objects of a
+# Lists that Kopf requests are read by us, and taken in page by page, so nothing is left for Kopf to
+# do. Kopf would read a page of any length, although one user may have a thousand objects of a
 # megabyte, and it would decode a page as a whole. It would also start a task for each listed object
 # and remember the object for good: a third of a millisecond and 6 KB each, while the events of the
 # watch wait. Lists of kinds that the scheduler does not watch are left to Kopf: only administrators

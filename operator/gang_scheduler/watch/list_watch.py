@@ -46,7 +46,7 @@ LAST_SECONDS: Final = (300, 600)
 SILENT_SECONDS: Final = 20
 """A quiet API server sends a bookmark about once a minute; silence may mean a stalled connection.
 
-NodeRequest again from the last version is cheap.
+Watching again from the last version is cheap.
 """
 FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
 """The time limits of a page.

@@ -31,9 +31,9 @@ log = Logger()
 class Limits:
     """The time limits of the supervisor, in seconds.
 
-    anew: a watch without a sign of life for so long is restarted.
+    anew: a watch without a sign of life for this long is restarted.
 
-    dead: a watch that stays silent for so long is dead. From then on this replica is not ready,
+    dead: a watch that stays silent for this long is dead. From then on this replica is not ready,
     even if the fault is elsewhere. It is long enough for two reconnections of a source and a slow
     answer.
 
@@ -62,7 +62,7 @@ class WatchDeadError(Exception):
 
     def __init__(self, kind: str, seconds: float) -> None:
         super().__init__(
-            f"the watch of {kind} has told nothing for {seconds:.0f} s, although the API server"
+            f"the watch of {kind} has received nothing for {seconds:.0f} s, although the API server"
             " answers others, and it was restarted"
         )
 
@@ -119,7 +119,7 @@ class WatchSupervisor:
             return ""
         kind, seconds = dead[0]
         more = f" (and those of {len(dead) - 1} more kinds)" if dead[1:] else ""
-        return f"the watch of {kind} has told nothing for {seconds:.0f} s{more}"
+        return f"the watch of {kind} has received nothing for {seconds:.0f} s{more}"
 
     async def run(self) -> None:
         """Check until cancelled. Raises WatchDeadError."""

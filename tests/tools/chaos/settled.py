@@ -134,7 +134,7 @@ def stopped_watches(exposition: str) -> Iterator[str]:
     """Yield the watches of a replica that tell nothing any more, from its metrics."""
     for kind, age in AGE.findall(exposition):
         if float(age) > SILENT_SECONDS:
-            yield f"the watch of {kind} has told nothing for {float(age):.0f} s"
+            yield f"the watch of {kind} has received nothing for {float(age):.0f} s"
 
 
 def undone(site: Site) -> Iterator[str]:

@@ -178,8 +178,11 @@ def test_a_priority_is_that_of_a_class(fields: dict[str, Any], name: str | None)
     [
         ({"priority": 5}, "priority: 5 is the value of no PriorityClass; known ones: low (10), "),
         ({"priority_class": "top"}, "priorityClass: top is no PriorityClass"),
-        ({"priority": 10, "preemption_policy": "Never"}, "preemptionPolicy: Never is that of no"),
-        ({"preemption_policy": "Never"}, "preemptionPolicy: Never is that of no"),
+        (
+            {"priority": 10, "preemption_policy": "Never"},
+            "preemptionPolicy: Never is not the ",
+        ),
+        ({"preemption_policy": "Never"}, "preemptionPolicy: Never is not the "),
         ({"queue": "team-b"}, "queue: team-b does not exist; known queues: team-a"),
         ({"image": ""}, "image: is required"),
         ({"job_type": "PaddleJob"}, "jobType: PaddleJob is not served by the cluster; install"),

@@ -104,7 +104,7 @@ async def test_where_the_api_server_is_at_fault_nothing_is_done_but_it_is_said(
     await world.go_on(300)
 
     assert [] == world.begun
-    assert "the watch of toys has told nothing for 300 s (and those of 1 more kinds)" == (
+    assert "the watch of toys has received nothing for 300 s (and those of 1 more kinds)" == (
         world.supervisor.problem()
     )
 
@@ -129,7 +129,7 @@ async def test_a_kind_that_there_is_no_more_has_no_watch() -> None:
 async def test_a_watch_that_stays_silent_is_dead() -> None:
     world = World()
     world.helps = lambda: False
-    with pytest.raises(WatchDeadError, match="watch of toys has told nothing for 13"):
+    with pytest.raises(WatchDeadError, match="watch of toys has received nothing for 13"):
         await world.go_on(1000)
 
     assert 1 == len(world.begun)
@@ -143,7 +143,7 @@ async def test_a_list_that_takes_long_is_left_alone_and_is_no_watch() -> None:
         await world.go_on(30)
 
     assert [] == world.begun
-    assert "the watch of toys has told nothing for 300 s" == world.supervisor.problem()
+    assert "the watch of toys has received nothing for 300 s" == world.supervisor.problem()
 
 
 async def test_a_list_that_comes_with_a_new_beginning_hides_no_dead_watch() -> None:

@@ -93,6 +93,6 @@ def test_a_watch_that_tells_nothing_any_more_is_found() -> None:
         'pgs_objects_seen_total{kind="nodes"} 100.0\n'
     )
 
-    assert ["the watch of pods has told nothing for 197 s"] == [
+    assert ["the watch of pods has received nothing for 197 s"] == [
         *settled.stopped_watches(exposition)
     ]
