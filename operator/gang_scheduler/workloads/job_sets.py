@@ -234,8 +234,12 @@ def _gang_specs(source: JobSet, is_gang: Callable[[PodTemplate], bool]) -> tuple
     ]
     options = GangOptions()
     if not _starts_in_order(source.spec):
+        # The first one names all: a user may write thousands, and one name joins two gangs.
         options = GangOptions(groups=tuple(_key(source, each).called for each in jobs))
-    return tuple(_replicated(source, each, options) for each in jobs)
+    return tuple(
+        _replicated(source, each, GangOptions() if place else options)
+        for place, each in enumerate(jobs)
+    )
 
 
 def _parts_of(source: JobSet) -> tuple[tuple[str, int], ...]:

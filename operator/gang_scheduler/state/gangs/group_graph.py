@@ -5,6 +5,7 @@ namespaces both gangs must name each other, so that a gang of another team can h
 References of a foreign gang count only if our gang names that gang.
 """
 
+import functools
 from collections.abc import Callable
 
 from gang_scheduler.model.causes.specs import GangMissing, OneSided
@@ -64,10 +65,10 @@ class GroupGraph:
 
     def _search(self, key: GangKey) -> _Found:
         """Find the group of a gang, and keep it for all its gangs."""
-        found, unseen = {key}, [key]
+        found, unseen, resolve = {key}, [key], functools.cache(self._resolve)
         obstacles: list[_Obstacle] = []
         while unseen:
-            neighbours, obstacle = self._neighbours(unseen.pop())
+            neighbours, obstacle = self._neighbours(unseen.pop(), resolve)
             if obstacle is not None:
                 obstacles.append(obstacle)
             unseen.extend(neighbours - found)
@@ -76,7 +77,7 @@ class GroupGraph:
         group = tuple(sorted(found)), _problem(first) if first is not None else None
         # Of two gangs of one name, other namespaces see only the first: for gangs there, the group
         # may be another one.
-        alike = all(self._resolve(each.called) == each for each in found)
+        alike = all(resolve(each.called) == each for each in found)
         self._found |= dict.fromkeys(found if alike else (key,), group)
         return group
 
@@ -92,14 +93,14 @@ class GroupGraph:
         """Return the gangs that mention a name, and so may have waited for its gang."""
         return set(self._named_by.get(name, ()))
 
-    def _neighbours(self, key: GangKey) -> tuple[set[GangKey], _Obstacle | None]:
+    def _neighbours(self, key: GangKey, resolve: Resolve) -> tuple[set[GangKey], _Obstacle | None]:
         neighbours: set[GangKey] = set()
-        if self._resolve(key.called) == key:
+        if resolve(key.called) == key:
             named_by = self._named_by.get(key.called, ())
             neighbours = {each for each in named_by if each.namespace == key.namespace}
         obstacle: _Obstacle | None = None
         for name in self._names.get(key, ()):
-            other = self._resolve(name)
+            other = resolve(name)
             if other is None:
                 obstacle = obstacle or GangMissing(name, key)
             elif name.namespace == key.namespace or key.called in self._names.get(other, ()):

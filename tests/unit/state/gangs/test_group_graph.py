@@ -2,8 +2,10 @@
 
 import pytest
 
+from support.call_counts import calls_of
 from support.gang_groups import groups, naming, two
 from support.in_memory_cluster import InMemoryCluster, group_body
+from support.suspended_jobs import NOW, START, Body, Cluster, template
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,49 @@ def test_a_gang_is_tried_when_one_goes_that_was_joined_to_it_by_a_gang_that_runs
         cluster.put(group_body("stuck", 2, groups=naming("default/missing")))
 
     assert (set(), {"waits-0"}) == (before, cluster.bound())
+
+
+def test_a_job_set_of_very_many_gangs_costs_what_its_gangs_do_and_not_each_pair_of_them() -> None:
+    cluster = Cluster()
+    cluster.see(_job_set(300))
+
+    calls = calls_of(lambda: cluster.cache.snapshot(NOW))
+
+    assert 10 * 300 > calls["grouping.Grouping._resolve"]
+
+
+def test_a_group_whose_gangs_name_very_many_is_found_without_a_look_at_each_name() -> None:
+    cluster = Cluster()
+    cluster.see(*(_pod_group(number, 200) for number in range(200)))
+    cluster.cache.snapshot(NOW)
+    changed = _pod_group(7, 200)
+    cluster.see({**changed, "spec": {"minMember": 2}})
+
+    calls = calls_of(lambda: cluster.cache.snapshot(NOW + 1))
+
+    assert 5 * 200 > calls["grouping.Grouping._resolve"] > 0
+
+
+def _job_set(number: int) -> Body:
+    """Return a JobSet of one gang for each of so many Jobs, which start together."""
+    one = {"parallelism": 1, "template": template()}
+    jobs = [{"name": f"j{n}", "template": {"spec": one}} for n in range(number)]
+    metadata = {"name": "set", "namespace": "default", "uid": "set", "creationTimestamp": START}
+    version = "jobset.x-k8s.io/v1alpha2"
+    spec = {"replicatedJobs": jobs}
+    return {"apiVersion": version, "kind": "JobSet", "metadata": metadata, "spec": spec}
+
+
+def _pod_group(number: int, of: int) -> Body:
+    """Return a PodGroup of a group in which each names the sixty after it."""
+    names = [f"default/g{(number + n) % of}" for n in range(1, 61)]
+    metadata = {
+        "name": f"g{number}",
+        "namespace": "default",
+        "uid": f"g{number}",
+        "creationTimestamp": START,
+        "annotations": {"gang.scheduling.koordinator.sh/groups": naming(*names)},
+    }
+    version = "scheduling.sigs.k8s.io/v1alpha1"
+    spec = {"minMember": 1}
+    return {"apiVersion": version, "kind": "PodGroup", "metadata": metadata, "spec": spec}
