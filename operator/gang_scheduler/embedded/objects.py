@@ -99,10 +99,10 @@ class Objects:
         served, namespace, name, part = place
         _check_place(served, namespace, body)
         if body.get("metadata", {}).get("name") != name:
-            told = body.get("metadata", {}).get("name", "")
+            in_body = body.get("metadata", {}).get("name", "")
             raise Refused(
                 400,
-                f"the name of the object ({told}) does not match the name on the URL ({name})",
+                f"the name of the object ({in_body}) does not match the name on the URL ({name})",
             )
         version = body["metadata"].get("resourceVersion")
         if not self.cluster.has(served.key, namespace, name) and served.gvr == LEASES and not part:
@@ -209,7 +209,7 @@ class Objects:
         *,
         version: str | None,
     ) -> Written:
-        """Store the new state of an object, if the request may change it so."""
+        """Store the new state of an object, if the request may make this change."""
         name, known = old["metadata"]["name"], old["metadata"]
         if version and version != known["resourceVersion"]:
             raise changed(served.resource, name)

@@ -177,9 +177,9 @@ def _check_strictness(
     served: Served, document: Document, unknown: Sequence[str], strictness: str
 ) -> None:
     if unknown and strictness == STRICT:
-        told = ", ".join(f'unknown field "{each}"' for each in unknown)
+        faults = ", ".join(f'unknown field "{each}"' for each in unknown)
         text = f"{served.kind} in version {served.gvr.version!r} cannot be handled as a "
-        text += f"{served.kind}: strict decoding error: {told}"
+        text += f"{served.kind}: strict decoding error: {faults}"
         raise Refused(400, text, name=document["metadata"]["name"])
 
 

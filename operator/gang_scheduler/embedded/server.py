@@ -125,8 +125,8 @@ class Server:
         path = _words(request.path)
         if path in HEALTH:
             return web.Response(text="ok")
-        if request.method == "GET" and (told := discovery.found(self.kinds, path)) is not None:
-            return _json(told)
+        if request.method == "GET" and (document := discovery.found(self.kinds, path)) is not None:
+            return _json(document)
         place = self._place(path)
         if place is None and not self._is_of_group(path):
             return web.Response(status=404, text="404 page not found")
@@ -242,8 +242,8 @@ class Server:
         try:
             with anyio.move_on_after(lasts):
                 watched = self.changes.watch(served.key, asked, sent, version, bookmarks=bookmarks)
-                async for told in watched:
-                    await response.write(told)
+                async for changed in watched:
+                    await response.write(changed)
             await response.write_eof()
         except ConnectionError:
             # The client went.
@@ -311,9 +311,9 @@ class Server:
         wanted = dict(zip(("apiVersion", "kind"), discovery.OF_PODS[place.part], strict=True))
         if {key: body.get(key, value) for key, value in wanted.items()} != wanted:
             raise Refused(400, f"the body is no {wanted['kind']} of {wanted['apiVersion']}")
-        told = (body.get("metadata") or {}).get("name", "")
-        if told != place.name:
-            text = f"the name of the object ({told}) does not match the name on the URL "
+        in_body = (body.get("metadata") or {}).get("name", "")
+        if in_body != place.name:
+            text = f"the name of the object ({in_body}) does not match the name on the URL "
             raise Refused(400, f"{text}({place.name})")
         if place.part == "binding":
             options = Options(dry_run=dry_run)

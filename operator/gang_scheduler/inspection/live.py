@@ -325,12 +325,12 @@ def quota_controllers(
 ) -> QuotaControllers:
     """Return what looks for other controllers of quota; `tell` gets a line for each."""
 
-    def told(product: Product, lease: LeaseName, _: str) -> None:
+    def tell_of(product: Product, lease: LeaseName, _: str) -> None:
         tell(f"quota of {product.value} is decided by its own controller, {'/'.join(lease)}")
 
     return QuotaControllers(
         *(KubernetesApi(server.connection), cache),
         namespaces={Product.KUEUE: KUEUE_NAMESPACE, Product.VOLCANO: VOLCANO_NAMESPACE},
-        tell=told,
+        tell=tell_of,
         not_served=not_served,
     )

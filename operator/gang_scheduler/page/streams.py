@@ -28,7 +28,7 @@ RETRY_SECONDS: Final = 2
 AGAIN: Final = {"Retry-After": "30"}
 LONGEST_PROBLEM: Final = 400
 BEAT: Final = b"event: beat\ndata:\n\n"
-TOO_MANY: Final = "enough browsers are told of changes; this one has to ask for them\n"
+TOO_MANY: Final = "too many browsers get changes as they happen; this one must ask for them\n"
 
 
 class Streams:
@@ -77,7 +77,7 @@ class Streams:
         return seen is None or await self._door.viewer(request, seen) is not None
 
     async def _still_may_see(self, request: web.Request) -> bool:
-        # A browser whose stream ends asks again, and is then told why.
+        # A browser whose stream ends asks again; the answer then says why.
         try:
             return await self._door.admits(request) and await self._may_see(request)
         except Unanswered:
@@ -98,16 +98,16 @@ class Streams:
         return response
 
     async def _follow(self, request: web.Request, response: web.StreamResponse) -> None:
-        told, told_at = b"", time.monotonic()
+        sent, sent_at = b"", time.monotonic()
         while request.transport is not None and not request.transport.is_closing():
-            left = self._beat_seconds - (time.monotonic() - told_at)
+            left = self._beat_seconds - (time.monotonic() - sent_at)
             await self._views.renewed_within(max(0.0, left))
             if not await self._still_may_see(request):
                 return
             message = _message(self._views.last)
-            if message != told or time.monotonic() - told_at >= self._beat_seconds:
-                await response.write(message if message != told else BEAT)
-                told, told_at = message, time.monotonic()
+            if message != sent or time.monotonic() - sent_at >= self._beat_seconds:
+                await response.write(message if message != sent else BEAT)
+                sent, sent_at = message, time.monotonic()
             await anyio.sleep(min(self._views.seconds_left, self._beat_seconds))
 
 

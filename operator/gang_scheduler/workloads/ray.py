@@ -330,7 +330,7 @@ def ray_service(source: Source) -> Iterator[Body]:
 
 
 def _cluster_of(source: Source, name: str, spec: str) -> Iterator[Body]:
-    """Yield the RayCluster of a workload, unless it has one."""
+    """Yield the RayCluster that KubeRay creates for a workload; none if it exists already."""
     if source.owned("RayCluster"):
         return
     kind = source.body["kind"]

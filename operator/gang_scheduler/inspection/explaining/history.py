@@ -66,8 +66,8 @@ def all_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> l
     conditions = (each._replace(at=max(each.at, first)) for each in _of_conditions(info))
     # Older Events are about deleted objects of the same name.
     born = born_at(info)
-    told = _occurrences([each for each in sorted(events) if each.at >= born], info)
-    known = [*members, *_of_evictions(info), *told, *conditions]
+    occurred = _occurrences([each for each in sorted(events) if each.at >= born], info)
+    known = [*members, *_of_evictions(info), *occurred, *conditions]
     recent = (each for each in known if each.at and each.at >= since)
     return sorted(recent, key=lambda each: each.at)
 
@@ -127,16 +127,16 @@ def changes(ordered: Iterable[Happened]) -> list[Happened]:
     A condition and its Event report the same with different reasons. Messages that differ only in
     numbers count as one, with the last numbers.
     """
-    told: dict[str, Happened] = {}
+    occurred: dict[str, Happened] = {}
     before = ""
     for each in ordered:
         gist, message = gist_of(each), message_of(each)
-        if gist in told:
-            told[gist] = told[gist].and_again(each)
+        if gist in occurred:
+            occurred[gist] = occurred[gist].and_again(each)
         elif message != before:
-            told[gist] = each
+            occurred[gist] = each
         before = message
-    return list(told.values())
+    return list(occurred.values())
 
 
 def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happened]:

@@ -355,7 +355,7 @@ def work(victims: Iterable[Victims], document: Document) -> str:
 def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return the lines with the last transitions, and with the parts that could not be read."""
     now = document.read_at
-    told = [
+    lines = [
         Line(
             f"{table_layout.moment(each.at, now)}  {each.what}{_again(each, now)}",
             under=True,
@@ -364,7 +364,7 @@ def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a p
         for each in document.history or ()
     ]
     lacks = document.history_lacks
-    return [*told, Line(f"without {lacks}", under=True)] if lacks else told
+    return [*lines, Line(f"without {lacks}", under=True)] if lacks else lines
 
 
 def _again(each: Transition, now: int) -> str:
@@ -522,13 +522,13 @@ def quota_lines(document: Document, view: View) -> list[Line]:
     found = document.quota or ()
     flavored = len({each.flavor for each in found}) > 1
     own = [each for each in found if each.queue == found[0].queue]
-    told = {each.resource for each in own if each.held_by or not each.short}
-    above = (each for each in found[len(own) :] if view.wide or _tells_more(each, told))
+    named = {each.resource for each in own if each.held_by or not each.short}
+    above = (each for each in found[len(own) :] if view.wide or _tells_more(each, named))
     return [Line(_sentence(each, flavored=flavored)) for each in (*own, *above)]
 
 
-def _tells_more(each: QuotaLine, told: set[str]) -> bool:
-    return each.short > 0 and each.resource not in told
+def _tells_more(each: QuotaLine, named: set[str]) -> bool:
+    return each.short > 0 and each.resource not in named
 
 
 def _sentence(each: QuotaLine, *, flavored: bool) -> str:

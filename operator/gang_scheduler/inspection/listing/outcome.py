@@ -202,19 +202,19 @@ def _first(headings: Sequence[str], cells: Sequence[Sequence[str]], look: Look) 
 
 
 def _waiting(document: Json, outcome: Outcome) -> Iterator[tuple[str, str]]:
-    told = set()
+    listed = set()
     near = NearNames(outcome.cache.gang_queue.infos.values())
     rows = [*zip(document["gangs"], outcome.cache.described_gangs(), strict=True)]
     keys = {_called(row): info.key for row, info in rows}
     for each in document["unschedulable"]:
-        told.add(_called(each))
+        listed.add(_called(each))
         other = None
         if each["reason"] == Reason.POD_GROUP_NOT_FOUND.value:
             other = near.elsewhere(keys[_called(each)])
         said = f". {missing_members.text_of_other(other)}" if other is not None else ""
         yield f"{_called(each)}: {each['reason']}", f"{each['message']}{said}"
     for each, info in rows:
-        if not _is_without_members(each) or _called(each) in told:
+        if not _is_without_members(each) or _called(each) in listed:
             continue
         roles = [RoleCount(it["role"], 0, it["minMember"]) for it in each.get("roles", ())]
         missing = tuple(it for it in roles if it.needed)

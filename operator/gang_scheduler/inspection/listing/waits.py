@@ -122,8 +122,8 @@ def written(info: GangInfo) -> Wait:
     for each in (spec.status.get("conditions") or ()) if spec is not None else ():
         if isinstance(each, dict) and (each.get("type"), each.get("status")) == _NOT_SCHEDULED:
             return Wait(str(each.get("reason", "")), str(each.get("message", "")))
-    told = (pod.unscheduled for pod in info.observed.living if pod.unscheduled and not pod.node)
-    reason, message = next(told, ("", ""))
+    causes = (pod.unscheduled for pod in info.observed.living if pod.unscheduled and not pod.node)
+    reason, message = next(causes, ("", ""))
     return Wait(reason, message)
 
 
