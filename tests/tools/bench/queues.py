@@ -213,8 +213,10 @@ def measure(scale: Scale, rounds: int, *, queues: bool) -> Figures:
     first = _timed(cluster)
     gc.collect()
     memory, peak = resident(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    # To the second one something is new as well.
-    _timed(cluster)
+    # The next ones try the gangs that the first has left, and keep what is known of each.
+    while cluster.cycle().untried:
+        cluster.tell()
+    cluster.tell()
     collector.settle()
     nothing, one_ends = [], []
     for number in range(rounds):
