@@ -6,7 +6,7 @@ the owner does not have.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -392,13 +392,22 @@ def _specs(
         if each.key not in known and (each.key == others or each.key.source == refs.JOB_SET.name)
     )
     called = tuple(each.key.called for each in suspended.gangs)
-    return tuple(_together(each, called) for each in (*specs, *more))
+    return tuple(_together((*specs, *more), called))
 
 
-def _together(spec: GangSpec, called: tuple[GangName, ...]) -> GangSpec:
-    if len(called) == 1 or spec.key.called not in called:
-        return spec
-    return replace(spec, options=replace(spec.options, groups=called))
+def _together(specs: Sequence[GangSpec], called: tuple[GangName, ...]) -> Iterator[GangSpec]:
+    """Yield the specs so that all gangs of these names are one group.
+
+    The first one names all others: one name joins two gangs, and there may be a thousand.
+    """
+    names = frozenset(called) if len(called) > 1 else frozenset()
+    hub = next((each for each in specs if each.key.called in names), None)
+    for each in specs:
+        if each.key.called in names:
+            named = called if each is hub else ()
+            yield replace(each, options=replace(each.options, groups=named))
+        else:
+            yield each
 
 
 def _spec_of(

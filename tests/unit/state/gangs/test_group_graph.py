@@ -5,7 +5,7 @@ import pytest
 from support.call_counts import calls_of
 from support.gang_groups import groups, naming, two
 from support.in_memory_cluster import InMemoryCluster, group_body
-from support.suspended_jobs import NOW, START, Body, Cluster, template
+from support.suspended_jobs import NOW, OF_QUEUE, START, Body, Cluster, our_queue, template
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,12 @@ def test_a_gang_is_tried_when_one_goes_that_was_joined_to_it_by_a_gang_that_runs
     assert (set(), {"waits-0"}) == (before, cluster.bound())
 
 
-def test_a_job_set_of_very_many_gangs_costs_what_its_gangs_do_and_not_each_pair_of_them() -> None:
+@pytest.mark.parametrize("suspend", [False, True])
+def test_a_job_set_of_very_many_gangs_costs_what_its_gangs_do_and_not_each_pair_of_them(
+    *, suspend: bool
+) -> None:
     cluster = Cluster()
-    cluster.see(_job_set(300))
+    cluster.see(our_queue(), _job_set(300, suspend=suspend))
 
     calls = calls_of(lambda: cluster.cache.snapshot(NOW))
 
@@ -142,13 +145,14 @@ def test_a_group_whose_gangs_name_very_many_is_found_without_a_look_at_each_name
     assert 5 * 200 > calls["grouping.Grouping._resolve"] > 0
 
 
-def _job_set(number: int) -> Body:
+def _job_set(number: int, *, suspend: bool) -> Body:
     """Return a JobSet of one gang for each of so many Jobs, which start together."""
     one = {"parallelism": 1, "template": template()}
     jobs = [{"name": f"j{n}", "template": {"spec": one}} for n in range(number)]
-    metadata = {"name": "set", "namespace": "default", "uid": "set", "creationTimestamp": START}
+    names = {"name": "set", "namespace": "default", "uid": "set"}
+    metadata = {**names, "creationTimestamp": START, "labels": {OF_QUEUE: "q"}}
     version = "jobset.x-k8s.io/v1alpha2"
-    spec = {"replicatedJobs": jobs}
+    spec = {"suspend": suspend, "replicatedJobs": jobs}
     return {"apiVersion": version, "kind": "JobSet", "metadata": metadata, "spec": spec}
 
 
