@@ -75,6 +75,46 @@ def test_a_request_without_any_right_reaches_no_queue(seed: int) -> None:
     assert len(found) == 1
 
 
+@given(seed=SEEDS)
+def test_gangs_that_start_elsewhere_give_no_victims_to_a_request_that_needs_none_of_them(
+    seed: int,
+) -> None:
+    assert [] == list(victims_after_others_start(Random(seed), Counter()))  # noqa: S311
+
+
+def test_requests_may_have_victims_once_others_start_and_may_not() -> None:
+    seen: Counter[bool] = Counter()
+    for seed in range(300):
+        assert [] == list(victims_after_others_start(Random(seed), seen))  # noqa: S311
+
+    assert min(seen[True], seen[False]) > 20
+
+
+def victims_after_others_start(dice: Random, seen: Counter[bool]) -> Iterator[tuple[str, ...]]:
+    """Yield the legal sets with a gang that started elsewhere, for a request said to have none."""
+    world = quota, asking, gangs = a_world(dice, BY_DUES)
+    trees = quota.forest.accounts.promises.trees
+    ours = trees.paths[trees.rows[asking.ref]]
+    elsewhere = [
+        queue.ref
+        for queue in trees.queues
+        if queue.ref.name.startswith("q")
+        and (path := trees.paths[trees.rows[queue.ref]])[0] == ours[0]
+        and path[1:2] != ours[1:2]
+    ]
+    later = requests_in(world).reach(asking).later
+    if elsewhere:
+        seen[later] += 1
+    for ref in elsewhere if not later else ():
+        new = running(ref, "new", dice.randint(1, 5), priority=-1, created_at=100)
+        quota.charge(ref, new.charge)
+        reclaim = Reclaim(quota, asking, LIMITS)
+        for some in sets(gangs):
+            if not reclaim.judge([*map(part, (*some, new))]).illegal:
+                yield tuple(each.key.name for each in some)
+        quota.release(ref, new.charge)
+
+
 def test_requests_have_rights_and_have_none() -> None:
     worlds = (a_world(Random(seed), BY_DUES) for seed in range(300))  # noqa: S311
     seen = Counter(has_none for _, has_none in map(with_and_without_rights, worlds))

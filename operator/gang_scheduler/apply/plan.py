@@ -149,6 +149,7 @@ def take_in(
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
     plan = replace(plan, refused=(*plan.refused, *failed))
     unchanged = _note_verdicts(cache, plan, now_seconds)
+    cache.gang_queue.quota_waits.take_in(plan)
     cache.gang_queue.untried(plan.untried, now_seconds)
     cache.note_node_requests(plan, now_seconds)
     news = cache.gang_queue.reservations.take_in(plan, now_seconds)

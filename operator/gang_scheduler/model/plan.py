@@ -360,7 +360,9 @@ class Plan:
     A plan has all of a quorum or none of it. Some gangs are listed twice, because they are
     `refused`, too: gangs of a group that failed, gangs with `reservations`, gangs whose search was
     cut off (`unsearched`), and gangs for which nodes are requested (`node_requests`, by groups).
-    So are gangs without a start that could be promised (`without_start`), by first gangs of groups.
+    So are gangs without a start that could be promised (`without_start`), by first gangs of groups,
+    and gangs that may evict none, whichever gangs start below other children of the root of queues
+    (`without_right`).
     The `untried` gangs were not tried, or not completely, because the cycle had done its share of
     work: the next cycle tries them.
     """
@@ -372,6 +374,7 @@ class Plan:
     failures: tuple[Failure, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     without_start: frozenset[GangKey] = frozenset()
+    without_right: frozenset[GangKey] = frozenset()
     unsearched: frozenset[GangKey] = frozenset()
     node_requests: tuple[NodeRequest, ...] = ()
     untried: frozenset[GangKey] = frozenset()

@@ -4,7 +4,7 @@ import functools
 import math
 from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -167,6 +167,20 @@ class Charges(QuotaLedger, Protocol):
         """Return an independent copy of the charges."""
 
 
+class Reach(NamedTuple):
+    """Whether a request may evict from `any` queue, and whether it may once others have started.
+
+    If not `later`, no gang that starts below another child of the root changes the answer, as long
+    as the queues below the request's own child use no less.
+    """
+
+    any: bool
+    later: bool
+
+
+UNKNOWN_REACH: Final = Reach(any=True, later=True)
+
+
 class ReclaimRequests:
     """The gangs on nodes by queue, and all charges except those of gangs that leave.
 
@@ -184,7 +198,7 @@ class ReclaimRequests:
         self._without: tuple[Hashable, Charges] | None = None
         self._borrowers: dict[Hashable, BoolArray | None] = {}
         self._as_one: dict[int, RunningInQueue] = {}
-        self._reaching: dict[Hashable, deque[tuple[Charge, bool]]] = {}
+        self._reaching: dict[Hashable, deque[tuple[Charge, Reach]]] = {}
         self._positions: dict[QueueRef, Positions] = {}
         self._leave(bound_pods.leaving)
 
@@ -275,28 +289,34 @@ class ReclaimRequests:
         cheap: each queue counts as one gang, and answers are kept. If a request may evict no gang,
         a larger one may not, either.
         """
+        return self.reach(request).any
+
+    def reach(self, request: ReclaimRequest) -> Reach:
+        """Return whether the request may evict from any queue, now or after others have started."""
         if not self.behind_overrun.isdisjoint(request.gangs):
-            return True
+            return UNKNOWN_REACH
         self.without_leaving()  # Forgets the answers, if anything was charged since.
         asked = request.ref, request.priority, request.pod_priority
         known = self._reaching.setdefault(asked, deque(maxlen=MOST_ANSWERS))
-        for charge, reaches in known:
-            large, small = (charge, request.charge) if reaches else (request.charge, charge)
+        for charge, reach in known:
+            large, small = (charge, request.charge) if reach.any else (request.charge, charge)
             if _covers(large, small):
-                return reaches
-        known.append((request.charge, self._reaches_any(request)))
+                return reach
+        known.append((request.charge, self._reach(request)))
         return known[-1][1]
 
-    def _reaches_any(self, request: ReclaimRequest) -> bool:
+    def _reach(self, request: ReclaimRequest) -> Reach:
         there = self._occupied_queues
         reclaim = self.reclaim(request, there.resources)
         reached = there.reached(reclaim, self._worth(reclaim))
-        if not reached or reclaim.has_no_right(reached):
-            return False
+        if reclaim.has_no_right(reached):
+            return Reach(any=False, later=False)
+        if not reached:
+            return Reach(any=False, later=True)
         queues = [self._queue_as_one(row) for row in reached]
         queues = [each for each in queues if reclaim.possible(each)]
         reclaim.rule_out(queues)
-        return any(map(reclaim.possible, queues))
+        return Reach(any=any(map(reclaim.possible, queues)), later=True)
 
     def _queue_as_one(self, row: int) -> RunningInQueue:
         if row not in self._as_one:

@@ -51,7 +51,10 @@ class ReclaimRequest:
 
 
 def reclaim_request_of(
-    group: GangGroup, ref: QueueRef, charge: Charge, charge_of: Callable[[Iterable[Pod]], Charge]
+    group: GangGroup,
+    ref: QueueRef,
+    charge: Charge,
+    charge_of: Callable[[Iterable[Pod]], Charge] | None = None,
 ) -> ReclaimRequest:
     """Return the reclaim request of a group to a queue."""
     return ReclaimRequest(

@@ -350,7 +350,7 @@ class KnownFailures:
         self._placing = placing
         self._quota = quota
         self._decided = placing.decided
-        self._alike: dict[Hashable, Refused] = {}
+        self._alike: dict[Hashable, tuple[Refused, Request]] = {}
 
     def _likeness(
         self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]
@@ -370,8 +370,9 @@ class KnownFailures:
         known = self._alike.get(self._likeness(group, ref, units))
         if known is None or self._quota.may_be_promised(group, self._quota.forest.queue(ref)):
             return False
-        (gang,) = group.waiting
-        self._decided.refused[gang.key] = revised(known, gang=gang, pods=gang.pending)
+        (gang,), (refused, request) = group.waiting, known
+        self._decided.refused[gang.key] = revised(refused, gang=gang, pods=gang.pending)
+        self._quota.alike[gang.key] = request
         return True
 
     def record(self, request: Request) -> None:
@@ -385,4 +386,4 @@ class KnownFailures:
             return  # Each group makes its own request for nodes.
         alike = self._likeness(group, request.ref, request.units)
         if alike is not None:
-            self._alike[alike] = self._decided.refused[key]
+            self._alike[alike] = self._decided.refused[key], request

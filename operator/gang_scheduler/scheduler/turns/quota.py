@@ -72,6 +72,8 @@ class Quota:
         self.shortages = Shortages(self.ledger, self.reclaim_requests)
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self.tried: dict[GangKey, Request] = {}
+        self.alike: dict[GangKey, Request] = {}
+        """The requests that had a turn, for other groups that were refused as they were."""
         self.unsearched: set[GangKey] = set()
         """Waiting gangs for which another cycle may find room or victims."""
         self.options: dict[GangKey, FlavorOption] = {}
@@ -381,10 +383,25 @@ class Quota:
             plan,
             reservations=self.reservations.all(),
             without_start=frozenset(self.reservations.without_start),
+            without_right=frozenset(self._without_right(plan.refused)),
             unsearched=frozenset(self.unsearched),
             placed=tuple(map(self._with_flavors, plan.placed)),
             preemptions=tuple(map(self._as_they_are, plan.preemptions)),
         )
+
+    def _without_right(self, refused: Iterable[Refused]) -> Iterator[GangKey]:
+        """Yield the refused gangs that may evict none, whichever others start elsewhere."""
+        if self.reclaim_requests.is_idle:
+            return
+        for each in refused:
+            request = self.tried.get(each.gang.key) or self.alike.get(each.gang.key)
+            if request is not None and not any(
+                self.reclaim_requests.reach(
+                    reclaim_request_of(request.group, request.ref, assignment.charge)
+                ).later
+                for assignment in request.assignments
+            ):
+                yield each.gang.key
 
     def _with_flavors(self, placed: Placed) -> Placed:
         key = self._decided.groups[placed.gang.key].gangs[0].key

@@ -13,7 +13,7 @@ from typing import Final
 
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
 from gang_scheduler.model.consequences import RetryAfter, Strict
-from gang_scheduler.model.plan import Placed, Refused
+from gang_scheduler.model.plan import Placed, Plan, Refused
 from gang_scheduler.model.queues import NONE, ROOT, Product, Queue, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Reason, those_with
 from gang_scheduler.model.refs import GangKey
@@ -101,6 +101,12 @@ class _Trees:
             self._roots[ref] = min(way) if circle else top
         return self._roots[ref]
 
+    def are_apart(self, one: QueueRef, other: QueueRef) -> bool:
+        """Return whether queues are below different children of one root."""
+        ours, theirs = (list(self._way(each))[::-1] for each in (one, other))
+        root = self.root(one)
+        return (ours[:1] == theirs[:1] == [root]) and ours[1:2] != theirs[1:2]
+
     def is_strict(self, ref: QueueRef) -> bool:
         """Return whether a gang of a queue must wait for the gangs before it."""
         return self._queue(ref).strategy is Strategy.STRICT_FIFO
@@ -153,6 +159,7 @@ class QuotaWaits:
         self._freed: set[QueueRef] = set()
         self._nodes_changed = False
         self._priorities: dict[GangKey, int] = {}
+        self._without_right: frozenset[GangKey] = frozenset()
 
     @property
     def pending(self) -> bool:
@@ -180,6 +187,13 @@ class QuotaWaits:
         if after is not None and (ref := after.gang.queue) is not None:
             self._waiting.setdefault(ref, {})[key] = after.reason
             self._priorities[key] = after.gang.queue_priority
+
+    def take_in(self, plan: Plan) -> None:
+        """Note which gangs may evict none of other parts of their tree."""
+        before = self._without_right
+        if before:
+            before = before.difference(each.gang.key for each in plan.refused)
+        self._without_right = before.intersection(self._priorities) | plan.without_right
 
     def freed(self, refs: Iterable[QueueRef]) -> None:
         """Note that queues hold less than before."""
@@ -214,10 +228,14 @@ class QuotaWaits:
             from_others = bool(borrowing - {ref}) and trees.takes_back(ref)
             # Gangs of another tree give room, and no quota.
             for_quota = from_others and trees.root(ref) in roots
+            # As a gang starts, its part of a tree uses more, and other parts no less.
+            by_right = from_others and not all(trees.are_apart(ref, each) for each in borrowing)
             for key, reason in self._waiting[ref].items():
+                may_evict = for_quota if reason is Reason.WAITING_FOR_QUOTA else from_others
+                if key in self._without_right:
+                    may_evict = may_evict and by_right
                 if reason in RETRIED_AFTER_VICTIMS and (
-                    (for_quota if reason is Reason.WAITING_FOR_QUOTA else from_others)
-                    or self._priorities[key] >= least
+                    may_evict or self._priorities[key] >= least
                 ):
                     yield key
 

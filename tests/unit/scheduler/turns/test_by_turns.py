@@ -107,6 +107,17 @@ def test_what_a_resource_counts_as_takes_quota(
     assert reasons(plan) == reasons_of
 
 
+def test_gangs_of_a_queue_that_has_its_share_may_take_none_of_others() -> None:
+    """In a queue with 4 of its 4 CPUs, gangs like the first one are refused as it is."""
+    runs = [running(A, "r", "n", cpu=4), running(B, "s", "n", cpu=1)]
+    gangs = [in_queue(A, "x", pods=2), in_queue(A, "y", pods=2), in_queue(B, "z", pods=1)]
+
+    plan = decide(world(two(borrowing=True), gangs, [node("n", cpu=5)], runs))
+
+    assert {"x", "y", "z"} == set(reasons(plan))
+    assert {"x", "y"} == {key.name for key in plan.without_right}
+
+
 def test_a_queue_borrows_what_is_idle() -> None:
     plan = decide(world(two(borrowing=True), [in_queue(A, "x", pods=6)], BIG))
 

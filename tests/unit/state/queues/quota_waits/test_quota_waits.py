@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
-from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue, QueueRef, Quota
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
@@ -20,7 +20,7 @@ from support.builders import gang, gang_key, gang_spec, node
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, queue_set
 from support.queue_clusters import CPU, QueueCluster, flavored
 
-A, B = queue_ref("a"), queue_ref("b")
+A, B, C = queue_ref("a"), queue_ref("b"), queue_ref("c")
 QUOTA, TURN, ROOM = Reason.WAITING_FOR_QUOTA, Reason.WAITING_FOR_TURN, Reason.UNSCHEDULABLE
 KEEPS = EvictionRules(reclaim=EvictionPolicy.NEVER)
 STRICT = Strategy.STRICT_FIFO
@@ -234,6 +234,25 @@ def test_once_a_borrower_runs_all_are_tried_that_may_take_back_what_it_borrowed(
 
     assert woken == names(waits.that_may_evict(Started({B: 0}, {B})))
     assert "" == names(waits.that_may_evict(Started({B: 0})))
+
+
+@pytest.mark.parametrize(
+    ("started", "woken"),
+    [(Started({B: 0}, {B}), "y"), (Started({B: 0}, {B, C}), "xy"), (Started({A: -1}), "xy")],
+)
+def test_a_borrower_elsewhere_wakes_no_gang_without_a_right_to_take_anything_back(
+    started: Started, woken: str
+) -> None:
+    queues = our_queue("a", 1, parent="t"), our_queue("c", 1, parent="t")
+    waits = waits_in(our_queue("t", 2), *queues, our_queue("b", 1), x=(A, QUOTA), y=(A, ROOM))
+    known = Plan(without_right=frozenset({gang_key("x")}))
+
+    waits.take_in(known)
+    waits.take_in(Plan())
+    assert woken == names(waits.that_may_evict(started))
+
+    waits.take_in(Plan(refused=(refused("x", A),)))
+    assert "xy" == names(waits.that_may_evict(started))
 
 
 def test_a_borrower_of_another_tree_gives_room_and_no_quota() -> None:
