@@ -44,7 +44,7 @@ class HeldForPodGone(Cause, frozen=True):
     pod: str
 
     def text(self) -> str:
-        return f"pod {self.pod} , for which room was held, is gone"
+        return f"pod {self.pod} is gone, for which room was held"
 
 
 class HeldNodeGone(Cause, frozen=True):
