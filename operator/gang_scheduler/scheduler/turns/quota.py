@@ -39,7 +39,11 @@ from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
 MEMBERS_A_LOOK: Final = 6
 """Restricting this many members to the nodes of a flavor takes one look."""
 A_REQUEST: Final = 1.25
-"""The cost of a group's request, in looks; it is kept until queues, nodes or trees change."""
+AN_OPTION: Final = 0.25
+"""The cost of a group's request, and of each combination of flavors for it, in looks.
+
+The request is kept until queues, nodes or trees change.
+"""
 
 
 class Quota:
@@ -99,7 +103,12 @@ class Quota:
         return group.cached("plain", self._basis, functools.partial(self._plain, group, queue))
 
     def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
-        self._trial.effort.count(A_REQUEST)
+        judged = self.requests.judged
+        found = self._plain_of(group, queue)
+        self._trial.effort.count(A_REQUEST + AN_OPTION * (self.requests.judged - judged))
+        return found
+
+    def _plain_of(self, group: GangGroup, queue: Queue) -> Request | None:
         has_begun = group.nominated or bool(group.started) or any(g.bound for g in group.gangs)
         if has_begun or any(gang.min_resources for gang in group.gangs):
             return None

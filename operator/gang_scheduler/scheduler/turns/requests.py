@@ -278,6 +278,8 @@ class Requests:
         self._selections: dict[PodClass, int] = {}
         self._kinds: dict[tuple[object, ...], int] = {}
         self._found: dict[tuple[object, ...], Choices] = {}
+        self.judged = 0
+        """For how many combinations of flavors a charge was computed, for all groups together."""
 
     def request_of(
         self,
@@ -337,9 +339,11 @@ class Requests:
         choices = {key: some for key, (some, _) in found.items()}
         distinct = {id(some): some for some in choices.values()}.values()
         has_topology = any(choice.topology for some in distinct for choice in some)
+        judged = list(options(podsets, choices, self._declared))
+        self.judged += len(judged)
         assignments = [
             FlavorAssignment(option, charge, units)
-            for option, charge in options(podsets, choices, self._declared)
+            for option, charge in judged
             if not has_topology or self._is_in_topology(option, units)
         ]
         if not (assignments or enforced):

@@ -220,3 +220,18 @@ def test_a_cycle_makes_no_more_requests_than_it_has_looks_for() -> None:
 
     assert 0 < first < 60
     assert first + rest == 300
+
+
+def test_a_request_costs_as_much_as_its_combinations_of_flavors() -> None:
+    quotas = {FlavorResource(each, "cpu"): 1000 for each in FLAVORS}
+    queue = replace(
+        cluster_queue("q", nominal=quotas), resource_groups=(ResourceGroup(("cpu",), FLAVORS),)
+    )
+    members = [[pod(f"m{i}-{n}", gang=f"g{i}", cpu=n) for n in (8, 9)] for i in range(100)]
+    gangs = [in_queue(queue.ref, f"g{i}", members=some) for i, some in enumerate(members)]
+    flavors = [Flavor(Product.KUEUE, each) for each in FLAVORS]
+    snapshot = world([queue], gangs, [node("n", cpu=1000)], flavors=flavors)
+
+    calls = calls_of(lambda: with_looks(100, snapshot))
+
+    assert 0 < calls["quota.Quota._plain"] < 20
