@@ -477,7 +477,7 @@ class DeviceClaims:
             async with self._slots:
                 claim = await self._read(step)
                 if step.is_leftover:
-                    # A plan that was under way may have begun to bind some of the pods.
+                    # An earlier plan may have begun to bind some of the pods: these keep the claim.
                     step.joined.intersection_update(self._devices.users_left(step.key))
                     is_skipped = not step.joined
                 if not is_skipped:

@@ -15,7 +15,7 @@ from gang_scheduler.cli.reading.options import Asked, common_options
 @click.option(
     "--depth",
     type=click.IntRange(min=0),
-    help="How many layers to show: 0 is the cluster. [default: all above the nodes]",
+    help="How many layers to show below the cluster; 0: none. [default: all above the nodes]",
 )
 @click.option(
     "--shape",

@@ -73,7 +73,7 @@ def size_of(part: object) -> int:
         return len(part)
     if not isinstance(part, tuple):
         return 0
-    # So many parts are too long in any case.
+    # More parts than LONGEST are too long, whatever they are.
     return len(part) if len(part) > LONGEST else sum(map(size_of, part))
 
 

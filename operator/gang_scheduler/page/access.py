@@ -84,7 +84,7 @@ def guarding(refused: Refuse) -> Middleware:
 
 
 class Access:
-    """Lets in requests with the key, once, and then requests of the session that it begins."""
+    """Lets in one request with the key, which begins a session, and then all of that session."""
 
     has_tenants = False
 

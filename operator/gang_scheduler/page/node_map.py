@@ -60,7 +60,7 @@ class Place(NamedTuple):
     number: int
 
 
-class Use(NamedTuple):
+class JobUse(NamedTuple):
     """The amount of a node that the pods of one gang use, or all other pods together.
 
     `gang` is the index of the gang in the `gangs` of the map; OTHERS for the other pods.
@@ -89,7 +89,7 @@ class NodeMap:
     offered: tuple[int, ...]
     used: tuple[int, ...]
     states: tuple[State, ...]
-    uses: tuple[tuple[Use, ...], ...]
+    uses: tuple[tuple[JobUse, ...], ...]
 
     @property
     def is_named(self) -> bool:
@@ -194,12 +194,12 @@ def _uses(
     nodes: NodeTable,
     resources: Sequence[str],
     used: Sequence[int],
-) -> tuple[tuple[GangKey, ...], list[tuple[Use, ...]]]:
+) -> tuple[tuple[GangKey, ...], list[tuple[JobUse, ...]]]:
     """Return the gangs that run, and the amounts that they use on each node."""
     numbers: dict[GangKey, int] = {}
     shown = {row.key for row in rows}
     amounts: dict[object, int] = {}
-    found: list[tuple[Use, ...]] = []
+    found: list[tuple[JobUse, ...]] = []
     for node, whole in zip(nodes.nodes, used, strict=True):
         here: dict[int, int] = {}
         for uid in cluster.cache.node_usage.uids_on(node.name):
@@ -212,8 +212,8 @@ def _uses(
             number = numbers.setdefault(pod.gang, len(numbers))
             here[number] = here.get(number, 0) + amounts[requests]
         left = whole - sum(here.values())
-        others = (Use(OTHERS, left),) if left > 0 else ()
-        found.append((*(Use(*each) for each in sorted(here.items())), *others))
+        others = (JobUse(OTHERS, left),) if left > 0 else ()
+        found.append((*(JobUse(*each) for each in sorted(here.items())), *others))
     return tuple(numbers), found
 
 
@@ -332,7 +332,7 @@ def document(
     }
 
 
-def _pair(use: Use, numbers: Mapping[int, int], unit: int) -> tuple[float, float]:
+def _pair(use: JobUse, numbers: Mapping[int, int], unit: int) -> tuple[float, float]:
     return numbers[use.gang], _in_unit(use.amount, unit)
 
 

@@ -81,7 +81,10 @@ class UnreadableMoves(ValueError):  # noqa: N818 - names what is wrong.
 
 @dataclass(slots=True)
 class State:
-    """What is where at a time: pods on each node by job, and since when jobs wait, with pods."""
+    """The cluster at one moment: the pods of each job by node, and the jobs that wait.
+
+    Of a waiting job: since when it waits, and with how many pods.
+    """
 
     on: defaultdict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     waiting: dict[int, tuple[int, int]] = field(default_factory=dict)

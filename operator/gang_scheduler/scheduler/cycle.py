@@ -71,7 +71,8 @@ def schedule(
         progress = Progress(decided, effort, to_the_end=to_the_end)
         if watch is not None:
             placing.watch = functools.partial(watch, Cycle(placing, quota))
-        # The work done before a group failed counts, too, however many groups fail.
+        # After a failure the cycle begins again. The work of earlier tries counts, so that failures
+        # do not make a cycle longer.
         effort.count(done)
         if begun is not None:
             begun(decided)

@@ -107,7 +107,7 @@ def _refusal(gang: Gang, problem: Problem) -> Refused:
 
 def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
     wrong = gang.problem or _unsupported(gang) or _claims(gang) or _incomplete(gang) or _full(gang)
-    return wrong or _gated(gang, snapshot, trial)
+    return wrong or _lacks_min_resources(gang, snapshot, trial)
 
 
 def _unsupported(gang: Gang) -> Problem | None:
@@ -146,7 +146,7 @@ def limit_of(role: Role) -> Problem:
     return Problem(Reason.ELASTIC_LIMIT, RoleFull(role.name, role.max_member or 0))
 
 
-def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
+def _lacks_min_resources(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
     """Check minResources against resources that are free or held by pods the gang may preempt.
 
     This check is not repeated once the gang is nominated: other gangs may then have resources that

@@ -52,7 +52,7 @@ class Holds:
         return uids is not None
 
     def charge_of(self, key: GangKey) -> Charge:
-        """Return the charge of a gang, as usage was last settled."""
+        """Return what a gang is charged for requested nodes, as of the last settled usage."""
         found: Counter[FlavorResource] = Counter()
         for uid in self._members.get(key, ()):
             if self._usage.is_held(uid) and (charged := self._usage.charge_of(uid)) is not None:

@@ -204,7 +204,10 @@ def _pattern(text: str, searched: str) -> re.Pattern[str]:
             f"{MOST_REPETITIONS} repetitions or an option; use matches"
         )
     if len(searched) > LONGEST_SEARCHED:
-        raise ValueError(f"find: a text has at most {LONGEST_SEARCHED} characters")
+        raise ValueError(
+            f"find: the text has {len(searched)} characters, and at most {LONGEST_SEARCHED} "
+            "are searched"
+        )
     try:
         return re.compile(text, re.ASCII)
     except re.error as error:

@@ -232,7 +232,7 @@ class Judge:
         for each in victims.values():
             requests = dict(each.pod.pod_class.requests)
             freed += sum(requests.get(name, 0) for name in resources)
-            # Some quotas count other amounts than the pods request.
+            # Quotas may also count resources that the pod does not request.
             charge = self.running[each.gang].charges.get(each.pod.uid, {})
             others = resources.difference(requests)
             freed += sum(amount for key, amount in charge.items() if key.resource in others)

@@ -1,6 +1,6 @@
-"""The eviction classes that are possible at all: by policies, vetoes, priorities and ages.
+"""The eviction classes that are possible: by policies, vetoes, priorities and ages.
 
-The required final state is not checked here.
+The minimum run times of queues are judged here, too. The required final state is not checked here.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -122,9 +122,9 @@ class FlavorChoices:
 def groups_of(
     queue: Queue, governed: Iterable[FlavorResource], gpu_resources: Collection[str]
 ) -> tuple[ResourceGroup, ...]:
-    """Return the resource groups of a leaf, and other resources that its tree has numbers for.
+    """Return the resource groups of a leaf, and groups of other resources with a quota in its tree.
 
-    A Kueue ClusterQueue has only its own.
+    A Kueue ClusterQueue has only the groups that it declares.
     """
     if queue.ref.product is Product.KUEUE:
         return queue.resource_groups

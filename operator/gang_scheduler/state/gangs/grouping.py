@@ -1,4 +1,4 @@
-"""Groups of gangs for the scheduler, made from the records of the gangs."""
+"""Groups of gangs for the scheduler, and why a gang is held back for a while or for good."""
 
 import math
 from collections import Counter
@@ -313,7 +313,7 @@ class Grouping:
         """Return the group of a gang if it is due; if an error occurs, set the gang aside."""
         with confined("assemble", key) as step:
             return self._due(key, seen, now)
-        return self._set_aside(key, step.error) if step.error is not None else None
+        return self._failed(key, step.error) if step.error is not None else None
 
     def _due(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
         """Return the group of a gang, if it can be tried now, and no gang of it was `seen` yet.
@@ -336,7 +336,7 @@ class Grouping:
             return None
         return self._as_group(formed, now)
 
-    def _set_aside(self, key: GangKey, error: Exception) -> GangGroup | None:
+    def _failed(self, key: GangKey, error: Exception) -> GangGroup | None:
         """Return a gang that an internal error keeps from being tried, for its verdict."""
         pods = self._infos[key].observed.members.values()
         pending = tuple(

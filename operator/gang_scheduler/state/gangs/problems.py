@@ -1,4 +1,7 @@
-"""The problems of a gang: faults of the object that describes it, and of its members."""
+"""The problems of a gang: faults of the object that describes it, and of its members.
+
+None of them depends on the time.
+"""
 
 from collections.abc import Iterable, Sequence
 

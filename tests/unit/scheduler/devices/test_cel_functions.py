@@ -74,7 +74,7 @@ def test_a_plain_pattern_is_found(pattern: str, found: str) -> None:
 def test_a_bad_pattern_and_a_long_text_are_refused() -> None:
     with pytest.raises(ValueError, match="find: "):
         call("find", "a", "[")
-    with pytest.raises(ValueError, match="at most 256 characters"):
+    with pytest.raises(ValueError, match="at most 256 are searched"):
         call("find", "a" * (LONGEST_SEARCHED + 1), "a")
 
 
