@@ -20,7 +20,7 @@ from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, is_bou
 from support import api_objects, replicas_of_roles
 from support.replicas import ELASTIC, INDEX, STATE, asked, stateful_set
 from support.replicas import job as job_of
-from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
+from support.scheduler_process import FakeWorkloads, SchedulerProcess, began_at
 
 pytestmark = pytest.mark.looptime
 
@@ -258,7 +258,7 @@ async def test_a_job_that_an_autoscaler_scales_is_left_alone() -> None:
 async def test_a_job_that_was_changed_a_moment_ago_is_left_alone() -> None:
     made = with_job()
     with made.cluster.changing(JOBS, NAMESPACE, "train") as found:
-        said = {"workers": WORKERS, "at": rfc3339(int(BEGAN_AT)), "why": "RoomFree"}
+        said = {"workers": WORKERS, "at": rfc3339(int(began_at())), "why": "RoomFree"}
         found["metadata"]["annotations"][STATE] = json.dumps(said)
     async with process(made) as running:
         await running.until(lambda: is_bound(made))
@@ -276,7 +276,7 @@ async def test_a_job_that_others_changed_too_often_is_left_alone_under_the_same_
     made = with_job()
     stopped = signature(elastic_of({ELASTIC: asked(2, most)}) or Elastic(1, 1))
     with made.cluster.changing(JOBS, NAMESPACE, "train") as found:
-        long_ago = rfc3339(int(BEGAN_AT) - 3600)
+        long_ago = rfc3339(int(began_at()) - 3600)
         said = {"workers": WORKERS, "at": long_ago, "why": "RoomFree", "stopped": stopped}
         found["metadata"]["annotations"][STATE] = json.dumps(said)
     async with process(made) as running:

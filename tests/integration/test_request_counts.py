@@ -24,7 +24,7 @@ from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings.run import Settings
 from support import api_objects
 from support.parts import NO_BACKPRESSURE
-from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
+from support.scheduler_process import FakeWorkloads, SchedulerProcess, began_at
 
 pytestmark = pytest.mark.looptime
 
@@ -56,7 +56,7 @@ async def operator(
             writes=Writes(),
             evictions=EvictionTexts(process.cache, Naming()),
             pod_events=process.pod_events,
-            clock=lambda: BEGAN_AT + loop.time(),
+            clock=lambda: began_at() + loop.time(),
         )
         runs = [statuses.run, process.events.run]
         runs += [process.pod_events.run] if pod_events else []

@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -25,7 +26,7 @@ from support import decoded as pod_decode
 from support.parts import NO_BACKPRESSURE, Parts
 from support.watches import ECHO_SECONDS, DelayedWatch
 
-BEGAN_AT = time.time()
+_BEGAN: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
 SEEN = (NODES, POD_GROUPS, PODS)
 """No budgets: what they forbid is left for the API server to say."""
 WRITES = frozenset(
@@ -196,6 +197,14 @@ class SchedulerProcess:
                 await asyncio.sleep(0.05)
 
 
+def began_at() -> float:
+    """Return the real moment at which the loop of this test began, in seconds since the epoch.
+
+    The fake cluster writes down real moments: none of them is far from the time of the loop.
+    """
+    loop = asyncio.get_running_loop()
+    return _BEGAN.setdefault(loop, time.time() - loop.time())
+
+
 def _now() -> float:
-    # The fake cluster writes down real moments.
-    return BEGAN_AT + asyncio.get_running_loop().time()
+    return began_at() + asyncio.get_running_loop().time()

@@ -20,7 +20,7 @@ from integration.support.saving_gangs import ANNOTATES
 from integration.support.victims_and_preemptor import NAMESPACE
 from support import api_objects
 from support.builders import POD_GROUP_LABEL
-from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
+from support.scheduler_process import FakeWorkloads, SchedulerProcess, began_at
 
 NODES_FULL = 4
 SIZE = 2
@@ -49,7 +49,7 @@ class Model:
         if gvr == PODS and (request_id := request_of(body)):
             at = body["metadata"]["annotations"][annotations.CHECKPOINT_REQUESTED_AT]
             seconds = datetime.fromisoformat(at).timestamp()
-            self._asked_at.setdefault(request_id, seconds - BEGAN_AT)
+            self._asked_at.setdefault(request_id, seconds - began_at())
 
     def judge(self, call: Call) -> None:
         """Note a mark or a deletion that comes too soon."""
@@ -187,7 +187,7 @@ class Story:
     def _write(self, gvr: GVR, name: str, request_id: str) -> None:
         said = {
             annotations.CHECKPOINT_DONE_AT: rfc3339(
-                int(BEGAN_AT + asyncio.get_running_loop().time())
+                int(began_at() + asyncio.get_running_loop().time())
             ),
             annotations.CHECKPOINT_STEP: str(self.dice.randint(0, 9)),
         }

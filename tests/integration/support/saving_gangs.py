@@ -12,7 +12,7 @@ from gang_scheduler.model.wording import rfc3339
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, VICTIMS
 from support.builders import gang_key
 from support.parts import Modes
-from support.scheduler_process import BEGAN_AT, NOTHING, FakeWorkloads, SchedulerProcess
+from support.scheduler_process import NOTHING, FakeWorkloads, SchedulerProcess, began_at
 
 BY_ANNOTATION = {annotations.CHECKPOINT: "Annotation"}
 ANNOTATES = Modes(annotates=True)
@@ -46,7 +46,7 @@ def requests(made: FakeWorkloads) -> dict[str, str]:
 def answer(made: FakeWorkloads, name: str = "low-0", gvr: GVR = PODS, **more: str) -> None:
     """Let a gang say on an object that it has saved its work, as it was asked to."""
     (request_id,) = set(requests(made).values())
-    now = rfc3339(int(BEGAN_AT + asyncio.get_running_loop().time()))
+    now = rfc3339(int(began_at() + asyncio.get_running_loop().time()))
     said = {
         annotations.CHECKPOINT_DONE_AT: now,
         annotations.CHECKPOINT_REQUEST_ID: request_id,
