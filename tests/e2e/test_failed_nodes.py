@@ -136,7 +136,7 @@ def test_without_room_a_gang_gets_an_event_and_is_healed_when_a_node_comes_back(
         until(lambda: "stuck: " in message(namespace))
         assert message(namespace).startswith("2 of 4 members lack in BlockLayer/s0/b0; ")
         assert f"node {first} (not ready since " in message(namespace)
-        assert "2 members wait in their place without room: " in message(namespace)
+        until(lambda: "2 members wait in their place without room: " in message(namespace))
         assert {0, 3} == set(nodes_by_rank(namespace, "a"))
 
         come_back(namespace, first)
