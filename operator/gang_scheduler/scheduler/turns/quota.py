@@ -392,25 +392,24 @@ class Quota:
             plan,
             reservations=self.reservations.all(),
             without_start=frozenset(self.reservations.without_start),
-            without_right=frozenset(self._without_right(plan.refused)),
+            without_right=frozenset(self._without_right()),
             unsearched=frozenset(self.unsearched),
             placed=tuple(map(self._with_flavors, plan.placed)),
             preemptions=tuple(map(self._as_they_are, plan.preemptions)),
         )
 
-    def _without_right(self, refused: Iterable[Refused]) -> Iterator[GangKey]:
+    def _without_right(self) -> Iterator[GangKey]:
         """Yield the refused gangs that may evict none, whichever others start elsewhere."""
         if self.reclaim_requests.is_idle:
             return
-        for each in refused:
-            request = self.tried.get(each.gang.key) or self.alike.get(each.gang.key)
-            if request is not None and not any(
+        for key, request in (*self.tried.items(), *self.alike.items()):
+            if key in self._decided.refused and not any(
                 self.reclaim_requests.reach(
                     reclaim_request_of(request.group, request.ref, assignment.charge)
                 ).later
                 for assignment in request.assignments
             ):
-                yield each.gang.key
+                yield key
 
     def _with_flavors(self, placed: Placed) -> Placed:
         key = self._decided.groups[placed.gang.key].gangs[0].key

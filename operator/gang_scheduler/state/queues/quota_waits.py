@@ -91,6 +91,7 @@ class _Trees:
         self.queue_set = queue_set
         self._queues = {each.ref: each for each in (queue_set or QueueSet()).queues}
         self._roots: dict[QueueRef, QueueRef] = {}
+        self._branches: dict[QueueRef, QueueRef] = {}
 
     def root(self, ref: QueueRef) -> QueueRef:
         """Return the root of a queue's tree; for a circle, the first queue by name."""
@@ -101,11 +102,12 @@ class _Trees:
             self._roots[ref] = min(way) if circle else top
         return self._roots[ref]
 
-    def are_apart(self, one: QueueRef, other: QueueRef) -> bool:
-        """Return whether queues are below different children of one root."""
-        ours, theirs = (list(self._way(each))[::-1] for each in (one, other))
-        root = self.root(one)
-        return (ours[:1] == theirs[:1] == [root]) and ours[1:2] != theirs[1:2]
+    def branch(self, ref: QueueRef) -> QueueRef:
+        """Return the child of the root that a queue is or is below; for the root, the root."""
+        if ref not in self._branches:
+            way, root = list(self._way(ref)), self.root(ref)
+            self._branches[ref] = way[-2] if way[-1] == root and len(way) > 1 else root
+        return self._branches[ref]
 
     def is_strict(self, ref: QueueRef) -> bool:
         """Return whether a gang of a queue must wait for the gangs before it."""
@@ -223,17 +225,18 @@ class QuotaWaits:
         """Yield the gangs of queues that may evict gangs since others have begun to run."""
         trees, borrowing = self._trees, started.borrowing
         roots = {trees.root(ref) for ref in borrowing}
+        branches = {trees.branch(ref) for ref in borrowing} if self._without_right else set()
         for ref in self._waiting if borrowing else self._waiting.keys() & started.lowest.keys():
             least = trees.to_outrank(ref, started.lowest.get(ref))
             from_others = bool(borrowing - {ref}) and trees.takes_back(ref)
             # Gangs of another tree give room, and no quota.
             for_quota = from_others and trees.root(ref) in roots
-            # As a gang starts, its part of a tree uses more, and other parts no less.
-            by_right = from_others and not all(trees.are_apart(ref, each) for each in borrowing)
+            # Gangs that start in other branches of the tree give no right: this one uses no less.
+            elsewhere = roots == {trees.root(ref)} and trees.branch(ref) not in branches
             for key, reason in self._waiting[ref].items():
                 may_evict = for_quota if reason is Reason.WAITING_FOR_QUOTA else from_others
-                if key in self._without_right:
-                    may_evict = may_evict and by_right
+                if elsewhere and key in self._without_right:
+                    may_evict = False
                 if reason in RETRIED_AFTER_VICTIMS and (
                     may_evict or self._priorities[key] >= least
                 ):
