@@ -256,7 +256,7 @@ def _check_order(spec: StatefulSetSpec) -> None:
 
 
 def _starts_at_0(stateful_set: Body) -> bool:
-    """Return whether the ordinals are indexes, so that a number says which pods stay."""
+    """Return whether the ordinals begin at 0: the pods with ordinals below `replicas` then stay."""
     return not part(part(stateful_set, "spec"), "ordinals").get("start")
 
 

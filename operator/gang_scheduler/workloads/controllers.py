@@ -84,7 +84,7 @@ def owned(owner: Body, name: str) -> dict[str, Any]:
 
 
 def uid_label(owner: Body) -> str:
-    """Return the uid of an object as a label value; uids that are made here may be cut."""
+    """Return the uid of an object as a label value: the end of it, if it is too long."""
     return str(owner["metadata"]["uid"]).replace("/", "-")[-LONGEST_LABEL:].lstrip("-")
 
 
@@ -123,7 +123,7 @@ def check_template(template: PodTemplate, where: str, *, given: bool = True) -> 
 
 
 def check_number(number: int, where: str) -> int:
-    """Return the number. Raises InvalidField if it is too large to be meant."""
+    """Return the number. Raises InvalidField if it is so large that it must be a mistake."""
     if number > MOST_PODS:
         raise InvalidField(where, number, f"must be at most {MOST_PODS} here")
     return number
@@ -190,7 +190,7 @@ class Present:
             found = map(cluster.read_priority_class, self._priority_classes.values())
             filled = cluster.priorities_of([*found]).with_priority(spec)
         except InvalidField:
-            return 0  # The reader of the class or the pod reports the fault.
+            return 0  # What reads the PriorityClass or the pod reports the fault.
         return int(filled.get("priority", 0))
 
     def _note(self, body: Body) -> None:
@@ -302,7 +302,7 @@ class Source:
         return self.present.find("Pod", "", self.namespace, name)
 
     def pod_as_owner(self, name: str, uid: str) -> Body:
-        """Return the pod of this name as an owner; if it is not in the input, with this uid."""
+        """Return the pod of this name as an owner, with this uid if the input does not have it."""
         known = part(self.pod(name) or {}, "metadata")
         metadata = {"uid": uid, **known, "name": name, "namespace": self.namespace}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}

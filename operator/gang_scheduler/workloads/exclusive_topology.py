@@ -1,7 +1,7 @@
 """Exclusive domains of JobSets and LeaderWorkerSets.
 
-JobSet's webhook refuses the other pods of a Job until the first one has a node. Then it selects the
-nodes of that pod's domain for the rest: they follow the first pod.
+JobSet's webhook admits the first pod of a Job, and refuses the others until the first has a node.
+After that, it gives the others a node selector for the domain of this node.
 """
 
 from collections import defaultdict
@@ -36,14 +36,14 @@ def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
 
 
 def layer_of(present: Mapping[str, str]) -> str:
-    """Return the node label that separates the domains of Jobs; "" if no pod must wait."""
+    """Return the node label whose values are the domains; "" if no pod waits for the first."""
     if annotations.NODE_SELECTOR_STRATEGY in present:
         return ""
     return present.get(annotations.EXCLUSIVE_TOPOLOGY, "")
 
 
 def is_first(index: str) -> bool:
-    """Return whether a pod with this index is its Job's first, whose node sets the domain."""
+    """Return whether a pod with this index is the first of its Job. Its node sets the domain."""
     return index == "0"
 
 
@@ -55,9 +55,8 @@ def is_held_back(present: Mapping[str, str]) -> bool:
 def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
     """Return a gang whose quorum leaves out pods that cannot exist yet.
 
-    While the first pod of a Job waits, JobSet refuses the other pods of the Job. As long as any pod
-    is refused, the cluster must have enough free for the whole gang, in addition to its present
-    usage.
+    While the first pod of a Job waits, JobSet refuses the other pods of the Job. Until all pods
+    exist, the gang starts only if the cluster has room for all members that have no node yet.
     """
     jobs: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in members:
@@ -87,9 +86,9 @@ def _less(
 
 
 def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Problem | None:
-    """Return why a gang never gets its missing members: they come once the first pod has a node.
+    """Return why a gang never starts: JobSet creates its other pods once the first has a node.
 
-    Gangs of the JobSets themselves do not wait for such members.
+    The gang of a replicatedJob does not wait for these pods.
     """
     if key.source == refs.JOB_SET.name:
         return None
@@ -131,8 +130,9 @@ def exclusive(
 ) -> Body:
     """Return a pod that shares its domain of a layer with its group, and with no other group.
 
-    Pods of a group have the same value `key` of a label. `among` limits the namespaces of other
-    groups, and `others` limits which pods count. Without a layer, the pod is returned unchanged.
+    The pods of the group have the value `key` of `label`. `among` says in which namespaces pods
+    count, and `others` which pods of other groups are kept out. Without a layer, the pod is
+    returned unchanged.
     """
     if not layer:
         return pod

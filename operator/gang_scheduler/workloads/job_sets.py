@@ -183,7 +183,7 @@ def read(body: Body) -> GangObject:
 
 
 def _lateness(body: Body) -> IsLate:
-    """Return which pods come late: pods of later replicatedJobs, or after a Job's first."""
+    """Return which pods come late: of replicatedJobs that wait, and after the first of a Job."""
     late = _late_jobs(fields.read(body, JobSet).spec)
     return lambda metadata: (
         metadata["labels"].get(REPLICATED_JOB_LABEL) in late
@@ -234,7 +234,8 @@ def _gang_specs(source: JobSet, is_gang: Callable[[PodTemplate], bool]) -> tuple
     ]
     options = GangOptions()
     if not _starts_in_order(source.spec):
-        # The first one names all: a user may write thousands, and one name joins two gangs.
+        # Only the first gang names the group: it is enough if one of two gangs names the other, and
+        # a JobSet may have thousands of replicatedJobs.
         options = GangOptions(groups=tuple(_key(source, each).called for each in jobs))
     return tuple(
         _replicated(source, each, GangOptions() if place else options)
@@ -445,7 +446,7 @@ def _admitted(source: Source, pod: Body, key: str, present: Collection[Body]) ->
 def _alone(pod: Body, layer: str, key: str, priority: str) -> Body:
     """Return a pod that shares its domain only with pods of its Job.
 
-    The affinity that says so also counts pods of other priorities.
+    Only pods of the same priority are kept out, so that other pods can be evicted for it.
     """
     alike = {"key": PRIORITY, "operator": "In", "values": [priority]}
     return exclusive(pod, layer, JOB_KEY, key, among=IN_ANY_NAMESPACE, others=(alike,))

@@ -173,7 +173,10 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
 
 
 def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
-    """Return the spec with the Job's own annotation on stuck pods; pods have the template's."""
+    """Return the spec with the Job's own annotation force-delete-stuck-pods.
+
+    The pods themselves have only the annotations of the template.
+    """
     try:
         seconds = gang_annotations.force_delete(job.annotations)
     except InvalidField as error:
@@ -273,7 +276,7 @@ def job(source: Source) -> Iterator[Body]:
 
 
 def cron_job(source: Source) -> Iterator[Body]:
-    """Yield the Job of one run; for a CronJob from a cluster yield none: its time has not come.
+    """Yield the Job of one run; none for a CronJob from a cluster, which is not due now.
 
     Raises InvalidField that names the field and the value.
     """

@@ -36,7 +36,10 @@ OPERATOR: Final = "training.kubeflow.org/operator-name"
 REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
 REPLICA_INDEX: Final = "training.kubeflow.org/replica-index"
 JOB_ROLE: Final = "training.kubeflow.org/job-role"
-"""The label in which the MPI operator writes the role; the training operator uses it otherwise."""
+"""The label in which the MPI operator writes the role.
+
+The training operator marks masters with it, and writes the role into REPLICA_TYPE.
+"""
 LAUNCHER, WORKER, EVALUATOR = "launcher", "worker", "evaluator"
 ROLES: Final = ("chief", "master", LAUNCHER, "scheduler", "ps", "server", WORKER, EVALUATOR)
 """Replicas are counted from 0 in each role. Leading roles come first."""
@@ -120,7 +123,7 @@ class TrainingJob(Wire, frozen=True):
 
 
 def role_of(metadata: Metadata) -> str:
-    """Return the role of a pod: its replica type, which the MPI operator spells differently."""
+    """Return the role of a pod: its replica type; for pods of the MPI operator, its job role."""
     return metadata.labels.get(REPLICA_TYPE) or metadata.labels.get(JOB_ROLE, "")
 
 
@@ -224,7 +227,7 @@ def _roles(spec: TrainingJobSpec, counts: Mapping[str, int]) -> Iterator[GangsRo
     is_late = spec.launcher_creation_policy == LATE
     for name, count in counts.items():
         if name == EVALUATOR or (name == LAUNCHER and is_late):
-            # A late launcher is created when the workers run.
+            # The operator creates such a launcher only once the workers are ready.
             yield GangsRole(name, 0, count)
         else:
             yield GangsRole(name, _least_workers(spec, counts) if name == WORKER else count, count)
@@ -474,7 +477,7 @@ def _row(kind: _Kind) -> Kind:
         creates=functools.partial(mpi_job if kind.name == MPI_JOB else job, kind),
         lateness=_lateness if kind.name == MPI_JOB else None,
         suspend=Suspend(("spec", "runPolicy", "suspend")),
-        # Both operators delete the workers of higher indexes than there are replicas.
+        # Both operators delete the workers with the highest indexes.
         replicas=ReplicaField(functools.partial(_replicas_path, kind), lambda _: True),
         controller=f"kubeflow.org/{MPI_OPERATOR if kind.name == MPI_JOB else TRAINING_OPERATOR}",
         words=(

@@ -49,7 +49,7 @@ LEADER_READY: Final = "LeaderReady"
 
 
 class LeaderWorkerTemplate(Wire, frozen=True):
-    """`spec.leaderWorkerTemplate`: without a template of its own, the leader is a worker, too."""
+    """`spec.leaderWorkerTemplate`. Without a leaderTemplate, leaders have the workerTemplate."""
 
     size: Count = 1
     leader_template: PodTemplate | None = None
@@ -250,8 +250,8 @@ def _admitted_worker(pod: Body, ordinal: int) -> Body:
     size, members = _number(annotations, SUBGROUP_SIZE), _number(annotations, SIZE)
     if not size or LEADER_NAME not in annotations:
         return pod
-    # If the leader makes the group one pod too large, it is in the first subgroup. Subgroups of one
-    # pod do not have it.
+    # If only the workers divide into whole subgroups, the leader is one more pod of the first. This
+    # cannot happen with subgroups of one pod.
     extra = members % size != 0 and (members - 1) % size == 0
     index = (ordinal - extra) // size
     return _in_subgroup(pod, annotations[LEADER_NAME], str(index))

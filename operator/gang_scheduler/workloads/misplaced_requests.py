@@ -41,7 +41,10 @@ _ANNOTATIONS: Final = (
 """Annotations that are read only on pods, so they belong in the pod template."""
 _NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *known_keys.FOREIGN}
 _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
-"""Keys that make pods a gang. Here they do nothing; they are no fault if the template has one."""
+"""Keys that make pods a gang, if pods have them.
+
+On a workload itself they do nothing, and are no fault if its template makes its pods a gang.
+"""
 
 
 def of_job(
@@ -123,7 +126,7 @@ def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
 
 
 def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
-    """Return where options of gangs belong: on the template, unless another object has the gang."""
+    """Return where options of gangs belong: on the template, unless an object declares the gang."""
     by_members = refs.ANNOTATION.name
     named = [
         (named_gang_of(Pod(each.metadata, each.spec)), each.asks_for_gang()) for each in templates
