@@ -81,7 +81,7 @@ def stuck(node: str, now: int) -> Body:
         "type": TYPE,
         "status": "True",
         "reason": STUCK,
-        "message": f"py-gang-scheduler: node {node} has failed, and the pod did not go",
+        "message": f"py-gang-scheduler: node {node} has failed, and the pod stays Terminating",
         "lastTransitionTime": rfc3339(now),
     }
 

@@ -246,7 +246,7 @@ class Server:
                     await response.write(changed)
             await response.write_eof()
         except ConnectionError:
-            # The client went.
+            # The client has closed the connection.
             pass
         finally:
             self._watches.discard(task)

@@ -41,7 +41,7 @@ _DECIMAL: Final = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quantity:
-    """An amount in billionths. Two are equal if their amounts are, however they are written."""
+    """An amount in billionths. Equal amounts are equal in any notation."""
 
     nanos: int
     notation: Notation = field(default=Notation.DECIMAL, compare=False)

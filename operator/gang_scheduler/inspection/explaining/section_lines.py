@@ -403,8 +403,7 @@ def preemption_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG
 def _victims(victims: Sequence[Victims], document: Document) -> str:
     number = sum(each.number for each in victims)
     pods = listed([name for each in victims for name in each.pods])
-    goes = "goes" if number == 1 else "go"
-    return f"{counted(number, 'pod')} {goes}: {pods}{work(victims, document)}"
+    return f"evicts {counted(number, 'pod')}: {pods}{work(victims, document)}"
 
 
 def _forbidden(found: Evictions, priority: int) -> str:
@@ -421,7 +420,7 @@ def _forbidden(found: Evictions, priority: int) -> str:
     if found.switched_off or found.queue_forbids:
         return SWITCHED_OFF if found.switched_off else "none: its queue evicts no pods"
     if known is None:
-        return "none: no pod runs that could go"
+        return "none: there is no running pod to evict"
     if rights is None:
         return _protected(known, priority)
     return f"{_in_queues(rights)}{_kept(structs.replace(known, ranked=0))}"
@@ -436,8 +435,8 @@ def _kept(known: Protection | None) -> str:
     if known.under_budget:
         of = f", such as {known.of_budget}" if known.of_budget else ""
         parts.append(
-            f"{counted(known.under_budget, 'pod')} would go last: a PodDisruptionBudget allows "
-            f"no eviction{of}"
+            f"{counted(known.under_budget, 'pod')} would be evicted last: a PodDisruptionBudget "
+            f"allows no eviction{of}"
         )
     return f"; {'; '.join(parts)}" if parts else ""
 

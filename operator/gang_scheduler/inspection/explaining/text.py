@@ -111,7 +111,7 @@ def _outcome(each: Variant, document: Document) -> str:
         return where
     number = sum(one.number for one in each.victims)
     pods = listed([name for one in each.victims for name in one.pods])
-    return f"{counted(number, 'pod')} would go: {pods}{work(each.victims, document)}"
+    return f"would evict {counted(number, 'pod')}: {pods}{work(each.victims, document)}"
 
 
 def needs_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.

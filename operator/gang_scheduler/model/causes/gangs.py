@@ -44,7 +44,7 @@ class HeldForPodGone(Cause, frozen=True):
     pod: str
 
     def text(self) -> str:
-        return f"pod {self.pod} is gone, for which room was held"
+        return f"room was held for pod {self.pod}, which is gone"
 
 
 class HeldNodeGone(Cause, frozen=True):

@@ -48,7 +48,9 @@ _FIRST = (CPU, MEMORY)
 """Shown first for a queue without GPUs."""
 _STOPS = {
     StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
-    StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted, running ones go",
+    StopPolicy.HOLD_AND_DRAIN: (
+        "stopPolicy HoldAndDrain: no gang is admitted, and running gangs are evicted"
+    ),
 }
 
 Status = Mapping[str, Any]

@@ -74,7 +74,7 @@ TYPES: Final[Mapping[str, Entry]] = {
     "DegradedDomain": Entry(
         "The gang runs with fewer members than it needs, because nodes have failed, or because "
         "its domain has no room for replacements of lost members. The message names the domain, "
-        "the failed nodes, the pods that do not go, and what is short.",
+        "the failed nodes, the pods that stay Terminating, and what is short.",
         (Fixer.PLATFORM, Fixer.SUBMITTER),
         "See [failed nodes](failed-nodes.md).",
     ),
@@ -130,8 +130,8 @@ REASONS: Final[Mapping[str, Entry]] = {
         "If no controller creates the pods again, submit them again.",
     ),
     "PodsStuck": Entry(
-        "Members on failed nodes were deleted and do not go. Some Jobs create no replacements "
-        "until they are gone.",
+        "Members on failed nodes were deleted, but stay Terminating. Some Jobs create no "
+        "replacements until they are gone.",
         (Fixer.PLATFORM,),
         "Once you are sure that the node is off, [delete them by "
         "force](failed-nodes.md#pods-that-are-stuck).",
@@ -232,7 +232,7 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     ),
     "DomainHealed": passing("The gang is whole on healthy nodes again."),
     "StuckPods": Entry(
-        "Members on failed nodes were deleted and do not go.",
+        "Members on failed nodes were deleted, but stay Terminating.",
         (Fixer.PLATFORM,),
         "See [pods that are stuck](failed-nodes.md#pods-that-are-stuck).",
     ),

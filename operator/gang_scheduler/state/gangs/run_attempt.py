@@ -242,11 +242,12 @@ def _has_done_its_part(ended: Pod, runs: AbstractSet[str]) -> bool:
 
 
 class QuorumAge:
-    """The moment when the last member of the quorum came; a PodGroup alone has no place in line.
+    """The creation of the last member of the quorum. It decides the place of the gang in line.
 
-    The moment is fixed when a quorum is first seen, for an object and a minimum. It is kept while a
-    member of that time, or one with a node, lives. A gang that was evicted, or whose members are to
-    be created for it, keeps it until members have nodes again.
+    The creation of the PodGroup does not count. The moment is fixed when a quorum is first seen,
+    and again for another object or a higher minimum. It is kept while a member lives that was there
+    at that moment, or that has a node. After an eviction, and while the controller of a workload
+    has yet to create the members, it is kept until a member has a node.
     """
 
     __slots__ = (

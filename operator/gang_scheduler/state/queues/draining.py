@@ -68,9 +68,9 @@ def _queues_of(gang: BoundGang) -> Iterator[QueueRef]:
 
 
 def _may_go(cache: Cache, bound: BoundPod) -> bool:
-    """Return whether nothing protects a pod.
+    """Return whether a drain may evict a pod.
 
-    Priority does not protect it, because a drain has none.
+    Priority protects only system pods: a drain has no priority to compare with.
     """
     ends_for_good = bound.unprotected and not cache.evictable_pods.rules.preempt_unprotected_jobs
     return bound.evictable and bound.priority < SYSTEM_PRIORITY and not ends_for_good

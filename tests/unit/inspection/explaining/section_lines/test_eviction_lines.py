@@ -121,7 +121,7 @@ def test_pods_of_a_budget_that_is_spent_are_said_to_go_last(tmp_path: Path) -> N
     said, _ = explained(tmp_path, [budget, *runs, *gang("asks", 4, priority=5)])
 
     assert said.endswith(
-        "3 pods would go last: a PodDisruptionBudget allows no eviction, such as team/few-0"
+        "3 pods would be evicted last: a PodDisruptionBudget allows no eviction, such as team/few-0"
     )
 
 

@@ -384,7 +384,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (
         HeldForPodGone("default/a-0"),
-        "pod default/a-0 is gone, for which room was held",
+        "room was held for pod default/a-0, which is gone",
     ),
     (HeldNodeGone("n1"), "node n1, on which room was held, is gone"),
     (NotLeading(), "this replica does not lead any more"),
