@@ -17,7 +17,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of
 from gang_scheduler.recording import file_format, files
 from gang_scheduler.recording.file_format import Recorded
-from gang_scheduler.replay import recordings, slurm, swf
+from gang_scheduler.replay import recorded_jobs, slurm, swf
 from gang_scheduler.replay.jobs import Faults, Job, Trace, UnreadableJobs, placed_in_time
 from gang_scheduler.simulation import snapshot_files
 
@@ -65,7 +65,7 @@ def read(given: Given, classes: Mapping[str, int]) -> Trace:
     """
     if given.recorded is None:
         return of_text(given.shown, given.text, classes)
-    return _with_jobs(given.shown, recordings.trace_of(given.shown, given.recorded))
+    return _with_jobs(given.shown, recorded_jobs.trace_of(given.shown, given.recorded))
 
 
 def of_text(shown: str, text: str, classes: Mapping[str, int]) -> Trace:

@@ -30,7 +30,7 @@ Given = Mapping[str, Any]
 def answer(given: Given) -> None:
     """Record until a signal comes or the time is over; exits with a message if it cannot."""
     # Here, since help and completion need no client.
-    from gang_scheduler.inspection.recordings import NEEDS  # noqa: PLC0415
+    from gang_scheduler.inspection.live_recording import NEEDS  # noqa: PLC0415
 
     gc_tuning.collect_rarely()
     lasts = given["lasts"]
@@ -90,7 +90,7 @@ class _Writing:
 
 async def _recorded(writing: _Writing, seconds: float | None, server: "Server") -> None:
     """Record until the time is over or a signal comes. Raises ApiError if it cannot begin."""
-    from gang_scheduler.inspection.recordings import Recording  # noqa: PLC0415
+    from gang_scheduler.inspection.live_recording import Recording  # noqa: PLC0415
 
     recording = Recording(writing.write, functools.partial(click.echo, err=True), writing.names)
     try:

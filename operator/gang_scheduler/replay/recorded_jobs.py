@@ -1,7 +1,7 @@
-"""The jobs of a recording, which is the cluster to replay them on as well.
+"""The jobs of a recording. It also has the cluster on which they are replayed.
 
 `recording.file_format` reads the file. A gang that ran more than once runs for as long as the last
-time, as a requeued job of Slurm.
+time, like a requeued job of Slurm.
 """
 
 from collections import Counter

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from gang_scheduler.inspection import recordings
+from gang_scheduler.inspection import live_recording
 from gang_scheduler.inspection.snapshots import vocabulary
 from gang_scheduler.inspection.snapshots.pseudonyms import GrowingPseudonyms
 from gang_scheduler.recording import file_format
@@ -42,7 +42,7 @@ def test_nothing_that_is_written_has_a_name() -> None:
         Line(at=4, ended=End(id=1, state="Finished", started=2)),
     ]
     names = GrowingPseudonyms()
-    found = recordings.anonymized(lines, names)
+    found = live_recording.anonymized(lines, names)
     text = b"".join(map(file_format.text_of, found)).decode()
 
     for name in ("acme", "llama", "research", "H100", "red", "high", "Acme", "jo"):
