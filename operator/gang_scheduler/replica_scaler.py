@@ -14,7 +14,7 @@ from gang_scheduler.api.parsing import path_of
 from gang_scheduler.apply.workloads import replicas
 from gang_scheduler.apply.workloads.replicas import Resizer
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import AutoscalerTargets, ReplicasContested

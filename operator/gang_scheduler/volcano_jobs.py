@@ -13,7 +13,7 @@ from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.specs import GangSpec

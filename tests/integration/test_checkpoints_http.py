@@ -8,8 +8,8 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.client.interfaces import PodAnswer, PodRequest
 from gang_scheduler.client.pod_http import _bytes_of
-from gang_scheduler.client.port import PodAnswer, PodRequest
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.report.checkpoints import EvictionWriter

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.apply.checkpoints import AT_ONCE
+from gang_scheduler.client.interfaces import PodAnswer, PodRequest
 from gang_scheduler.client.pod_http import LONGEST_ANSWER, LONGEST_BODY, SECONDS, PodHttpClient
-from gang_scheduler.client.port import PodAnswer, PodRequest
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HOST = "127.0.0.1"

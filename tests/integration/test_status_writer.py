@@ -23,7 +23,7 @@ from gang_scheduler.report import status_writer as status
 from gang_scheduler.report.queues.evictions import QueuePlaces
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state import memory
+from gang_scheduler.state import pruning
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders, cache_feeding, parts, watches
@@ -284,7 +284,7 @@ async def test_a_node_that_moves_takes_its_gangs_to_another_domain() -> None:
 async def test_reports_on_gangs_that_are_gone_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "MOST_GONE", 3)
+    monkeypatch.setattr(pruning, "MOST_GONE", 3)
     harness = StatusHarness()
     for i in range(10):
         harness.gang(f"g{i}", 1, pods=0)

@@ -11,7 +11,7 @@ from gang_scheduler.api.kinds import JOB_SETS, POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.kinds import BRIEF_SECONDS

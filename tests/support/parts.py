@@ -22,7 +22,7 @@ from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.port import Api, PodHttp
+from gang_scheduler.client.interfaces import Api, PodHttp
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler

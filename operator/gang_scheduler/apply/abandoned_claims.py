@@ -11,7 +11,7 @@ from typing import Final
 from gang_scheduler.api.kinds import RESOURCE_CLAIMS
 from gang_scheduler.client import patches
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.devices import Claim

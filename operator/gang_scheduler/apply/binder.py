@@ -27,7 +27,7 @@ from gang_scheduler.apply.volume_binder import (
 )
 from gang_scheduler.client.backoff import Backoff, Denials
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.devices import DeviceNotAttached

@@ -22,7 +22,7 @@ from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Api, Body, PodAnswer, PodHttp, PodRequest
+from gang_scheduler.client.interfaces import Api, Body, PodAnswer, PodHttp, PodRequest
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import checkpoints
 from gang_scheduler.decode.checkpoints import LEAST_PORT

@@ -23,7 +23,7 @@ from gang_scheduler.api.kinds import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESO
 from gang_scheduler.apply.attached_devices import Held, change_of
 from gang_scheduler.client import patches
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.writing import RACED, Refusal, Writes
 from gang_scheduler.decode import events
 from gang_scheduler.decode.devices.objects import decode_claim, encode_allocation

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod

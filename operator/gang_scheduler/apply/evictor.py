@@ -26,7 +26,7 @@ from gang_scheduler.apply.workloads import whole_workloads
 from gang_scheduler.apply.workloads.replicas import Shrinking
 from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
 from gang_scheduler.client.errors import Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import UNSURE, Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.bound_pods import BoundPod

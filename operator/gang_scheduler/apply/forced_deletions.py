@@ -12,7 +12,7 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply import disruption_target
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields
 from gang_scheduler.model.failures import DegradedReason

@@ -22,7 +22,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
 from gang_scheduler.state.gangs.gang_info import HOLD_SECONDS, GangInfo
-from gang_scheduler.state.memory import pruned
+from gang_scheduler.state.pruning import pruned
 
 HOLDING = INCOMPLETE | those_with(lambda rule: Room.KEPT in rule.room)
 """A gang that waits for one of these reasons keeps its nominated room.

@@ -18,7 +18,7 @@ from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.decode import provisioning as decode
 from gang_scheduler.decode.provisioning import MANAGED_BY, OURS, written

@@ -8,7 +8,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.memory import Reported
+from gang_scheduler.state.pruning import Reported
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger

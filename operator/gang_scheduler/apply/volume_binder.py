@@ -28,7 +28,7 @@ from gang_scheduler.apply.attached_devices import AttachedDevices, Attachment
 from gang_scheduler.apply.device_claims import DeviceClaims
 from gang_scheduler.apply.outcomes import ClaimsAwaited, Outcomes
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.model.causes.gangs import (
     ClaimNotWritten,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import anyio
 
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.interfaces import Api, Body
 
 NEVER = float("-inf")
 SHORTEST_PAUSE = 0.2

@@ -5,7 +5,7 @@ from typing import Any
 
 from gang_scheduler.api.annotations import ALLOCATED, SELECTED_NODE
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.model import extended_resources
 from gang_scheduler.model.devices import Claim, Consumer
 from gang_scheduler.model.extended_resources import ExtendedNeed

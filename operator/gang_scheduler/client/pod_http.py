@@ -12,7 +12,7 @@ import anyio
 
 from gang_scheduler.client.http import Answer, BrokenError
 from gang_scheduler.client.http1 import AnswerReader
-from gang_scheduler.client.port import PodAnswer, PodRequest
+from gang_scheduler.client.interfaces import PodAnswer, PodRequest
 
 SECONDS: Final = 5.0
 """How long one request may take, from the connection to the end of the answer."""

@@ -7,8 +7,8 @@ from typing import Final
 from gang_scheduler.api.kinds import DEPLOYMENTS, RESOURCE_CLAIMS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.leader_election import Predecessor, Sign
-from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields, reader
 from gang_scheduler.decode.events import LeftOut, LeftOutObjects

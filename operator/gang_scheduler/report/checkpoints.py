@@ -11,7 +11,7 @@ import msgspec
 from gang_scheduler.api.annotations import CHECKPOINT_LATEST
 from gang_scheduler.api.kinds import GVR, JOBS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.errors import Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.api_words import CheckpointOutcome

@@ -21,7 +21,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.words import text
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.report.words.text import text_of
-from gang_scheduler.state.memory import pruned
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import logger
 from gang_scheduler.telemetry.logger import Logger
 

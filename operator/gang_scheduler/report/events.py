@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import Pod

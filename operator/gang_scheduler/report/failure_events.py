@@ -9,8 +9,8 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.words import messages
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.memory import Reported, pruned
 from gang_scheduler.state.nodes import REFUSED_SECONDS, RefusedShapes
+from gang_scheduler.state.pruning import Reported, pruned
 
 # Events on gangs whose nodes have failed: the missing members, the stuck pods, and the recovery.
 # Each is sent once, also for gangs that no PodGroup describes.

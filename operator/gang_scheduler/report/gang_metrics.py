@@ -30,7 +30,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC
-from gang_scheduler.state.memory import pruned
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import Gauge, Values
 from gang_scheduler.telemetry.metrics import BY_PRIORITY, DRAINED, NO_CLASS, NO_QUEUE, WHOLE_CLUSTER

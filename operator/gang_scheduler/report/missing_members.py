@@ -13,7 +13,7 @@ from gang_scheduler.model.wording import counted
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.memory import Reported, pruned
+from gang_scheduler.state.pruning import Reported, pruned
 from gang_scheduler.workloads import table
 
 # Pods that seem to mean a PodGroup without members, but name another one. The name may be misspelt,

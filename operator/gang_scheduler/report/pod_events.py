@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import UNSURE, Refusal, Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs

@@ -18,7 +18,7 @@ from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, POD_GROUPS, SCHED_P
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.at_work import Work, note
 from gang_scheduler.client.errors import Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
@@ -40,7 +40,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
-from gang_scheduler.state.memory import pruned
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry.logger import Logger
 
 STATUSES = {

@@ -14,7 +14,7 @@ from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.api.topology import DEFAULT_NAME
 from gang_scheduler.client.backoff import Backoff
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.internal_errors import confined
@@ -24,7 +24,7 @@ from gang_scheduler.model.topology import Level, Topology
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.memory import Reported
+from gang_scheduler.state.pruning import Reported
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import controllers
 

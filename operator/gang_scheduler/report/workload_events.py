@@ -19,7 +19,7 @@ from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspended
 from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.memory import Reported
+from gang_scheduler.state.pruning import Reported
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.workloads import misplaced_requests, table
 

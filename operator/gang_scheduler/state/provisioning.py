@@ -17,7 +17,7 @@ from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, 
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import NO_SETTINGS, WorkloadRules
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.memory import pruned
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.state.queues.usage import QueueUsageStore
 
 # Members that are charged while a request is open.

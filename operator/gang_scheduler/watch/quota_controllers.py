@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.model.queues import Product

@@ -7,7 +7,7 @@ import anyio
 
 from gang_scheduler.api.kinds import GVR, NODES, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.settings.choices import PodSource, SourceSetting
 from gang_scheduler.telemetry.logger import Logger
 

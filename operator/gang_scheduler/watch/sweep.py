@@ -17,7 +17,7 @@ import anyio
 
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.telemetry import metrics

@@ -9,7 +9,7 @@ from kubernetes_asyncio.client import Configuration
 from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUMES, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.embedded import server as embedded
 from gang_scheduler.embedded.kinds import Served
 from gang_scheduler.embedded.objects import Deletion, Options

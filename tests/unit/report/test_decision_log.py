@@ -32,7 +32,7 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
 from gang_scheduler.scheduler.filters import taints
-from gang_scheduler.state import memory
+from gang_scheduler.state import pruning
 from support.builders import bound_pod, gang, gang_key
 
 
@@ -196,7 +196,7 @@ def test_the_next_second_begins_anew(lines: list[EventDict]) -> None:
 def test_reasons_of_gangs_that_are_gone_are_dropped(
     lines: list[EventDict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MOST_GONE", 0)
+    monkeypatch.setattr(pruning, "MOST_GONE", 0)
     decisions = DecisionLog({gang_key("a"): None})
 
     for name in ("a", "gone-1", "gone-2"):

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.model.api_words import QuotaOf
 from gang_scheduler.model.queues import Product

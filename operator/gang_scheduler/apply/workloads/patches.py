@@ -19,7 +19,7 @@ from gang_scheduler.api.annotations import (
     QUEUE,
 )
 from gang_scheduler.client import patches
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.model.gangs import ReplicasChange, WrittenReplicas
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
 from gang_scheduler.model.wording import rfc3339

@@ -20,7 +20,7 @@ from gang_scheduler.apply.workloads.patches import annotations_of
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
 from gang_scheduler.client.backoff import Denials
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Refusal, Writes
 from gang_scheduler.decode import fields
 from gang_scheduler.model.gangs import (

@@ -14,7 +14,7 @@ from gang_scheduler.apply.outcomes import (
 )
 from gang_scheduler.apply.workloads import patches
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import ApiAnswer, InternalError, NotLeading

@@ -31,7 +31,7 @@ from gang_scheduler.client.fake.cluster import (
     set_condition,
     uid_of,
 )
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 

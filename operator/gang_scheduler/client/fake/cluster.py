@@ -36,7 +36,7 @@ from gang_scheduler.api.kinds import (
     STORAGE_CLASSES,
 )
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.port import Body
+from gang_scheduler.client.interfaces import Body
 from gang_scheduler.model.refs import PodRef
 
 # Objects as an API server keeps them: the rules for a write, and how a write changes them.

@@ -18,7 +18,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.resources import RequestRules
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.state.memory import Reported
+from gang_scheduler.state.pruning import Reported
 from gang_scheduler.tasks import every
 
 # Names of queues and resources in our Queues that match nothing and are probably misspelt.

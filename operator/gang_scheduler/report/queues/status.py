@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import QUEUES
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.decode import fields
 from gang_scheduler.internal_errors import confined

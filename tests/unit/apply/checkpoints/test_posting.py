@@ -11,7 +11,7 @@ import pytest
 
 from gang_scheduler.apply.checkpoints import AT_ONCE, AskedGang, SaveRequests, is_of_a_pod
 from gang_scheduler.client.http import BrokenError
-from gang_scheduler.client.port import PodAnswer, PodRequest
+from gang_scheduler.client.interfaces import PodAnswer, PodRequest
 from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.model.checkpoints import (
     CheckpointMode,

@@ -5,7 +5,7 @@ import pytest
 from gang_scheduler.api.kinds import EVENTS, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.report.failure_events import DegradedEvents
-from gang_scheduler.state import memory
+from gang_scheduler.state import pruning
 from support import cache_feeding, parts
 from support.degraded_gang import KEY, LATER, NOW, SIZE, DegradedGang
 
@@ -90,7 +90,7 @@ async def test_a_gang_that_is_forgotten_gets_the_event_again() -> None:
 
 
 async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_GONE", 0)
+    monkeypatch.setattr(pruning, "MOST_GONE", 0)
     desk = Desk()
     desk.gang.fails(1)
     desk.gang.deletes(1, gone_by=LATER)

@@ -10,7 +10,7 @@ from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.report import gang_metrics
 from gang_scheduler.report.gang_metrics import Decisions
 from gang_scheduler.report.words import messages
-from gang_scheduler.state import memory
+from gang_scheduler.state import pruning
 from gang_scheduler.telemetry import metrics as telemetry_metrics
 from support import builders
 from support.evicted_gangs import Cluster
@@ -214,7 +214,7 @@ def test_a_gang_that_is_evicted_is_counted_by_the_queues_of_both() -> None:
 def test_what_is_remembered_of_gangs_that_are_gone_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "MOST_GONE", 0)
+    monkeypatch.setattr(pruning, "MOST_GONE", 0)
     found = Measured()
     for number in range(5):
         pods = found.gang(f"g{number}")

@@ -17,7 +17,7 @@ from gang_scheduler.report.missing_members import (
     REMEMBERED_SECONDS,
     MissingMembers,
 )
-from gang_scheduler.state import memory
+from gang_scheduler.state import pruning
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders, cache_feeding, cpu, parts
@@ -215,7 +215,7 @@ async def test_a_pod_group_that_was_deleted_since_names_were_listed_is_not_the_o
 
 
 async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_GONE", 0)
+    monkeypatch.setattr(pruning, "MOST_GONE", 0)
     desk = Desk(foreign("a-0"))
     writer = parts.status_writer(desk.api, desk.cache, clock=lambda: LATE)
     writer._missing_members = desk.missing_members

@@ -9,8 +9,8 @@ from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.provisioning import NodeRequest, RequestState
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.state.memory import MOST_GONE
 from gang_scheduler.state.provisioning import UNWANTED_SECONDS
+from gang_scheduler.state.pruning import MOST_GONE
 from support.bought_nodes import CLASS, NAMESPACE, BoughtNodes
 from support.builders import gang, gang_key
 from support.call_counts import at_most, calls_of

@@ -1,6 +1,6 @@
 """Records of what is gone, and what was told already."""
 
-from gang_scheduler.state.memory import MOST_GONE, Reported, pruned
+from gang_scheduler.state.pruning import MOST_GONE, Reported, pruned
 
 
 def test_records_of_what_is_gone_are_dropped_once_they_are_more_than_the_others() -> None:

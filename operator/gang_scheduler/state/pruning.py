@@ -19,7 +19,7 @@ def pruned(records: dict[K, V], there: Collection[K]) -> dict[K, V]:
 
 
 class Reported(Generic[K, V]):
-    """The last words for each subject, so that the same is not reported again."""
+    """The last message about each subject, so that the same is not reported again."""
 
     def __init__(self) -> None:
         self._words: dict[K, V] = {}
@@ -28,14 +28,14 @@ class Reported(Generic[K, V]):
         return len(self._words)
 
     def is_news(self, key: K, words: V) -> bool:
-        """Return whether words differ from the last ones for the key, and remember them."""
+        """Return whether a message differs from the last one for the key, and keep it."""
         if key in self._words and self._words[key] == words:
             return False
         self._words[key] = words
         return True
 
     def forget(self, key: K) -> bool:
-        """Forget the words for a subject; return whether there were any."""
+        """Forget the message about a subject; return whether there was one."""
         return self._words.pop(key, None) is not None
 
     def keep(self, there: Collection[K]) -> None:
