@@ -13,7 +13,7 @@ from gang_scheduler.apply.forced_deletions import PartialGangs
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import BinderAndEvictor, TakenIn, take_in
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
-from gang_scheduler.at_work import DecisionTimes
+from gang_scheduler.current_work import DecisionTimes
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler

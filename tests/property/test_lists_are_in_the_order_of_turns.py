@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from gang_scheduler.inspection import files
-from gang_scheduler.inspection.listing import decisions, gangs
+from gang_scheduler.inspection.listing import decisions_now, gangs
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import Options, simulate
@@ -38,7 +38,7 @@ def a_cluster(dice: Random, rooms: int) -> tuple[list[Body], int]:
 
 def listed(path: str) -> list[str]:
     cluster = files.read([path], Policy())
-    return [row.name for row in gangs.gang_rows(cluster, decisions.decide(cluster))]
+    return [row.name for row in gangs.gang_rows(cluster, decisions_now.decide(cluster))]
 
 
 def started(path: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ import pytest
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.listing import decisions, gangs, queues
+from gang_scheduler.inspection.listing import decisions_now, gangs, queues
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.states_and_orders import WAITING
 from gang_scheduler.scheduler.explanation.findings import Position
@@ -51,7 +51,7 @@ def wrong(bodies: list[Body]) -> Iterator[str]:
     with TemporaryDirectory() as directory:
         path = written(Path(directory), bodies)
         cluster = files.read([path], Policy())
-        decided = decisions.decide(cluster)
+        decided = decisions_now.decide(cluster)
         listed = [row for row in gangs.gang_rows(cluster, decided) if row.state == WAITING]
         yield from _of_queues(listed, queues.lines_of_queues(cluster, decided))
         for row in listed:

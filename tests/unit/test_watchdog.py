@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gang_scheduler import at_work
-from gang_scheduler.at_work import DecisionCutError, DecisionTimes, Work
+from gang_scheduler import current_work
+from gang_scheduler.current_work import DecisionCutError, DecisionTimes, Work
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.scheduler import eligibility
@@ -133,7 +133,7 @@ async def test_in_a_cycle_the_gang_that_is_being_decided_is_logged(logs: Logs) -
 
 async def test_the_stack_says_what_kind_of_work_it_is(logs: Logs) -> None:
     clocks = Clocks()
-    at_work.note(Work.REPORT, "status of ns/a")
+    current_work.note(Work.REPORT, "status of ns/a")
 
     def look() -> bool:
         clocks.look(25)
@@ -174,7 +174,7 @@ async def test_it_looks_from_another_thread_while_the_loop_is_held_up(
 async def test_a_decision_without_end_is_cut_and_all_others_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(at_work, "CUT_SECONDS", 0.2)
+    monkeypatch.setattr(current_work, "CUT_SECONDS", 0.2)
     check, times = eligibility.check, DecisionTimes()
 
     def endlessly(of: GangGroup, *others: Any) -> Any:

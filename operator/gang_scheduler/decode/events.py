@@ -16,7 +16,7 @@ from msgspec.json import Decoder
 from gang_scheduler import internal_errors
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.at_work import Work, note
+from gang_scheduler.current_work import Work, note
 from gang_scheduler.decode import fields, reader
 from gang_scheduler.decode.reader import HasMetadata, Identity, Object, Reader, Unreadable
 from gang_scheduler.telemetry import metrics

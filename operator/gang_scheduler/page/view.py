@@ -19,9 +19,9 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.explaining import history, name_lookup
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
-from gang_scheduler.inspection.listing import decisions, domains, gangs, nodes, queues
+from gang_scheduler.inspection.listing import decisions_now, domains, gangs, nodes, queues
 from gang_scheduler.inspection.listing import devices as listing_devices
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.inspection.listing.domains import Shape, TreeView
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json, KeptRows, Row
 from gang_scheduler.inspection.listing.nodes import Gpus
@@ -274,7 +274,7 @@ def _decided(
     cluster = reading.cluster
     all_known = cluster.source is not Source.WRITTEN
     trees = tuple(_trees(cluster)) if all_known else ()
-    decided = decisions.decide(cluster)
+    decided = decisions_now.decide(cluster)
     return View(
         reading,
         by_gang,

@@ -16,10 +16,10 @@ import anyio
 
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.at_work import Work, note
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
+from gang_scheduler.current_work import Work, note
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.evictions import Backfilled

@@ -10,7 +10,7 @@ from typing import Final
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.decided import Decided, Progress
+from gang_scheduler.scheduler.cycle_decisions import Decided, Progress
 from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.elastic_pace import hold_back
 from gang_scheduler.scheduler.place_or_preempt import Placing

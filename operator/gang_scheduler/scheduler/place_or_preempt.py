@@ -21,7 +21,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import eligibility, provisioning, spare_nodes
-from gang_scheduler.scheduler.decided import Decided, KnownMisfits
+from gang_scheduler.scheduler.cycle_decisions import Decided, KnownMisfits
 from gang_scheduler.scheduler.devices.outcomes import Refused as RefusedClaim
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.placement.anywhere import assume_again, release

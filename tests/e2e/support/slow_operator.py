@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from unittest import mock
 
-from gang_scheduler import at_work, cli, loop
+from gang_scheduler import cli, current_work, loop
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.scheduler import cycle, eligibility
 
@@ -53,9 +53,9 @@ def main() -> None:
     parser.add_argument("--never-cut", action="store_true")
     flags, rest = parser.parse_known_args()
     sys.argv[1:] = rest
-    cut = float("inf") if flags.never_cut else at_work.CUT_SECONDS
+    cut = float("inf") if flags.never_cut else current_work.CUT_SECONDS
     with (
-        mock.patch.object(at_work, "CUT_SECONDS", cut),
+        mock.patch.object(current_work, "CUT_SECONDS", cut),
         long_cycles(flags.cycles) if flags.cycles else hard_gangs(),
     ):
         cli.main()

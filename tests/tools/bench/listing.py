@@ -19,7 +19,7 @@ from gang_scheduler import gc_tuning, policy
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing import decisions, gangs
+from gang_scheduler.inspection.listing import decisions_now, gangs
 from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state import kinds
@@ -43,7 +43,7 @@ def main() -> None:
     objects = encoded([*bodies(arguments.gangs, arguments.nodes)])
     began = time.process_time()
     cluster = timed("take objects in", lambda: filled(objects))
-    decided = timed("decide", lambda: decisions.decide(cluster))
+    decided = timed("decide", lambda: decisions_now.decide(cluster))
     found = timed("make lines", lambda: gangs.gang_rows(cluster, decided))
     text = timed("print", lambda: "\n".join(gangs.gang_table(found, cluster, Page())))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

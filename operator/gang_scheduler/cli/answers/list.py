@@ -14,7 +14,7 @@ from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.listing import decisions, gangs, nodes, queues, users
+from gang_scheduler.inspection.listing import decisions_now, gangs, nodes, queues, users
 from gang_scheduler.inspection.listing.gangs import Row, Selection
 from gang_scheduler.inspection.listing.queues import KnownQueues
 from gang_scheduler.inspection.listing.states_and_orders import RUNNING, STARTING, STATES, WAITING
@@ -75,7 +75,7 @@ def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
 
 def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = False) -> str:
     cluster, namespace = reading
-    decided = decisions.decide(cluster)
+    decided = decisions_now.decide(cluster)
     found = gangs.gang_rows(cluster, decided, namespace)
     _refuse_unknown_queues(chosen, queues.known(cluster, decided), found)
     shown = gangs.selected(found, chosen)

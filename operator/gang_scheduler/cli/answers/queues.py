@@ -10,8 +10,8 @@ from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing import decisions, gangs, queues, table_layout
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing import decisions_now, gangs, queues, table_layout
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.states_and_orders import WAITING
 
@@ -33,7 +33,7 @@ def answer(asked: Asked, name: str | None) -> None:
         resource = f'resource "{QUEUES.plural}" in API group "{QUEUES.group}"'
         problem = f"cannot list {resource} at the cluster scope"
         refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
-    decided = decisions.decide(cluster)
+    decided = decisions_now.decide(cluster)
     found = queues.lines_of_queues(cluster, decided)
     if name is not None:
         names = [each.name for each in found]

@@ -23,7 +23,7 @@ from gang_scheduler.model.resources import PODS, amount_of, quantity, quantity_o
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.model.topology_scope import NODES_ALONE
-from gang_scheduler.scheduler.decided import Decided
+from gang_scheduler.scheduler.cycle_decisions import Decided
 from gang_scheduler.scheduler.devices.shown_amounts import Offered
 from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots

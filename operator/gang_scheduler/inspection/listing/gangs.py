@@ -17,7 +17,7 @@ from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import devices as listing_devices
 from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing import waits as listing_waits
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.inspection.listing.states_and_orders import (
     FAILED,
     FINISHED,

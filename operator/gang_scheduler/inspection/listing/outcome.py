@@ -14,7 +14,7 @@ from typing import Any, Final
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import gangs, queues, table_layout, trees
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.inspection.listing.nodes import is_of_device_plugin
 from gang_scheduler.inspection.listing.table_layout import UNCUT, Page, Paint
 from gang_scheduler.inspection.listing.waits import Wait

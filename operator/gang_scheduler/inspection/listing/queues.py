@@ -12,7 +12,7 @@ from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import table_layout
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
 from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.queues import (

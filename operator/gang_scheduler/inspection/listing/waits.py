@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.decode import fields
 from gang_scheduler.inspection.cluster import Cluster, Source
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.model.causes.gangs import ClaimsUnbound, MembersMissing
 from gang_scheduler.model.causes.queues import QuotaShort
 from gang_scheduler.model.gangs import Gang

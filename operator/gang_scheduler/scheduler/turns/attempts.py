@@ -19,7 +19,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import provisioning
-from gang_scheduler.scheduler.decided import Progress
+from gang_scheduler.scheduler.cycle_decisions import Progress
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement.anywhere import release
 from gang_scheduler.scheduler.placement_units import PlacementUnit

@@ -20,7 +20,7 @@ from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
 from gang_scheduler.model.records import revised
-from gang_scheduler.scheduler.decided import A_GROUP, Progress
+from gang_scheduler.scheduler.cycle_decisions import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement_units import PlacementUnit

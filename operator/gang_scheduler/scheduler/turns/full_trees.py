@@ -11,7 +11,7 @@ from gang_scheduler.model.api_words import Strategy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.decided import Decided, Progress
+from gang_scheduler.scheduler.cycle_decisions import Decided, Progress
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.lines import QueueLine
 from gang_scheduler.scheduler.turns.quota import Quota

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from gang_scheduler.at_work import DecisionCutError, Gangs
+from gang_scheduler.current_work import DecisionCutError, Gangs
 from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused

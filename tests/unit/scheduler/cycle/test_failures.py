@@ -10,9 +10,9 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report.words.messages import describe
-from gang_scheduler.scheduler import decided, eligibility
+from gang_scheduler.scheduler import cycle_decisions, eligibility
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.decided import KnownMisfits
+from gang_scheduler.scheduler.cycle_decisions import KnownMisfits
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.preemption.leaving_pods import Departures, NominatedRoom
@@ -40,7 +40,7 @@ STEPS = [
     (Quorums, "in_any_order", FITS),
     (gather, "place", FITS),
     (Surplus, "grow", FITS),
-    (decided, "_in_rank_order", FITS),
+    (cycle_decisions, "_in_rank_order", FITS),
     (KnownMisfits, "record", TOO_LARGE),
     (PreemptionEvaluator, "attempt", TOO_LARGE),
     (cheapest, "find", TOO_LARGE),

@@ -12,7 +12,7 @@ from gang_scheduler.cli import main
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.inspection.listing import gangs
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from support import yaml_texts
 from support.suspended_jobs import NOW, Cluster, job, our_queue
 

@@ -60,15 +60,15 @@ class Noted(faults.Fault):
 
     name = "noted"
     takes = frozenset({"any"})
-    at_work: ClassVar[list[str]] = []
+    current_work: ClassVar[list[str]] = []
 
     def begin(self) -> None:
         """Note it."""
-        self.at_work.append("begin")
+        self.current_work.append("begin")
 
     def end(self) -> None:
         """Note it."""
-        self.at_work.append("end")
+        self.current_work.append("end")
         self.detail = "done"
 
 
@@ -79,6 +79,6 @@ def test_a_storm_lets_faults_come_one_after_the_other_that_take_the_same() -> No
 
     struck = storm.rage(site, planned)
 
-    assert ["begin", "end", "begin", "end"] == Noted.at_work
+    assert ["begin", "end", "begin", "end"] == Noted.current_work
     assert [("noted", True, "done")] * 2 == [(e.name, e.struck, e.detail) for e in struck]
     assert 4 == len(said)

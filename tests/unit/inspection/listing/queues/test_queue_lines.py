@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.listing import decisions, queues
+from gang_scheduler.inspection.listing import decisions_now, queues
 from gang_scheduler.report.queues import status as queue_status
 from gang_scheduler.report.queues.status import View
 from gang_scheduler.settings.policy import Policy
@@ -25,7 +25,7 @@ def cluster_of(directory: Path) -> Cluster:
 def test_queues_above_each_other_are_in_the_tree(tmp_path: Path) -> None:
     bodies = [queue("a", 8, "b"), queue("b", 8, "a"), queue("c", 8)]
     cluster = files.read([written(tmp_path, bodies)], Policy())
-    found = queues.lines_of_queues(cluster, decisions.decide(cluster))
+    found = queues.lines_of_queues(cluster, decisions_now.decide(cluster))
 
     assert {"a": "Cycle", "b": "Cycle", "c": ""} == {
         each.name: each.problem for each in found if each.name in "abc"
@@ -34,7 +34,7 @@ def test_queues_above_each_other_are_in_the_tree(tmp_path: Path) -> None:
 
 def test_figures_are_those_of_the_status(tmp_path: Path) -> None:
     cluster = cluster_of(tmp_path)
-    decided = decisions.decide(cluster)
+    decided = decisions_now.decide(cluster)
     pending = queue_status.pending_in_trees(decided.figures)
 
     for figures in decided.figures:
@@ -61,7 +61,7 @@ def test_figures_are_those_of_the_status(tmp_path: Path) -> None:
 
 def test_queues_come_before_those_below_them(tmp_path: Path) -> None:
     cluster = cluster_of(tmp_path)
-    found = queues.lines_of_queues(cluster, decisions.decide(cluster))
+    found = queues.lines_of_queues(cluster, decisions_now.decide(cluster))
 
     assert [("root", 0), ("lab", 1), ("blue", 2), ("red", 2)] == [
         (each.name, each.depth) for each in found

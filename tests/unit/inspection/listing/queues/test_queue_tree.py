@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import queues
-from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.decisions_now import Decisions
 from gang_scheduler.inspection.listing.table_layout import Page
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures

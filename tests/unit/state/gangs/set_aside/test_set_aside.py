@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.at_work import DecisionCutError
+from gang_scheduler.current_work import DecisionCutError
 from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.plan import Failure, Placed, Plan, Refused
 from gang_scheduler.model.reasons import Reason

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gang_scheduler import at_work
-from gang_scheduler.at_work import DecisionCutError, DecisionTimes, Work
+from gang_scheduler import current_work
+from gang_scheduler.current_work import DecisionCutError, DecisionTimes, Work
 from gang_scheduler.model.gangs import GangGroup
 from support.builders import gang, gang_key, group
 
@@ -16,12 +16,12 @@ class Steps:
 
 
 def test_what_begins_replaces_what_began_before_of_its_kind() -> None:
-    at_work.note(Work.EVENT, "Pod ns/a")
-    at_work.note(Work.EVENT, "Pod ns/b")
-    at_work.note(Work.REPORT, "status of ns/a")
+    current_work.note(Work.EVENT, "Pod ns/a")
+    current_work.note(Work.EVENT, "Pod ns/b")
+    current_work.note(Work.REPORT, "status of ns/a")
 
     assert ["Pod ns/b", "status of ns/a", ""] == [
-        at_work.last(each) for each in (Work.EVENT, Work.REPORT, Work.OTHER)
+        current_work.last(each) for each in (Work.EVENT, Work.REPORT, Work.OTHER)
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_decision_is_cut_that_takes_too_long_and_no_other() -> None:
     times.begin(steps)
     times.cut()
     steps.deciding = group(gang("a"))
-    times.add(at_work.CUT_SECONDS - 0.1)
+    times.add(current_work.CUT_SECONDS - 0.1)
     times.cut()
     times.add(0.2)
 
@@ -73,7 +73,7 @@ def test_a_decision_is_cut_that_takes_too_long_and_no_other() -> None:
     # The same decision may still be there for a moment.
     times.cut()
     steps.deciding = group(gang("b"))
-    times.add(at_work.CUT_AGAIN_SECONDS)
+    times.add(current_work.CUT_AGAIN_SECONDS)
     with pytest.raises(DecisionCutError):
         times.cut()
 
@@ -82,7 +82,7 @@ def test_after_the_end_of_the_cycle_nothing_is_cut() -> None:
     times, steps = DecisionTimes(), Steps()
     steps.deciding = group(gang("a"))
     times.begin(steps)
-    times.add(2 * at_work.CUT_SECONDS)
+    times.add(2 * current_work.CUT_SECONDS)
     times.end()
 
     times.cut()
