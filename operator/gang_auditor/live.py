@@ -87,8 +87,8 @@ class Live:
             if not following:
                 return found, str(metadata.get("resourceVersion") or "")
 
-    def told(self, watched: Watched, found: Sequence[dict[str, Any]]) -> None:
-        """Pass all objects of a list on."""
+    def listed(self, watched: Watched, found: Sequence[dict[str, Any]]) -> None:
+        """Pass on all objects of a kind, as a list showed them."""
         now = time.time()
         kind = _kind(watched)
         self._handle(Event(now, LISTING, kind))
@@ -101,7 +101,7 @@ class Live:
         self._handle(Event(time.time(), kind, _kind(watched)))
 
     def changed(self, watched: Watched, gvr: GVR, event: dict[str, Any]) -> None:
-        """Pass a change on."""
+        """Pass on a change of an object."""
         self._handle(Event(time.time(), event["type"], _whole(watched, gvr, event["object"])))
 
     def say(self, words: str) -> None:
@@ -170,12 +170,12 @@ class _Stream:
                     raise
                 self._not_read(error)
             else:
-                self._live.told(self._watched, found)
+                self._live.listed(self._watched, found)
                 self._gvr, self._is_broken = gvr, False
                 return
         if self._gvr is not None:
             # Its CRD was deleted, and with it all objects.
-            self._live.told(self._watched, ())
+            self._live.listed(self._watched, ())
         self._gvr = None
 
     def _not_read(self, error: ApiError) -> None:

@@ -337,7 +337,7 @@ class Evictor:
             )
             made = PreemptionRun(Preemption((), ()), void=True, marked=marked, asked=asked)
             self._begin(made)
-            for uid in made.told:
+            for uid in made.notified:
                 self._by_victim.setdefault(uid, made)
 
     # Work.
@@ -495,7 +495,7 @@ class Evictor:
         displaced = {pod.uid for pod in current.preemption.displaced}
         self._stages.forget(current.nodes.keys() | displaced)
         for index in (self._by_member, self._by_victim):
-            for uid in {*current.nodes, *displaced, *current.victims, *current.told}:
+            for uid in {*current.nodes, *displaced, *current.victims, *current.notified}:
                 if index.get(uid) is current:
                     del index[uid]
 

@@ -57,8 +57,8 @@ class OrphanedMarks:
 
     def _is_marked_or_asked(self, pod: Pod) -> bool:
         """Return whether a running pod is marked or asked as a future victim."""
-        told = pod.marked_as_victim or self._cache.checkpoints.standing_on(pod) is not None
-        return told and pod.living and bool(pod.node)
+        notified = pod.marked_as_victim or self._cache.checkpoints.standing_on(pod) is not None
+        return notified and pod.living and bool(pod.node)
 
     def _nominated_gangs(self) -> Iterator[GangKey]:
         for key, info in self._cache.gang_queue.infos.items():

@@ -85,7 +85,7 @@ class PreemptionRun:
         return {each.pod.uid for each in self.preemption.victims}
 
     @property
-    def told(self) -> set[str]:
+    def notified(self) -> set[str]:
         """The uids of the pods that were asked to save, or marked."""
         return self.asked | self.marked
 
