@@ -18,6 +18,10 @@ def _of_flavor(resource: str, flavor: str) -> str:
     return resource if flavor == DEFAULT_FLAVOR else f"{resource} of flavor {flavor}"
 
 
+def _gang(key: GangKey | None) -> str:
+    return f"gang {key}" if key is not None else "a gang of another namespace"
+
+
 # A queue does not admit a gang, or not yet.
 
 
@@ -172,13 +176,16 @@ class AwaitsEvicted(Cause, frozen=True):
 
 
 class BehindGang(Cause, frozen=True):
-    """The queue keeps its order, and a gang before this one waits."""
+    """The queue keeps its order, and a gang before this one waits.
+
+    `gang` is None if its name is hidden.
+    """
 
     queue: str
-    gang: GangKey
+    gang: GangKey | None
 
     def text(self) -> str:
-        return f"gang {self.gang} comes first: queue {self.queue} keeps its order"
+        return f"{_gang(self.gang)} comes first: queue {self.queue} keeps its order"
 
 
 class DelaysReserved(Cause, frozen=True):
@@ -192,7 +199,7 @@ class DelaysReserved(Cause, frozen=True):
     start: int | None = None
 
     def text(self) -> str:
-        gang = f"gang {self.gang}" if self.gang else "a gang of another namespace"
+        gang = _gang(self.gang)
         when = f" at {rfc3339(self.start)}" if self.start is not None else ""
         return f"it would delay the start that {gang} of queue {self.queue} is promised{when}"
 

@@ -298,7 +298,10 @@ class TurnTaking:
         )
         if isinstance(asked, Problem) or line.behind is None:
             return asked
-        return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))
+        rules, own = self._placing.profile.rules.preemption, group.gangs[0].key.namespace
+        is_hidden = rules.hide_foreign_names and line.behind.namespace != own
+        head = None if is_hidden else line.behind
+        return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, head))
 
     def _note_blocking(self, line: QueueLine, group: GangGroup) -> None:
         """Record that a queue in strict order waits behind a group, if it does."""

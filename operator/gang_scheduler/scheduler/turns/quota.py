@@ -402,14 +402,18 @@ class Quota:
         """Yield the refused gangs that may evict none, whichever others start elsewhere."""
         if self.reclaim_requests.is_idle:
             return
-        for key, request in (*self.tried.items(), *self.alike.items()):
-            if key in self._decided.refused and not any(
+        tried = ([gang.key for gang in each.group.waiting] for each in self.tried.values())
+        alike = ([key] for key in self.alike)
+        requests = (*self.tried.values(), *self.alike.values())
+        for keys, request in zip((*tried, *alike), requests, strict=True):
+            refused = [key for key in keys if key in self._decided.refused]
+            if refused and not any(
                 self.reclaim_requests.reach(
                     reclaim_request_of(request.group, request.ref, assignment.charge)
                 ).later
                 for assignment in request.assignments
             ):
-                yield key
+                yield from refused
 
     def _with_flavors(self, placed: Placed) -> Placed:
         key = self._decided.groups[placed.gang.key].gangs[0].key

@@ -9,7 +9,7 @@ import pytest
 
 from gang_scheduler.model.api_words import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.model.causes.queues import AdmissionLimit, BehindGang, LimitMissed, QuotaShort
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.plan import EmptyFlavor, IfEmpty
 from gang_scheduler.model.queues import (
@@ -26,12 +26,14 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.resources import RequestRules, Transformation
+from gang_scheduler.model.rules import PreemptionRules, Rules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort
+from gang_scheduler.scheduler.cycle import schedule
 from support.builders import GPU, node, pod, pod_class
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
-from support.queue_worlds import decide, in_queue, running, with_ends, world
+from support.queue_worlds import BINPACK, decide, in_queue, running, with_ends, world
 
 DEFAULT = Fungibility()
 NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
@@ -118,6 +120,18 @@ def test_gangs_of_a_queue_that_has_its_share_may_take_none_of_others() -> None:
     assert {"x", "y"} == {key.name for key in plan.without_right}
 
 
+def test_no_gang_of_a_group_may_take_any_where_the_group_may_not() -> None:
+    """Else the group would be tried again with each gang that starts elsewhere, by its others."""
+    runs = [running(A, "r", "n", cpu=4), running(B, "s", "n", cpu=1)]
+    x, y, z = in_queue(A, "x"), in_queue(A, "y"), in_queue(B, "z")
+    snapshot = world(two(borrowing=True), [x, y, z], [node("n", cpu=5)], runs)
+
+    plan = decide(replace(snapshot, groups=(GangGroup((x, y)), GangGroup((z,)))))
+
+    assert {"x", "y", "z"} == set(reasons(plan))
+    assert {"x", "y"} == {key.name for key in plan.without_right}
+
+
 def test_a_queue_borrows_what_is_idle() -> None:
     plan = decide(world(two(borrowing=True), [in_queue(A, "x", pods=6)], BIG))
 
@@ -144,6 +158,21 @@ def test_a_queue_that_keeps_its_order_waits_behind_its_head() -> None:
     }
     (last,) = [each for each in plan.refused if each.gang.key.name == "last"]
     assert last.cause == BehindGang("a", gangs[2].key)
+
+
+def test_the_head_of_a_queue_is_hidden_from_gangs_of_other_namespaces_if_so_set() -> None:
+    queues = two(strategy=Strategy.STRICT_FIFO)
+    head, last = in_queue(A, "head", pods=3), in_queue(A, "last", pods=3, created_at=1)
+    own = in_queue(A, "own", pods=3, created_at=2)
+    last = replace(last, key=last.key._replace(namespace="other"))
+    runs = [running(A, "r", "big", cpu=2), running(B, "s", "big", cpu=4)]
+    hiding = replace(BINPACK, rules=Rules(preemption=PreemptionRules(hide_foreign_names=True)))
+
+    plan = schedule(world(queues, [head, last, own], BIG, runs), hiding)
+
+    causes = {each.gang.key.name: each.cause for each in plan.refused}
+    assert causes["last"] == BehindGang("a", None)
+    assert causes["own"] == BehindGang("a", head.key)
 
 
 def test_gangs_like_the_head_that_waits_are_behind_it_too() -> None:

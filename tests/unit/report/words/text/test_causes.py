@@ -603,6 +603,10 @@ SAMPLES: list[tuple[Cause, str]] = [
         "gang default/a comes first: queue team keeps its order",
     ),
     (
+        BehindGang("team", None),
+        "a gang of another namespace comes first: queue team keeps its order",
+    ),
+    (
         DelaysReserved("team", A, 1_767_225_600),
         (
             "it would delay the start that gang default/a of queue team is promised at "
