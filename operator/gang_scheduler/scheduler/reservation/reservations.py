@@ -17,7 +17,7 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Refused, Reservation
-from gang_scheduler.model.queues import NONE, Charge
+from gang_scheduler.model.queues import NONE, Charge, QueueRef
 from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
@@ -45,7 +45,12 @@ from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 
 MOST_TRIALS: Final = 100
-"""A reserved gang is placed again at most this often in a cycle so that a later gang may start."""
+"""So that later gangs of a namespace may start, reserved gangs are placed again at most this often.
+
+The limit is for a cycle, as are all of these.
+"""
+LOOKS_OF_TRIALS: Final = MOST_LOOKS // 2
+"""The most looks that this may take for one namespace: the rest is left for those of others."""
 MOST_CANDIDATES: Final = 16
 """A start is searched for at most this many gangs in a cycle, besides those that had one."""
 MOST_IN_VAIN: Final = 4
@@ -109,8 +114,9 @@ class Reservations:
         """For how many gangs of a namespace no start was found."""
         self.without_start: set[GangKey] = set()
         """The groups for which no start was found, by their first gangs."""
-        self.trials = 0
-        """How often another place was searched for a promised gang, in this cycle."""
+        self._trials: Counter[str] = Counter()
+        """How often reserved gangs were placed again so that a gang of a namespace may start."""
+        self._looks_of_trials: Counter[str] = Counter()
         self.backfilled: dict[GangKey, Backfilled] = {}
         """The groups that are backfilled because of their declared ends, by their first gangs."""
 
@@ -338,10 +344,7 @@ class Reservations:
             if self._is_gone(promise, request.group):
                 gone_before.append(promise)
                 continue
-            self.trials += 1
-            if self.trials > MOST_TRIALS or not promise.moves_aside(
-                placements, request.ref, charge
-            ):
+            if not self._moves_aside(promise, request, (placements, request.ref, charge)):
                 return self._cause(promise, request)
             # Promises that start after it still plan with its former place.
             self._outdate(promise)
@@ -361,11 +364,33 @@ class Reservations:
                 if self._is_gone(promise, request.group):
                     gone_before.append(promise)
                     continue
-                self.trials += 1
-                if self.trials > MOST_TRIALS or not promise.moves_aside(*taken):
+                if not self._moves_aside(promise, request, taken):
                     return self._cause(promise, request)
         self._note_backfilled(request.group, gone_before)
         return None
+
+    def trials_for(self, group: GangGroup) -> int:
+        """Return how often reserved gangs were placed again for gangs of a group's namespace."""
+        return self._trials[group.waiting[0].key.namespace]
+
+    def count_trials(self, group: GangGroup, number: int) -> None:
+        """Count trials whose outcome is known from a group alike."""
+        self._trials[group.waiting[0].key.namespace] += number
+
+    def _moves_aside(
+        self, promise: Promise, request: Request, taken: tuple[Sequence[Placement], QueueRef, Charge]
+    ) -> bool:
+        """Return whether a reserved gang has another place at its start, if that may be tried."""
+        self.count_trials(request.group, 1)
+        namespace = request.group.waiting[0].key.namespace
+        if self._trials[namespace] > MOST_TRIALS:
+            return False
+        if self._looks_of_trials[namespace] >= LOOKS_OF_TRIALS:
+            return False
+        before = promise.future_room.looks
+        moves = promise.moves_aside(*taken)
+        self._looks_of_trials[namespace] += promise.future_room.looks - before
+        return moves
 
     def _release_of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
         """Return the room of victims that would otherwise still run at the promised start."""

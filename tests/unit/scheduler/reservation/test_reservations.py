@@ -13,7 +13,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Reservation
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.reservation import promise
+from gang_scheduler.scheduler.reservation import promise, reservations
 from gang_scheduler.scheduler.reservation.reservations import MOST_IN_VAIN
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
@@ -271,6 +271,47 @@ def test_it_is_placed_elsewhere_where_that_lets_another_one_pass() -> None:
 
     assert promised(plan)[0][:2] == ("big", NOW + 60)
     assert gangs_placed(plan) == ["later"]
+
+
+@pytest.mark.parametrize(("limit", "number"), [("MOST_TRIALS", 5), ("LOOKS_OF_TRIALS", 20)])
+def test_gangs_of_a_namespace_use_up_no_trials_of_others(
+    limit: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them would delay the promised gang, wherever that is placed; the last would not."""
+    monkeypatch.setattr(reservations, limit, number)
+    nodes = [node(name, cpu=8, labels={"x": name, "y": "1"}) for name in "nm"]
+    evil = [
+        replace(gang, key=gang.key._replace(namespace="evil"))
+        for gang in (_on_both(f"evil-{n}", memory=1000 + n) for n in range(8))
+    ]
+    gangs = [
+        asking("big", 8, created_at=0, selector={"y": "1"}),
+        *evil,
+        asking("last", 2, selector={"x": "m"}, created_at=NOW - 1),
+    ]
+    plan = promising(
+        full(
+            gangs,
+            [running(A, "r", "full", cpu=33)],
+            {"r": NOW + 60},
+            queues=[our_queue("root", 40_000), our_queue("a", 40_000)],
+            nodes=[*nodes, node("full", cpu=33)],
+        )
+    )
+
+    assert promised(plan) == [("big", NOW + 60, "r")]
+    assert gangs_placed(plan) == ["last"]
+    assert {reasons(plan)[f"evil-{n}"] for n in range(8)} == {"WaitingForTurn"}
+
+
+def _on_both(name: str, **asks: Any) -> Gang:
+    """Return a gang with a member on each of two nodes."""
+    found = asking(name, 2, pods=2, created_at=NOW - 50, **asks)
+    members = (
+        replace(pod, pod_class=replace(pod.pod_class, node_selector=(("x", label),)))
+        for pod, label in zip(found.pending, "nm", strict=True)
+    )
+    return replace(found, pending=tuple(members))
 
 
 def test_a_later_gang_goes_where_it_delays_nothing() -> None:
