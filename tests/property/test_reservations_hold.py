@@ -14,6 +14,7 @@ import pytest
 from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.settings.policy import Policy
+from gang_scheduler.state.queues.reservations_in_force import LONG_SECONDS
 from support.builders import node
 from support.churn import Churn, Job
 from support.queue_builders import our_queue
@@ -63,6 +64,33 @@ def test_a_start_moves_no_later_and_is_kept(seed: int) -> None:
     assert promised == sorted(promised, reverse=True)
     if promised:
         assert churn.starts["big"] <= promised[-1]
+
+
+@pytest.mark.parametrize("declared", [600, None])
+def test_a_gang_that_waits_for_one_of_its_own_user_keeps_no_others_from_a_promise(
+    declared: int | None,
+) -> None:
+    """It needs all nodes, and uses one of them for ever: a gang that ends may go before it.
+
+    So small gangs that say when they end use the rest, and the large one needs a promise.
+    """
+    small = [Job(f"s{n}", 40 * n, 1, 4, 600, 600) for n in range(300)]
+    evil = [
+        Job("holds", 0, 1, 8, 10**6, priority=2, namespace="evil"),
+        Job("never", 1, 5, 8, 10**6, priority=2, namespace="evil"),
+    ]
+    churn = churn_of([*evil, *small, Job("big", 400, 2, 8, 600, declared, priority=1)], 1)
+
+    promised: dict[str, int] = {}
+    while "big" not in churn.starts and churn.now < 12_000:
+        plan = churn.advance()
+        assert plan is not None
+        for name in churn.promised(plan):
+            promised.setdefault(name, churn.now)
+
+    assert promised["never"] <= 100
+    assert LONG_SECONDS < promised["big"] < LONG_SECONDS + 200
+    assert churn.starts["big"] <= promised["big"] + 600
 
 
 RIGHTS: Final = range(cases(16, thorough=240))

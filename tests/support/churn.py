@@ -45,6 +45,7 @@ class Job:
     declared: int | None = None
     queue: str = "batch"
     priority: int = 0
+    namespace: str = builders.NAMESPACE
 
 
 class _Writes(applying.WritesNothing):
@@ -152,7 +153,9 @@ class Churn:
         request = QueueRequest((QueueName(QueueNameKind.QUEUE, job.queue),))
         lasts = None if job.declared is None else RunTime(expected=job.declared)
         spec = replace(
-            builders.gang_spec(job.name, job.pods, created_at=EPOCH + job.arrives),
+            builders.gang_spec(
+                *(job.name, job.pods), namespace=job.namespace, created_at=EPOCH + job.arrives
+            ),
             queue_request=request,
             run_time=lasts,
         )
@@ -162,6 +165,7 @@ class Churn:
                 builders.pod(
                     f"{job.name}-{number}",
                     gang=job.name,
+                    namespace=job.namespace,
                     cpu=job.cpu,
                     priority=job.priority,
                     created_at=EPOCH + job.arrives,

@@ -45,9 +45,10 @@ class Snapshot:
     that is remembered, for `groups` and for the gangs that their links lead to. `resting` are gangs
     that get no reservation for a while, since they held one for long, or no start was found.
     `promised` are the reservations of earlier cycles: a hint of where the next search begins, and
-    which gangs come before those that have none. `provisioning` is None if no nodes can be
-    requested. `failed_nodes` are the names of nodes that count as failed. `build_work` is the work
-    that building the snapshot took, counted in gangs.
+    which gangs come before those that have none. `promised_long` are those of them whose namespace
+    has had reservations for long: they take no place from gangs of others. `provisioning` is None
+    if no nodes can be requested. `failed_nodes` are the names of nodes that count as failed.
+    `build_work` is the work that building the snapshot took, counted in gangs.
     """
 
     taken_at: int
@@ -67,6 +68,7 @@ class Snapshot:
     yielded: Mapping[GangKey, tuple[YieldedTo, ...]] = field(default_factory=dict)
     resting: frozenset[GangKey] = frozenset()
     promised: Mapping[GangKey, Reservation] = field(default_factory=dict)
+    promised_long: frozenset[GangKey] = frozenset()
     provisioning: Provisioning | None = None
     failed_nodes: frozenset[str] = frozenset()
     build_work: float = 0

@@ -342,6 +342,7 @@ class Cache:
             queues=queues,
             resting=self.gang_queue.reservations.not_searched(now),
             promised=self.gang_queue.reservations.promised(),
+            promised_long=self.gang_queue.reservations.lasting(now),
             provisioning=self.provisioning.snapshot(),
             failed_nodes=self.failed_nodes.names,
             build_work=self.gang_queue.take_made() + self.queue_usage.take_work(),

@@ -94,6 +94,11 @@ class FutureRoom:
         """How many looks all searches have used."""
         return self._looks + self._columns // COLUMNS_A_LOOK
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether all looks are used up: that nothing is found means nothing then."""
+        return self._looks >= MOST_LOOKS
+
     def advance_to(self, place: int) -> None:
         """Move to the moment when this many gangs have ended. Costs as much as the difference."""
         low, high = sorted((self.place, place))
@@ -158,7 +163,7 @@ class FutureRoom:
         for assignment in assignments:
             # Looks for columns do not count: the terms of pods that end must not prevent other
             # promises.
-            if self._looks >= MOST_LOOKS:
+            if self.is_used_up:
                 return None
             if self.forest.fits(request.ref, assignment.charge):
                 placements = self._placements(units_of(assignment))
@@ -216,7 +221,7 @@ class Promise:
 
     `turn` is the number of its turn. `ended` is the sum of the gangs that will have ended when it
     starts. `start` is in seconds, None if it is not known. `borrows`: its queue will be over its
-    own quota.
+    own quota. `in_own_hands`: it has waited for long, for gangs of its own namespace.
     """
 
     def __init__(
@@ -228,6 +233,7 @@ class Promise:
         ended: Sum,
         *,
         turn: int,
+        in_own_hands: bool,
         units_of: Units,
         profile: Profile,
     ) -> None:
@@ -237,6 +243,7 @@ class Promise:
         self.future_room = future_room
         self.ended = ended
         self.turn = turn
+        self.in_own_hands = in_own_hands
         self.is_stale = False
         """The gang no longer has a place in its future room: look for another start."""
         self.last = future_room.releases[future_room.place - 1] if future_room.place else None

@@ -24,6 +24,7 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
+from gang_scheduler.scheduler.reservation.between_namespaces import BetweenNamespaces, Trials
 from gang_scheduler.scheduler.reservation.promise import (
     MOST_LOOKS,
     Fit,
@@ -44,13 +45,6 @@ from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 
-MOST_TRIALS: Final = 100
-"""So that later gangs of a namespace may start, reserved gangs are placed again at most this often.
-
-The limit is for a cycle, as are all of these.
-"""
-LOOKS_OF_TRIALS: Final = MOST_LOOKS // 2
-"""The most looks that this may take for one namespace: the rest is left for those of others."""
 MOST_CANDIDATES: Final = 16
 """A start is searched for at most this many gangs in a cycle, besides those that had one."""
 MOST_IN_VAIN: Final = 4
@@ -110,13 +104,12 @@ class Reservations:
         self._held: dict[GangKey, Release | None] = {}
         self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
         self._candidates = self._looks = 0
+        self._namespaces = BetweenNamespaces(snapshot, self._rules.reservations, self._clock)
         self._in_vain: Counter[str] = Counter()
         """For how many gangs of a namespace no start was found."""
         self.without_start: set[GangKey] = set()
         """The groups for which no start was found, by their first gangs."""
-        self._trials: Counter[str] = Counter()
-        """How often reserved gangs were placed again so that a gang of a namespace may start."""
-        self._looks_of_trials: Counter[str] = Counter()
+        self.trials = Trials()
         self.backfilled: dict[GangKey, Backfilled] = {}
         """The groups that are backfilled because of their declared ends, by their first gangs."""
 
@@ -125,14 +118,16 @@ class Reservations:
     @property
     def may_give_more(self) -> bool:
         """Whether this cycle may still promise a start to any group."""
-        return len(self._promises) < self._rules.reservations
+        return self._namespaces.may_give_more(len(self._promises))
 
     def may_get_one(self, group: GangGroup, after: int | None) -> bool:
         """Return whether a group has waited long enough to be promised a start.
 
         `after` is how long it must wait, in seconds; None: as long as the settings say.
         """
-        if not self.may_give_more or self._is_tired(group):
+        if not (
+            self.may_give_more and self._namespaces.has_place(group, self._promises)
+        ) or self._is_tired(group):
             return False
         least = self._rules.reservation_after_seconds if after is None else after
         if self._clock.now - group.created_at < least:
@@ -179,7 +174,7 @@ class Reservations:
             for assignment in request.assignments
             if not limits.admission_checks(request.queue, assignment.option.names)
         ]
-        releases = self._releases()
+        releases = self._releases(request.group)
         ended = before.ended if before is not None else Sum(self._trial.nodes)
         known = self._known_place(releases, request, before)
         ended.replace_with(releases[: known or 0])
@@ -189,8 +184,11 @@ class Reservations:
             with_devices=any(map(asks_for_devices, asking)),
         )
         find = functools.partial(self._fit_at, future_room, request, assignments)
-        low = self._with_earlier(future_room) - 1
+        low = self._with_earlier(future_room, request.group) - 1
         found = _first(len(releases), low, known, find)
+        in_own_hands = found is not None and self._namespaces.is_in_own_hands(
+            future_room, request.group, find
+        )
         looks = future_room.looks + len(releases) // RELEASES_A_LOOK
         self._looks += looks
         self._trial.effort.count(looks)
@@ -205,6 +203,7 @@ class Reservations:
             promise = Promise(
                 *(request, assignments, fit, future_room, ended),
                 turn=turn,
+                in_own_hands=in_own_hands,
                 units_of=self._units_of,
                 profile=self._profile,
             )
@@ -232,21 +231,26 @@ class Reservations:
         places = (n for n, each in enumerate(releases, start=1) if each.gang == promised.after)
         return next(places, None)
 
-    def _with_earlier(self, future_room: FutureRoom) -> int:
+    def _with_earlier(self, future_room: FutureRoom, group: GangGroup) -> int:
         """Put the gangs of earlier reservations in their places.
 
         Return the number of releases after which all of these gangs have started.
         """
         starts = [0]
         for each in self._promises:
+            if self._namespaces.comes_later(each, group):
+                continue
             future_room.take(each.fit)
             ended = each.after
             found = (n for n, one in enumerate(future_room.releases, start=1) if one.gang == ended)
             starts.append(next(found, 0) if each.future_room.place else 0)
         return max(starts)
 
-    def _releases(self) -> list[Release]:
-        """Return the sequence of releases: gangs on nodes, decided gangs, and promised gangs."""
+    def _releases(self, group: GangGroup) -> list[Release]:
+        """Return the sequence of releases: gangs on nodes, decided gangs, and promised gangs.
+
+        Of the latter only those that start before a group.
+        """
         nodes = self._trial.nodes
         found = [
             *self._running.releases(self._evaluator.departures.victims),
@@ -255,6 +259,7 @@ class Reservations:
             *(
                 each
                 for promise in self._promises
+                if not self._namespaces.comes_later(promise, group)
                 for each in self._releases_of_promised(promise, nodes)
             ),
         ]
@@ -369,28 +374,15 @@ class Reservations:
         self._note_backfilled(request.group, gone_before)
         return None
 
-    def trials_for(self, group: GangGroup) -> int:
-        """Return how often reserved gangs were placed again for gangs of a group's namespace."""
-        return self._trials[group.waiting[0].key.namespace]
-
-    def count_trials(self, group: GangGroup, number: int) -> None:
-        """Count trials whose outcome is known from a group alike."""
-        self._trials[group.waiting[0].key.namespace] += number
-
     def _moves_aside(
-        self, promise: Promise, request: Request, taken: tuple[Sequence[Placement], QueueRef, Charge]
+        self,
+        promise: Promise,
+        request: Request,
+        taken: tuple[Sequence[Placement], QueueRef, Charge],
     ) -> bool:
         """Return whether a reserved gang has another place at its start, if that may be tried."""
-        self.count_trials(request.group, 1)
-        namespace = request.group.waiting[0].key.namespace
-        if self._trials[namespace] > MOST_TRIALS:
-            return False
-        if self._looks_of_trials[namespace] >= LOOKS_OF_TRIALS:
-            return False
-        before = promise.future_room.looks
-        moves = promise.moves_aside(*taken)
-        self._looks_of_trials[namespace] += promise.future_room.looks - before
-        return moves
+        with self.trials.one_for(request.group, promise.future_room) as may_try:
+            return may_try and promise.moves_aside(*taken)
 
     def _release_of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
         """Return the room of victims that would otherwise still run at the promised start."""
@@ -406,7 +398,11 @@ class Reservations:
     def kept_free(self, group: GangGroup) -> Iterator[None]:
         """Keep the room and quota of reserved gangs free, except from groups that end in time."""
         self.refresh()
-        concerned = [each for each in self._promises if not self._is_gone(each, group)]
+        concerned = [
+            each
+            for each in self._promises
+            if not (self._is_gone(each, group) or self._namespaces.gives_way(each, group))
+        ]
         if not concerned:
             yield
             return
@@ -467,7 +463,9 @@ class Reservations:
         own = {gang.key for gang in request.group.waiting}
         within = within and self._ledger.enforces(request.ref)
         for promise in list(self._promises):
-            if promise.key not in own and turn > promise.turn and not (within and promise.borrows):
+            if promise.key in own or turn <= promise.turn or (within and promise.borrows):
+                continue
+            if not self._namespaces.gives_way(promise, request.group):
                 yield promise
 
     def _is_gone(self, promise: Promise, group: GangGroup) -> bool:

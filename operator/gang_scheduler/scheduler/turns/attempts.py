@@ -146,11 +146,11 @@ class Attempts:
         self._placing.open_spare(request.group)
         self._quota.tried[request.group.gangs[0].key] = request
         self._reservations.refresh()
-        alike, before = self._likeness(trying), self._reservations.trials_for(request.group)
+        alike, before = self._likeness(trying), self._reservations.trials.of(request.group)
         known = self._delaying.get(alike) if alike is not None else None
         if known is not None:
             cause, trials = known
-            self._reservations.count_trials(request.group, trials)
+            self._reservations.trials.count(request.group, trials)
             self._quota.set_aside(request.group, Problem(Reason.WAITING_FOR_TURN, cause))
             return
         assignments = self._quota.with_quota(request)
@@ -164,7 +164,7 @@ class Attempts:
             problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
             self._quota.set_aside(request.group, problem)
             if alike is not None and not (trying.cut_off or trying.full):
-                trials = self._reservations.trials_for(request.group) - before
+                trials = self._reservations.trials.of(request.group) - before
                 self._delaying[alike] = trying.delaying[0], trials
             return
         if problem is None:

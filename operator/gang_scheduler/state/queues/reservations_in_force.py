@@ -4,7 +4,8 @@ A cycle decides only the gangs that a change may help. Gangs with a reservation 
 every time, and so are gangs that may get one while the limit is not reached.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +22,10 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 REST_SECONDS: Final = 3600
 IN_VAIN_SECONDS: Final = 300
 """For this long, no start is searched for a gang that had none even after all others had ended."""
+LONG_SECONDS: Final = 3600
+"""A namespace that has had reservations for this long leaves the limit to others."""
+BREAK_SECONDS: Final = 300
+"""A shorter break does not count: a user may delete one gang for the next one."""
 MOST_CANDIDATES: Final = 16
 """At most this many gangs are tried along with others because they may get a reservation."""
 
@@ -60,6 +65,8 @@ class Reservations:
         self._behind: set[GangKey] = set()
         self._waiting: dict[GangKey, Refused] = {}
         self._untils: dict[GangKey, list[int]] = {}
+        self._namespaces: dict[str, tuple[int, int]] = {}
+        """Since when, and until when, each namespace has had reservations, whatever its gangs."""
         self._ended = False
 
     # Gangs to try.
@@ -89,13 +96,16 @@ class Reservations:
 
     def companions(self, now: int) -> set[GangKey]:
         """Return the gangs that must be tried whenever any gang is tried."""
-        keys = {key for key in self.held if key in self._infos}
-        if len(keys) >= self.rules.reservations:
+        keys, lasting = {key for key in self.held if key in self._infos}, self.lasting(now)
+        if len(keys - lasting) >= self.rules.reservations:
             return keys
+        taken = Counter(key.namespace for key in keys & lasting)
+        left = self.rules.reservations - len(keys - lasting)
         found = sorted(
             (-each.gang.queue_priority, each.gang.created_at, str(key), key)
             for key, each in self._waiting.items()
-            if self._has_waited(each.gang.queue, each.gang.created_at, now)
+            if taken[key.namespace] < left
+            and self._has_waited(each.gang.queue, each.gang.created_at, now)
             and now >= max(self._rests_until.get(key, 0), self._in_vain_until.get(key, 0))
         )
         return keys | {each[-1] for each in found[:MOST_CANDIDATES]}
@@ -138,6 +148,14 @@ class Reservations:
         """Return the present reservation of each gang."""
         return {key: each.reservation for key, each in self.held.items()}
 
+    def lasting(self, now: int) -> frozenset[GangKey]:
+        """Return the gangs with a reservation whose namespace has had some for long."""
+        return frozenset(
+            key
+            for key in self.held
+            if now - self._namespaces.get(key.namespace, (now, now))[0] >= LONG_SECONDS
+        )
+
     def standing(self) -> tuple[Reservation, ...]:
         """Return the reservations that are still in force."""
         first = {each.reservation.gangs[0].key: each.reservation for each in self.held.values()}
@@ -175,6 +193,7 @@ class Reservations:
         self._in_vain_until = known | dict.fromkeys(plan.without_start, now + IN_VAIN_SECONDS)
         if not (self.held or plan.reservations):
             return []
+        had = {key.namespace for key in self.held}
         promised = {gang.key: each for each in plan.reservations for gang in each.gangs}
         decided = {each.gang.key for each in plan.placed}
         decided.update(each.gang.key for each in plan.refused)
@@ -183,7 +202,20 @@ class Reservations:
         news += [News(key, None, self.held.pop(key).reservation) for key in over]
         self._rests_until = {k: until for k, until in self._rests_until.items() if now < until}
         self._ended |= any(each.now is None for each in news)
+        self._note_namespaces(had, now)
         return news
+
+    def _note_namespaces(self, had: Container[str], now: int) -> None:
+        """Note which namespaces have reservations now; `had` are those that had some until now."""
+        recent = {
+            namespace: span
+            for namespace, span in self._namespaces.items()
+            if namespace in had or now - span[1] < BREAK_SECONDS
+        }
+        for key, held in self.held.items():
+            since, _ = recent.get(key.namespace, (held.since, now))
+            recent[key.namespace] = min(since, held.since), now
+        self._namespaces = recent
 
     def _kept(self, promised: Mapping[GangKey, Reservation], now: int) -> Iterator[News]:
         for key, reservation in promised.items():

@@ -13,7 +13,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Reservation
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.reservation import promise, reservations
+from gang_scheduler.scheduler.reservation import between_namespaces, promise
 from gang_scheduler.scheduler.reservation.reservations import MOST_IN_VAIN
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
@@ -240,6 +240,67 @@ def test_nor_do_those_of_many_namespaces_take_one_away() -> None:
     assert promised(plan) == [("big", NOW + 3600, "r")]
 
 
+@pytest.mark.parametrize(
+    ("long", "expected"),
+    [
+        ([], ["e0"]),
+        # The limit of one is for others, as long as they have had theirs for less than an hour.
+        (["e0"], ["e0", "a0"]),
+        (["e0", "a0"], ["e0", "a0", "b0"]),
+        (["a0"], ["e0", "a0"]),
+        ([f"{name}0" for name in "eabc"], ["e0", "a0", "b0", "c0"]),
+    ],
+)
+def test_a_namespace_that_has_had_promises_for_long_takes_no_place_from_others(
+    long: list[str], expected: list[str]
+) -> None:
+    """It has no more of them than others have. Three are given beside the limit at most."""
+    gangs = [
+        replace(gang, key=gang.key._replace(namespace=f"ns-{name}"))
+        for name in "eabcd"
+        for gang in (asking(f"{name}{n}", 9, created_at=n) for n in range(2))
+    ]
+    gangs = [replace(each, created_at=n) for n, each in enumerate(gangs)]
+    snapshot = full(gangs, RUNS, {"r": NOW + 3600})
+    keys = {each.key.name: each.key for each in gangs}
+
+    plan = promising(replace(snapshot, promised_long=frozenset(keys[each] for each in long)))
+
+    assert [each[0] for each in promised(plan)] == expected
+    starts = [each.start for each in plan.reservations]
+    assert starts[0] == NOW + 3600
+
+
+@pytest.mark.parametrize(
+    ("cpu", "is_long", "namespace", "starts"),
+    [
+        (9, True, "other", True),
+        (9, False, "other", False),  # For an hour, whatever it waits for.
+        (9, True, "default", False),  # The order inside a namespace stays.
+        (8, True, "other", False),  # The end of the gang of another namespace is enough.
+    ],
+)
+def test_a_gang_that_waits_for_its_own_namespace_holds_up_no_other_for_long(
+    cpu: int, namespace: str, *, is_long: bool, starts: bool
+) -> None:
+    big = asking("big", cpu, created_at=0)
+    later = asking("later", 2)
+    later = replace(later, key=later.key._replace(namespace=namespace))
+    mine = running(A, "mine", "n", cpu=2, started_at=5)
+    other = running(A, "first", "n", cpu=6, started_at=1)
+    foreign = replace(other.bound, gang=other.bound.gang._replace(namespace="other"))
+
+    plan = promising(
+        replace(
+            full([big, later], [mine, other._replace(bound=foreign)], {}),
+            promised_long=frozenset([big.key] if is_long else []),
+        )
+    )
+
+    assert gangs_placed(plan) == (["later"] if starts else [])
+    assert promised(plan)[0][:2] == ("big", None)
+
+
 def test_a_resting_gang_gets_none() -> None:
     snapshot = full([BIG, asking("endless", 4)], RUNS, {"r": NOW + 3600})
 
@@ -278,7 +339,7 @@ def test_gangs_of_a_namespace_use_up_no_trials_of_others(
     limit: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of them would delay the promised gang, wherever that is placed; the last would not."""
-    monkeypatch.setattr(reservations, limit, number)
+    monkeypatch.setattr(between_namespaces, limit, number)
     nodes = [node(name, cpu=8, labels={"x": name, "y": "1"}) for name in "nm"]
     evil = [
         replace(gang, key=gang.key._replace(namespace="evil"))

@@ -12,7 +12,9 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import PromiseRules
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations_in_force import (
+    BREAK_SECONDS,
     IN_VAIN_SECONDS,
+    LONG_SECONDS,
     REST_SECONDS,
     Reservations,
     waits_of,
@@ -85,6 +87,55 @@ def test_for_a_gang_without_a_start_none_is_searched_for_a_while() -> None:
     assert not reservations.not_searched(then)
     assert {BIG.key, NEXT.key} == reservations.companions(then)
     assert not reservations.resting(NOW)
+
+
+def _of(namespace: str, name: str) -> Gang:
+    found = waits(name)
+    return replace(found, key=found.key._replace(namespace=namespace))
+
+
+def test_a_namespace_that_has_had_them_for_an_hour_leaves_the_limit_to_others() -> None:
+    """Also by one gang after the other: each of them may be deleted before the hour is over."""
+    evil, more, others = _of("evil", "e"), _of("evil", "f"), _of("others", "o")
+    reservations = Reservations(
+        {each.key: GangInfo(each.key) for each in (evil, more, others)},
+        PromiseRules(reservations=1),
+    )
+    for each in (evil, more, others):
+        reservations.moved(each.key, refused(each))
+    half = NOW + LONG_SECONDS // 2
+
+    reservations.take_in(promising(evil), NOW)
+    reservations.take_in(promising(evil), half)
+    reservations.forget(evil.key)
+    reservations.take_in(promising(more), half + BREAK_SECONDS - 1)
+
+    last = NOW + LONG_SECONDS - 1
+    assert not reservations.lasting(last)
+    assert {more.key} == reservations.companions(last)
+    assert {more.key} == reservations.lasting(last + 1)
+    assert {more.key, others.key} == reservations.companions(last + 1)
+    reservations.take_in(promising(more, others), last + 1)
+    assert {more.key} == reservations.lasting(last + 1)
+
+
+def test_after_a_break_the_hour_begins_again() -> None:
+    reservations = standing()
+    reservations.take_in(promising(BIG), NOW)
+    reservations.forget(BIG.key)
+
+    reservations.take_in(promising(NEXT), NOW + BREAK_SECONDS)
+
+    assert not reservations.lasting(NOW + LONG_SECONDS)
+    assert {NEXT.key} == reservations.lasting(NOW + BREAK_SECONDS + LONG_SECONDS)
+
+
+def promising(*gangs: Gang) -> Plan:
+    """Return a plan that promises each of these gangs a start that is not known."""
+    return Plan(
+        refused=tuple(map(refused, gangs)),
+        reservations=tuple(Reservation((each,), None) for each in gangs),
+    )
 
 
 def test_a_gang_has_it_for_a_day_and_rests_for_an_hour() -> None:
