@@ -73,7 +73,7 @@ class ApiError(Exception):
 
 
 class AnswerTooLongError(ApiError):
-    """An answer is longer than is read, whatever its status. A list can be read in more pages."""
+    """An answer was too long to be read, whatever its status. A list can be read in more pages."""
 
     def __init__(self, message: str) -> None:
         super().__init__(0, message)

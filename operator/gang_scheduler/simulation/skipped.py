@@ -27,7 +27,7 @@ MAKERS: Final = frozenset(
         *(("JobFlow", "flow.volcano.sh"), ("SlurmJob", "slinky.slurm.net")),
     }
 )
-"""Kinds that make pods, although their objects do not show it."""
+"""Kinds whose controllers make pods, although their objects have no pod template."""
 NO_MAKERS: Final = frozenset(
     {
         *((kind, "") for kind in ("PodTemplate", "ConfigMap", "Secret")),

@@ -350,9 +350,9 @@ DEVICES = Gauge(
 )
 SLICES_SKIPPED = Gauge(
     "pgs_slices_skipped",
-    "ResourceSlices that say in no known way which nodes reach their devices.",
+    "ResourceSlices that name the nodes of their devices in a way that is not known.",
     of_leader=True,
-    note="Nothing is allocated from them: a newer version of the scheduler may know the way.",
+    note="Their devices are not allocated. A newer version of the scheduler may know the way.",
 )
 DEVICE_SEARCH_STEPS = Histogram(
     "pgs_device_search_steps",

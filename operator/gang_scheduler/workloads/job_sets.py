@@ -183,7 +183,7 @@ def read(body: Body) -> GangObject:
 
 
 def _lateness(body: Body) -> IsLate:
-    """Return which pods come late: of replicatedJobs that wait, and after the first of a Job."""
+    """Return which pods are created late: after other replicatedJobs, or after the first pod."""
     late = _late_jobs(fields.read(body, JobSet).spec)
     return lambda metadata: (
         metadata["labels"].get(REPLICATED_JOB_LABEL) in late

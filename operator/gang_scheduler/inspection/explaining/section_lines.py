@@ -517,7 +517,7 @@ ALL: Final = "all queues together"
 
 
 def quota_lines(document: Document, view: View) -> list[Line]:
-    """Return the line on the gang's queue, and on its ancestors if `wide`, or if only they lack."""
+    """Return the lines on the gang's queue, and on ancestors that are short; if `wide`, on all."""
     found = document.quota or ()
     flavored = len({each.flavor for each in found}) > 1
     own = [each for each in found if each.queue == found[0].queue]

@@ -55,7 +55,7 @@ class _FoundBefore(NamedTuple):
 
 
 _Known = dict[Hashable, _FoundBefore]
-"""Results of nodes, by a key of nodes that give devices at the same places."""
+"""Earlier results. Nodes with the same key give the same requests devices at the same places."""
 
 
 def _allocations(

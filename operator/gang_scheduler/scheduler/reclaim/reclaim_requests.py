@@ -1,4 +1,4 @@
-"""The eviction requests of one cycle, on the charges that remain once leaving pods have left."""
+"""The eviction requests of one cycle, judged by the charges without pods that are leaving."""
 
 import functools
 import math

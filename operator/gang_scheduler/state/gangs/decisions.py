@@ -202,7 +202,7 @@ class Decisions:
             self._became_whole(info)
 
     def surplus_bound(self, gang: Gang, pods: Collection[Pod]) -> None:
-        """Note that members were bound whose gang does not wait for them."""
+        """Note that surplus members were bound: their gang does not wait for them."""
         info = self._infos.get(gang.key)
         if info is None:
             return

@@ -215,7 +215,7 @@ class SetAside:
     def hold(self, key: GangKey, seconds: float, until: int, now: int) -> None:
         """Set a gang aside until a moment, as another process has done."""
         record = self._records[key] = _Record(seconds, STRIKES, now, until)
-        # The rest that is computed from `at` for other groups of the namespace ends then, too.
+        # Other groups of the namespace rest for a time computed from `at`, which ends then, too.
         record.at = until - (record.rests_until(STRIKES) - now)
 
 
