@@ -106,7 +106,7 @@ async def test_the_events_tell_both_sides() -> None:
 
     notes = {(each["reason"], each["regarding"]["name"]): each["note"] for each in told}
     assert notes["Preempting", "high"].startswith(
-        "Evicting 4 pods to make room (gang default/low goes whole): "
+        "Evicting 4 pods to make room (all of gang default/low): "
     )
     assert notes["Preempted", "low"] == (
         "Preempted by default/high: 4 members: low-0, low-1, low-2, low-3; "

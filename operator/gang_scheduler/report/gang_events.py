@@ -263,8 +263,7 @@ class GangEvents:
         more = f" and {len(names) - GANGS_SHOWN} more" if len(names) > GANGS_SHOWN else ""
         if not names:
             return ""
-        gangs, go = ("gang", "goes") if len(names) == 1 else ("gangs", "go")
-        return f" ({gangs} {shown}{more} {go} whole)"
+        return f" (all of {'gang' if len(names) == 1 else 'gangs'} {shown}{more})"
 
     def _about(self, gang: Gang) -> About:
         return self._of_gang(gang.key, gang.pending or gang.bound_members)
