@@ -93,6 +93,19 @@ def test_a_gang_that_waits_for_one_of_its_own_user_keeps_no_others_from_a_promis
     assert churn.starts["big"] <= promised["big"] + 600
 
 
+def test_a_gang_that_puts_its_end_off_again_and_again_keeps_no_other_from_its_start() -> None:
+    """Its room seems to be free soon; meanwhile small gangs that say when they end use the rest."""
+    small = [Job(f"s{n}", 40 * n, 1, 4, 600, 600) for n in range(300)]
+    evil = Job("evil", 0, 2, 8, 10**6, 60, priority=2, namespace="evil")
+    churn = churn_of([evil, *small, Job("big", 400, 2, 8, 600, 600, priority=1)], reservations=1)
+
+    while "big" not in churn.starts and churn.now < 12_000:
+        assert churn.advance() is not None
+        churn.declare("evil", churn.now + 60)
+
+    assert churn.starts["big"] < 3600
+
+
 RIGHTS: Final = range(cases(16, thorough=240))
 EVICTIONS: Final[dict[int, int]] = {}
 """How many each run had until its big gang was promised a start for the last time."""

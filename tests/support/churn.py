@@ -149,17 +149,13 @@ class Churn:
         going, self._going = self._going, []
         return going
 
+    def declare(self, name: str, seconds: int) -> None:
+        """Let a gang say that it runs for this long."""
+        self._jobs[name] = replace(self._jobs[name], declared=seconds)
+        self._describe(self._jobs[name])
+
     def _come(self, job: Job) -> None:
-        request = QueueRequest((QueueName(QueueNameKind.QUEUE, job.queue),))
-        lasts = None if job.declared is None else RunTime(expected=job.declared)
-        spec = replace(
-            builders.gang_spec(
-                *(job.name, job.pods), namespace=job.namespace, created_at=EPOCH + job.arrives
-            ),
-            queue_request=request,
-            run_time=lasts,
-        )
-        cache_feeding.upsert_gang_specs(self.cache, POD_GROUPS.group, spec.uid, [spec])
+        self._describe(job)
         for number in range(job.pods):
             self.cache.upsert_pod(
                 builders.pod(
@@ -171,6 +167,18 @@ class Churn:
                     created_at=EPOCH + job.arrives,
                 )
             )
+
+    def _describe(self, job: Job) -> None:
+        request = QueueRequest((QueueName(QueueNameKind.QUEUE, job.queue),))
+        lasts = None if job.declared is None else RunTime(expected=job.declared)
+        spec = replace(
+            builders.gang_spec(
+                *(job.name, job.pods), namespace=job.namespace, created_at=EPOCH + job.arrives
+            ),
+            queue_request=request,
+            run_time=lasts,
+        )
+        cache_feeding.upsert_gang_specs(self.cache, POD_GROUPS.group, spec.uid, [spec])
 
     def _remove_pods(self, job: Job) -> None:
         for number in range(job.pods):

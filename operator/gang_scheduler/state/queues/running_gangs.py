@@ -22,6 +22,12 @@ from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.workloads import table
 
 _DEFAULT: Final = EvictionRules()
+PUT_OFF_SECONDS: Final = 600
+"""An end that moves later by more than this, while the gang runs, is not known any more.
+
+Else a user could put the end off again and again: others are promised a start after it, and gangs
+that end before take all other room. Pods may start this long after they are bound.
+"""
 
 
 def may_evict(groups: Iterable[GangGroup], declared: QueueSet) -> bool:
@@ -61,6 +67,7 @@ class _Kept(NamedTuple):
 
     They are valid as long as the version of the gang and the round of the queues stay the same. The
     `end` says itself how long it holds. `backfilled` and `placed_here` are as the gang had them.
+    `first_end` is the earliest end that was known since the first of these pods ran, in seconds.
     """
 
     gang: BoundGang
@@ -74,6 +81,7 @@ class _Kept(NamedTuple):
     end: End = NEVER_ASKED
     backfilled: Backfilled | None = None
     placed_here: bool = False
+    first_end: int | None = None
 
 
 class RunningGangs:
@@ -170,7 +178,7 @@ class RunningGangs:
             if not now.end.holds(ends_as_of, times.version):
                 those = (each.pod for each in now.gang.pods)
                 now = now._replace(end=times.end_of(those, now.spec.run_time, ends_as_of))
-            ends_at = now.end.at
+            now, ends_at = _ending(now)
         gang = now.gang
         if now is not then or _differs(gang.known, backfilled, ends_at):
             known = _with(now.lasting, backfilled, ends_at)
@@ -216,6 +224,8 @@ class RunningGangs:
     ) -> _Kept:
         """Return a gang as it is now: the same object, if nothing has changed."""
         before = self._kept.get(key)
+        is_same_run = before is not None and _are_some_of(before.gang.pods, pods)
+        first_end = before.first_end if before is not None and is_same_run else None
         spec = (info.observed.spec if info is not None else None) or NO_SPEC
         resolved = self._queues.of(key)
         oldest = min((each.pod for each in pods), key=lambda pod: (pod.created_at, pod.uid))
@@ -232,7 +242,9 @@ class RunningGangs:
             gang = BoundGang(pods, charges, lasting)
         version = info.version if info is not None else None
         number = version.number if version is not None else 0
-        return _Kept(gang, *made_of, lasting, version, number, self._queues.round)
+        return _Kept(
+            *(gang, *made_of, lasting, version, number, self._queues.round), first_end=first_end
+        )
 
 
 def _lasting(
@@ -247,6 +259,22 @@ def _lasting(
         min_runtime=rules.counted_min_runtime(spec.options.min_runtime_seconds),
         class_priority=resolved.class_priority if resolved is not None else None,
     )
+
+
+def _ending(now: _Kept) -> tuple[_Kept, int | None]:
+    """Return a gang with its first known end, and its end; None if that is unknown or put off."""
+    first, ends_at = now.first_end, now.end.at
+    if ends_at is None or first is None or ends_at < first:
+        return now._replace(first_end=first if ends_at is None else ends_at), ends_at
+    return now, ends_at if ends_at <= first + PUT_OFF_SECONDS else None
+
+
+def _are_some_of(before: Sequence[BoundPod], now: Sequence[BoundPod]) -> bool:
+    """Return whether some pods of a gang are still the same, so that it is the same run."""
+    if before is now:
+        return True
+    uids = {each.pod.uid for each in before}
+    return any(each.pod.uid in uids for each in now)
 
 
 def _differs(known: RunningGang, backfilled: Backfilled | None, ends_at: int | None) -> bool:

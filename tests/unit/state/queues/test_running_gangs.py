@@ -7,12 +7,13 @@ import pytest
 
 from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import BoundGang
-from gang_scheduler.model.evictions import Backfilled, EvictionClass
+from gang_scheduler.model.evictions import Backfilled, EvictionClass, RunTime
 from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import PromiseRules
 from gang_scheduler.scheduler.cycle import schedule
-from support.builders import NAMESPACE
+from gang_scheduler.state.queues.running_gangs import PUT_OFF_SECONDS
+from support.builders import NAMESPACE, pod
 from support.call_counts import calls_of
 from support.queue_builders import our_queue
 from support.queue_clusters import QueueCluster
@@ -80,6 +81,53 @@ def test_a_cycle_looks_only_at_the_gangs_of_which_a_pod_has_changed() -> None:
 
     assert 1 == calls["running_gangs.RunningGangs._of"]
     assert 1 == calls["protections.Protections.of_gang"]
+
+
+def lasting(made: QueueCluster, name: str, started_at: int, expected: int) -> None:
+    """Let a pod of gang `g` run that says how long it does; put it again to change that."""
+    runs = pod(name, gang="g", node="n-spot", phase="Running", started_at=started_at, pods=0)
+    made.cache.upsert_pod(replace(runs, run_time=RunTime(expected=expected)))
+
+
+def end_of_g(made: QueueCluster, now: int) -> int | None:
+    """Return when gang `g` is expected to end."""
+    (gang,) = made.cache.running(now).gangs.values()
+    return gang.known.ends_at
+
+
+def test_an_end_that_is_put_off_while_the_gang_runs_is_not_known() -> None:
+    """Else a start would be promised after it again and again. A little later it may be."""
+    made = QueueCluster()
+    made.declare()
+    lasting(made, "a", NOW, 60)
+
+    assert NOW + 60 == end_of_g(made, NOW)
+    lasting(made, "a", NOW, 60 + PUT_OFF_SECONDS)
+    assert NOW + 60 + PUT_OFF_SECONDS == end_of_g(made, NOW + 50)
+    lasting(made, "a", NOW, 61 + PUT_OFF_SECONDS)
+    assert end_of_g(made, NOW + 50) is None
+    lasting(made, "a", NOW, 100)
+    assert NOW + 100 == end_of_g(made, NOW + 50)
+
+
+def test_nor_is_one_that_pods_put_off_which_come_one_after_the_other() -> None:
+    made = QueueCluster()
+    made.declare()
+    lasting(made, "a", NOW, 600)
+    lasting(made, "b", NOW, 600)
+    assert NOW + 600 == end_of_g(made, NOW)
+
+    lasting(made, "c", NOW + 500, 600)
+    made.cache.delete_pod("uid-a")
+    assert NOW + 1100 == end_of_g(made, NOW + 550)
+    made.cache.delete_pod("uid-b")
+    lasting(made, "d", NOW + 1000, 600)
+    assert end_of_g(made, NOW + 1050) is None
+
+    made.cache.delete_pod("uid-c")
+    made.cache.delete_pod("uid-d")
+    lasting(made, "e", NOW + 1200, 600)
+    assert NOW + 1800 == end_of_g(made, NOW + 1200)
 
 
 def gang_now(made: QueueCluster, now: int = NOW) -> BoundGang:
