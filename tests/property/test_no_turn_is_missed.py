@@ -5,6 +5,7 @@ that were refused so does not change a word: not even a figure differs if all is
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -30,6 +31,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
 from gang_scheduler.scheduler.turns import shortages
+from gang_scheduler.scheduler.turns.known_lines import KnownLine
 from gang_scheduler.scheduler.turns.lines import OpenTrees
 from gang_scheduler.scheduler.turns.shortages import KnownShortage, Shortages
 from property.random_cases import SEEDS, dice_of
@@ -131,6 +133,20 @@ def decisions(plan: Plan) -> tuple[object, ...]:
     return plan.placed, plan.preemptions, waits, set(plan.warned), plan.failures
 
 
+def _cycles(dice: Random, whole: Snapshot) -> Iterator[Snapshot]:
+    """Yield cycles in which other gangs wait, and other charges have ended."""
+    state = whole.queues
+    assert state is not None
+    for _ in range(4):
+        groups = tuple(each for each in whole.groups if dice.random() < 0.8)
+        charged = {
+            ref: {key: dice.choice((amount, amount, amount // 2)) for key, amount in charge.items()}
+            for ref, charge in state.usage.charged.items()
+        }
+        usage = replace(state.usage, charged=charged)
+        yield replace(whole, groups=groups, queues=QueueState(state.declared, usage))
+
+
 @pytest.mark.parametrize("fairness", list(Fairness))
 @given(seed=SEEDS)
 def test_no_decision_depends_on_a_turn_that_is_left_out(fairness: Fairness, seed: int) -> None:
@@ -162,6 +178,19 @@ def test_a_shortage_that_was_found_before_is_that_of_now(seed: int) -> None:
 
 
 @given(seed=SEEDS)
+def test_what_earlier_cycles_know_of_the_lines_changes_nothing(seed: int) -> None:
+    dice = dice_of(seed)
+    whole = a_world(dice, Fairness.FAIR_SHARE)
+
+    for cycle in _cycles(dice, whole):
+        with patch.object(KnownLine, "is_of", return_value=False):
+            alone = decide(cycle)
+
+        assert alone == decide(cycle)
+        assert alone == decide(cycle)
+
+
+@given(seed=SEEDS)
 def test_queues_that_can_reach_no_gang_have_nothing_to_free(seed: int) -> None:
     snapshot = a_world(dice_of(seed), Fairness.FAIR_SHARE)
 
@@ -173,12 +202,15 @@ def test_queues_that_can_reach_no_gang_have_nothing_to_free(seed: int) -> None:
 
 def test_the_worlds_have_what_is_kept() -> None:
     judged, kept, bounded = Counter[bool](), Counter[bool](), Counter[bool]()
+    known = Counter[bool]()
     for seed in range(60):
         snapshot = a_world(dice_of(seed), Fairness.FAIR_SHARE)
         calls = calls_of(partial(decide, snapshot))
         refused = calls["full_trees.FullTrees.refuse"]
         judged[calls["full_trees.FullTrees._may_have_quota"] > calls[JUDGED]] += 1
         kept[refused > 0] += 1
+        again = calls_of(partial(decide, snapshot))
+        known[again["by_turns.TurnTaking._in_order"] < calls["by_turns.TurnTaking._in_order"]] += 1
         bounded[calls["reclaim_requests.OccupiedQueues._reaches"] > calls[OPEN]] += 1
 
-    assert min(judged[True], kept[True], bounded[True]) > 10
+    assert min(judged[True], kept[True], bounded[True], known[True]) > 10

@@ -7,7 +7,7 @@ cycle tries it, so that the requests of a queue are counted in scheduling order.
 import enum
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass, replace
 from typing import Final, NamedTuple
@@ -247,6 +247,11 @@ class NodeRequests:
     def known(self, group: GangGroup) -> tuple[ProvisioningRequest, ...]:
         """Return the existing requests for a group."""
         return self._provisioning.requests.get(group.waiting[0].key, ())
+
+    @property
+    def asking(self) -> Collection[GangKey]:
+        """The gangs with a request for nodes."""
+        return self._provisioning.requests.keys()
 
     def stands(self, group: GangGroup) -> bool:
         """Return whether nodes for a group are on their way, or there."""

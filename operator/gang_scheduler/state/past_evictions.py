@@ -109,15 +109,10 @@ class EvictionRecords:
         """
         if not self._gang_queue.queues.names.in_use:
             return {}
+        # This is asked about all waiting gangs in every cycle, and hardly any was ever evicted.
+        evicted = self._gang_queue.once_evicted.union(self._records)
+        ahead = [key for key in gangs if key in evicted] if evicted else []
         found: dict[GangKey, tuple[YieldedTo, ...]] = {}
-        # This runs for each waiting gang in every cycle, and hardly any was ever evicted.
-        infos, records = self._gang_queue.infos, self._records
-        ahead = [
-            key
-            for key in gangs
-            if key in records
-            or ((info := infos.get(key)) and (spec := info.observed.spec) and spec.evictions)
-        ]
         while ahead:
             key = ahead.pop()
             if key not in found:

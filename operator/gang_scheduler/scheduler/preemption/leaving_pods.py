@@ -54,6 +54,11 @@ class Departures:
             self._trial.devices.expect(share.uses)
         self.room = merged([*self.room, *room])
 
+    @property
+    def gangs(self) -> Collection[GangKey]:
+        """The gangs that lose members."""
+        return self._numbers.keys()
+
     def preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
         """Return a group as a preemptor for which the room of the leaving pods is free."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)

@@ -91,16 +91,16 @@ class Accounts:
         said = queue.fairness or self.declared.fairness.get(queue.ref.product)
         return said or DEFAULT_FAIRNESS[queue.ref.product]
 
-    @property
+    @functools.cached_property
     def fair_shares(self) -> FairShares:
-        """The fair shares before any charge of this cycle; computed once."""
+        """The fair shares before any charge of this cycle."""
         return self.declared.cached("fair_shares", (self.promises, self.usage), self._fair_shares)
 
     def _fair_shares(self) -> FairShares:
         charges = charges_of(QueueState(self.declared, self.usage), self.promises)
         return fair_shares(self.promises, charges, self.usage)
 
-    @property
+    @functools.cached_property
     def recent(self) -> Mapping[int, Mapping[str, int]] | None:
         """The recent usage of each queue with its subtree; None if recent usage does not count."""
         return self.declared.cached(
@@ -110,7 +110,9 @@ class Accounts:
     @property
     def lasting(self) -> "Accounts":
         """The same accounts without recent usage."""
-        return self if self.recent is None else _Lasting(**vars(self))
+        if self.recent is None:
+            return self
+        return _Lasting(self.declared, self.usage, self.promises, self.charges)
 
     def now(self, row: int) -> "Standing":
         """Return the standing of a queue now, for all resources that its tree has numbers for."""

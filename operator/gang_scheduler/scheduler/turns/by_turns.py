@@ -27,6 +27,7 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.full_trees import FullTrees
+from gang_scheduler.scheduler.turns.known_lines import KnownLine, KnownLines
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
@@ -100,6 +101,8 @@ class TurnTaking:
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.node_requests.standing()))
+        self._is_reserved_for_any = bool(reserved)
+        self._known_lines = KnownLines(quota.declared, placing.snapshot.taken_at)
         is_watched = placing.watch is not None or placing.trial.spare is not None
         self._full_trees = FullTrees(
             *(quota, placing.decided, progress),
@@ -123,8 +126,22 @@ class TurnTaking:
             else:
                 for group in self._decided.each(some):
                     self._quota.set_aside(group, problem)
+        self._known_lines.settle()
 
-    def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> QueueLine:
+    def _line(self, queue: Queue, groups: Sequence[GangGroup]) -> QueueLine:
+        default = self._placing.profile.rules.queues
+        basis = (*self._quota.basis, default)
+        # Past use, waiting and reserved room change the order as time passes.
+        recent = self._quota.forest.accounts.usage.local_recent
+        lasts = not (recent or self._is_reserved_for_any or lines.per_hour_of(queue, default))
+        known = self._known_lines.find(queue.ref, groups, basis) if lasts else None
+        if known is None:
+            known = KnownLine(groups, self._in_order(queue, groups), basis)
+            if lasts:
+                self._known_lines.keep(queue.ref, known)
+        return QueueLine(queue, [*known.groups], known)
+
+    def _in_order(self, queue: Queue, groups: Iterable[GangGroup]) -> list[GangGroup]:
         default, now = self._placing.profile.rules.queues, self._placing.snapshot.taken_at
         keyed = []
         for group in self._decided.each(groups):
@@ -133,7 +150,7 @@ class TurnTaking:
             key = lines.key(self._quota.forest.accounts, group, effective)
             keyed.append(((not reserved, *key), group))
         keyed.sort(key=itemgetter(0), reverse=True)
-        return QueueLine(queue, [group for _, group in keyed])
+        return [group for _, group in keyed]
 
     def take_all(self) -> None:
         """Try the heads of queues in the order of their turns, as long as there is work left."""

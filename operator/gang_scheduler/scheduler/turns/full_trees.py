@@ -4,17 +4,19 @@ In a full cluster these are most groups, in each cycle. Groups of one queue that
 are judged once until anything is charged, so each group costs a look at what is known.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final
 
 from gang_scheduler.model.api_words import Strategy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import Queue
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle_decisions import Decided, Progress
 from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns.known_lines import Refusals
 from gang_scheduler.scheduler.turns.lines import QueueLine
-from gang_scheduler.scheduler.turns.quota import Quota
+from gang_scheduler.scheduler.turns.quota import Quota, refusals_of
 from gang_scheduler.scheduler.turns.shortages import KnownShortage
 
 A_KNOWN_REQUEST: Final = 0.1
@@ -56,8 +58,15 @@ class FullTrees:
         """
         decided, progress, queue = self._decided, self._progress, line.queue
         may_promise = self._quota.reservations.may_give_more
+        known = line.known
+        is_known = not may_promise and self._quota.asks_as_known(known)
         alike: dict[object, KnownShortage | None] = {}
         while groups and progress.takes(A_KNOWN_REQUEST, self._part):
+            place = len(groups) - 1
+            if is_known and alike.get(known.kinds[place]) is not None:
+                # No turn helps groups of this kind, whether or not they were decided already.
+                del groups[known.first_alike(place) :]
+                continue
             group = decided.deciding = groups[-1]
             key = group.waiting[0].key
             if key not in decided.refused and key not in decided.gangs:
@@ -66,6 +75,8 @@ class FullTrees:
                     break
                 if self._may_have_quota(group, queue, alike):
                     break
+                if is_known and (short := self._short.get(key)) is not None:
+                    known.kinds[place] = short.request.kind
             groups.pop()
         decided.deciding = None
         return bool(groups)
@@ -79,31 +90,67 @@ class FullTrees:
         quota, queue = self._quota, line.queue
         if queue.strategy is Strategy.STRICT_FIFO or self._has_all_its_jobs(queue):
             return
-        state, may_promise = quota.reclaim_requests.state, quota.reservations.may_give_more
+        state = quota.reclaim_requests.state
+        is_known = groups is line.groups and self._note is None
+        is_known = is_known and not quota.reservations.may_give_more
+        is_known = is_known and quota.asks_as_known(line.known)
         alike: dict[object, KnownShortage | None] = {}
         lendable: KnownShortage | None = None
         # A cycle without a turn goes on until there was one, and here there is none.
         progress, is_bounded = self._progress, bool(quota.tried)
         while groups and not (is_bounded and progress.is_done()):
-            group = self._decided.deciding = groups[-1]
-            short = self._short.get(group.waiting[0].key)
-            if short is None or short.judged_at != state:
-                if self._may_have_quota(group, queue, alike):
-                    break
-                short = self._short.get(group.waiting[0].key)
-            # A promise may have been withdrawn since the shortage was found.
-            if short is None or (may_promise and quota.may_be_promised(group, queue)):
+            kind = line.known.kinds[len(groups) - 1] if is_known else None
+            known = short = None if kind is None else quota.shortages.known_for_good(kind)
+            if short is None:
+                self._decided.deciding = groups[-1]
+                short = self._shortage(groups[-1], queue, alike, state)
+            if short is None or (short is not lendable and self._keeps_quota(queue, short)):
                 break
-            if short is not lendable:
-                if self._keeps_quota(queue, short):
-                    break
-                lendable = short
-            groups.pop()
-            progress.effort.count(A_REFUSAL)
-            quota.set_aside(group, short.problem)
-            if self._note is not None:
-                self._note(group)
+            lendable = short
+            if known is None:
+                self._refuse_one(groups.pop(), short.problem)
+            else:
+                self._refuse_alike(line, kind, short.problem)
         self._decided.deciding = None
+
+    def _shortage(
+        self,
+        group: GangGroup,
+        queue: Queue,
+        alike: dict[object, KnownShortage | None],
+        state: Hashable,
+    ) -> KnownShortage | None:
+        """Return the shortage of a group in this state of charges; None if a turn may help it."""
+        key = group.waiting[0].key
+        short = self._short.get(key)
+        if short is None or short.judged_at != state:
+            if self._may_have_quota(group, queue, alike):
+                return None
+            short = self._short.get(key)
+        # A promise may have been withdrawn since the shortage was found.
+        return None if self._quota.may_be_promised(group, queue) else short
+
+    def _refuse_one(self, group: GangGroup, problem: Problem) -> None:
+        self._progress.effort.count(A_REFUSAL)
+        self._quota.set_aside(group, problem)
+        if self._note is not None:
+            self._note(group)
+
+    def _refuse_alike(self, line: QueueLine, kind: object, problem: Problem) -> None:
+        """Refuse the groups at the end of a line whose requests are of one kind, and drop them."""
+        last = len(line.groups)
+        first = line.known.first_alike(last - 1)
+        refusals = line.known.refusals(kind, first, last, problem)
+        if refusals is None:
+            groups = self._decided.each(line.groups[: first - 1 if first else None : -1])
+            by_gang = {
+                each.gang.key: each for group in groups for each in refusals_of(group, problem)
+            }
+            refusals = Refusals(first, last, problem, by_gang)
+            line.known.keep(kind, refusals)
+        self._progress.effort.count(A_REFUSAL * (last - first))
+        self._decided.refused.update(refusals.by_gang)
+        del line.groups[first:]
 
     def _may_have_quota(
         self, group: GangGroup, queue: Queue, alike: dict[object, KnownShortage | None]

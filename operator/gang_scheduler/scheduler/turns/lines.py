@@ -13,6 +13,7 @@ from gang_scheduler.model.queues import NONE, Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import QueueRules
 from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Accounts, Share, share_of
+from gang_scheduler.scheduler.turns.known_lines import KnownLine
 
 _HOUR: Final = 3600
 
@@ -21,12 +22,14 @@ _HOUR: Final = 3600
 class QueueLine:
     """The groups of one queue that were not tried yet, the first at the end.
 
-    `behind` is the gang behind which a queue in strict order waits. `is_over`: there is no quota
+    `known` is what is known of all groups of the line: the groups are the first of these. `behind`
+    is the gang behind which a queue in strict order waits. `is_over`: there is no quota
     for any group of its tree.
     """
 
     queue: Queue
     groups: list[GangGroup]
+    known: KnownLine
     behind: GangKey | None = None
     is_over: bool = False
 
@@ -36,9 +39,14 @@ def effective_priority(group: GangGroup, queue: Queue, default: QueueRules, now:
     return group.queue_priority + added_by_waiting(queue, default, now - group.created_at)
 
 
+def per_hour_of(queue: Queue, default: QueueRules) -> int:
+    """Return the priority that an hour of waiting adds."""
+    return default.aging_per_hour if queue.aging.per_hour is None else queue.aging.per_hour
+
+
 def added_by_waiting(queue: Queue, default: QueueRules, seconds: float) -> int:
     """Return the priority that this many seconds of waiting add."""
-    per_hour = default.aging_per_hour if queue.aging.per_hour is None else queue.aging.per_hour
+    per_hour = per_hour_of(queue, default)
     if not per_hour:
         return 0
     most = default.aging_max if queue.aging.most is None else queue.aging.most

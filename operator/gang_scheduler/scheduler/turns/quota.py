@@ -26,6 +26,7 @@ from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservat
 from gang_scheduler.scheduler.surplus import of_payable
 from gang_scheduler.scheduler.trial import Placement
 from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns.known_lines import KnownLine
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import (
     FlavorAssignment,
@@ -74,7 +75,8 @@ class Quota:
             units_of=self.units_of,
         )
         self.shortages = Shortages(self.ledger, self.reclaim_requests)
-        self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
+        self.basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
+        """The objects on which the requests of groups depend."""
         self.tried: dict[GangKey, Request] = {}
         self.alike: dict[GangKey, Request] = {}
         """The requests that had a turn, for other groups that were refused as they were."""
@@ -100,7 +102,20 @@ class Quota:
             group
         ):
             return None
-        return group.cached("plain", self._basis, functools.partial(self._plain, group, queue))
+        return group.cached("plain", self.basis, functools.partial(self._plain, group, queue))
+
+    def asks_as_known(self, line: KnownLine) -> bool:
+        """Return whether no gang of a line asks for anything else than what is known of it.
+
+        A gang that loses members may ask for more. Requested nodes, or a backfilled gang that has
+        overrun, give a gang other rights.
+        """
+        others = (
+            self._evaluator.departures.gangs,
+            self._node_requests.asking,
+            self.reclaim_requests.behind_overrun,
+        )
+        return not any(each and not line.gangs.isdisjoint(each) for each in others)
 
     def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
         judged = self.requests.judged
@@ -213,14 +228,8 @@ class Quota:
     # Charges of groups.
 
     def set_aside(self, group: GangGroup, problem: Problem) -> None:
-        """Note why a group is not tried.
-
-        The same problem gives the same refusal objects as before.
-        """
-        refusals = group.cached(
-            "set_aside", (problem,), functools.partial(_refusals, group.waiting, problem)
-        )
-        for each in refusals:
+        """Note why a group is not tried."""
+        for each in refusals_of(group, problem):
             self._decided.refused[each.gang.key] = each
 
     def has_reserved_room(self, group: GangGroup) -> bool:
@@ -445,6 +454,12 @@ def _without_members(asked: Request) -> Request:
     assignments = tuple(replace(assignment, units=()) for assignment in asked.assignments)
     asked.group.forget_members()
     return replace(asked, units=(), assignments=assignments)
+
+
+def refusals_of(group: GangGroup, problem: Problem) -> tuple[Refused, ...]:
+    """Return the refusals of a group. The same problem gives the same objects as before."""
+    compute = functools.partial(_refusals, group.waiting, problem)
+    return group.cached("set_aside", (problem,), compute)
 
 
 def _refusals(gangs: Iterable[Gang], problem: Problem) -> tuple[Refused, ...]:

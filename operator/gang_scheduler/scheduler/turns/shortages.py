@@ -55,6 +55,12 @@ class Shortages:
         # A backfilled gang that has overrun may be evicted only by the gang that it came before.
         return request.kind, overrun.intersection(gang.key for gang in request.group.waiting)
 
+    def known_for_good(self, kind: object) -> KnownShortage | None:
+        """Return the permanent shortage of requests of a kind; None if it is not known."""
+        if self._judged_at != self._reclaim_requests.state:
+            return None
+        return self._for_good.get(kind)
+
     def permanent_shortage(self, request: Request) -> KnownShortage | None:
         """Return the shortage of a request in all assignments; None if evictions may free quota.
 

@@ -66,6 +66,8 @@ class GangQueue:
         self._regrouped: set[GangKey] = set()
         """Gangs whose group may have changed, in its members or in its requests."""
         self._apart: set[GangKey] = set()
+        self.once_evicted: set[GangKey] = set()
+        """Gangs whose object has once recorded evictions; it may not do so any more."""
         self._by_workload = GangsByWorkload()
         self._job_sizes = JobSizes(self._by_workload)
         self.misplaced_requests = MisplacedRequests()
@@ -447,6 +449,8 @@ class GangQueue:
         self.checkpoints.seen_on_object(gang_spec)
         if info.observed.may_rank_apart:
             self._apart.add(gang_spec.key)
+        if gang_spec.evictions is not None:
+            self.once_evicted.add(gang_spec.key)
         if before is None:
             info.attempt.take_over(gang_spec)
             info.scaling.take_over(gang_spec)
@@ -530,5 +534,6 @@ class GangQueue:
             self._to_regroup,
             self._regrouped,
             self._apart,
+            self.once_evicted,
         ):
             keys.discard(key)

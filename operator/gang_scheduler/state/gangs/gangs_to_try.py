@@ -90,9 +90,9 @@ class GangsToTry:
             return sorted(keys)
         found = [key for key in self._sorted if key in keys]
         if len(found) < len(keys):
-            found.extend(keys.difference(found))
-        self._sorted = sorted(found)
-        return self._sorted
+            found = sorted([*found, *keys.difference(found)])
+        self._sorted = found
+        return found
 
     def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
         """Return the gangs for which this cycle has no time."""
@@ -133,10 +133,12 @@ class GangsToTry:
         # Comparing by identity is fast: very many gangs are in few queues.
         queues = {id(queue): queue for queue in waiting if queue is not None}.values()
         if queues:
-            found = self._quota_waits.companions(set(queues)) | self._reservations.companions(now)
+            found = self._quota_waits.companions(set(queues), there)
+            found |= self._reservations.companions(now)
             found -= there
-            found.difference_update(gang.key for group in groups for gang in group.gangs)
-            yield from self._grouping.groups(sorted(found), now)
+            if found:
+                found.difference_update(gang.key for group in groups for gang in group.gangs)
+                yield from self._grouping.groups(sorted(found), now)
 
     def next_retry(self) -> int | None:
         """Return the end of the first backoff, in seconds since the epoch."""

@@ -8,6 +8,7 @@ A gang that begins to run may give way to gangs that wait for quota, for room or
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -242,18 +243,21 @@ class QuotaWaits:
                 ):
                     yield key
 
-    def companions(self, refs: set[QueueRef]) -> set[GangKey]:
-        """Return the gangs that must be tried with gangs of these queues: their order matters."""
+    def companions(self, refs: set[QueueRef], there: AbstractSet[GangKey]) -> set[GangKey]:
+        """Return the other gangs that must be tried with gangs of these queues.
+
+        Their order matters. `there` are the gangs that are tried in any case.
+        """
         trees = self._trees
         roots = {trees.root(ref) for ref in refs}
         found: set[GangKey] = set()
         for ref, of_queue in self._waiting.items():
-            if trees.root(ref) not in roots:
+            if trees.root(ref) not in roots or not (others := of_queue.keys() - there):
                 continue
             kept = list(self._of_queues([ref], RETRIED_AFTER_QUOTA)) if trees.keeps(ref) else []
-            found.update(kept)
+            found.update(others.intersection(kept))
             if trees.is_strict(ref) and (kept or ref in refs):
-                found.update(k for k, reason in of_queue.items() if reason not in PASSED)
+                found.update(key for key in others if of_queue[key] not in PASSED)
         return found
 
     @property

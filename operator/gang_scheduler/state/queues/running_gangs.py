@@ -22,6 +22,7 @@ from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.workloads import table
 
 _DEFAULT: Final = EvictionRules()
+_GANG: Final = operator.attrgetter("gang")
 PUT_OFF_SECONDS: Final = 600
 """An end that moves later by more than this, while the gang runs, is not known any more.
 
@@ -117,8 +118,13 @@ class RunningGangs:
         """
         pods, before = bound_pods.pods, self._kept
         moved = self._moved(pods, charged)
-        members = by_gang(each for each in pods if each.gang in moved) if moved else {}
-        order: Iterable[GangKey] = dict.fromkeys(each.gang for each in pods) if moved else before
+        members: Mapping[GangKey, Sequence[BoundPod]] = {}
+        order: Iterable[GangKey] = before
+        if moved:
+            # Very many pods, of which hardly any has moved.
+            gangs = [*map(_GANG, pods)]
+            members = by_gang(itertools.compress(pods, map(moved.__contains__, gangs)))
+            order = dict.fromkeys(gangs)
         basis = (self._queues.round, self._queues.run_times.version, enforcing, ends_as_of is None)
         unsure = moved | (self._changed(ends_as_of) if basis == self._basis else before.keys())
         if unsure:
@@ -127,7 +133,8 @@ class RunningGangs:
                 for key in order
                 if key in unsure
             }
-            self._kept = {key: now.get(key) or before[key] for key in order}
+            known = before | now
+            self._kept = {key: known[key] for key in order}
             self._gangs = {key: each.gang for key, each in self._kept.items()}
             self._by_status.intersection_update(self._kept)
         self._pods, self._charged, self._basis = pods, charged, basis
@@ -193,11 +200,11 @@ class RunningGangs:
         """
         found: set[GangKey] = set()
         seen: set[str] = set()
-        if len(pods) != len(self._pods) or not all(map(operator.is_, pods, self._pods)):
-            were = dict(zip(map(id, self._pods), self._pods, strict=True))
-            there = dict(zip(map(id, pods), pods, strict=True))
-            moved = [each for key, each in there.items() if key not in were]
-            moved += [each for key, each in were.items() if key not in there]
+        come, gone = _differing(pods, self._pods)
+        if come or gone:
+            were, there = {id(each) for each in gone}, {id(each) for each in come}
+            moved = [each for each in come if id(each) not in were]
+            moved += [each for each in gone if id(each) not in there]
             found.update(each.gang for each in moved)
             seen.update(each.pod.uid for each in moved)
         before = self._charged
@@ -245,6 +252,22 @@ class RunningGangs:
         return _Kept(
             *(gang, *made_of, lasting, version, number, self._queues.round), first_end=first_end
         )
+
+
+def _differing(
+    pods: Sequence[BoundPod], before: Sequence[BoundPod]
+) -> tuple[Sequence[BoundPod], Sequence[BoundPod]]:
+    """Return both without the pods with which both begin, and with which both end."""
+    least = min(len(pods), len(before))
+    first = _first_difference(pods, before, least)
+    last = min(_first_difference(reversed(pods), reversed(before), least), least - first)
+    return pods[first : len(pods) - last], before[first : len(before) - last]
+
+
+def _first_difference(some: Iterable[BoundPod], others: Iterable[BoundPod], otherwise: int) -> int:
+    """Return the first position at which two sequences have different objects."""
+    differ = map(operator.is_not, some, others)
+    return next(itertools.compress(itertools.count(), differ), otherwise)
 
 
 def _lasting(

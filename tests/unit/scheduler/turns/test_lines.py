@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.scheduler.turns.known_lines import KnownLine
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from support.builders import gang_key, group
 from support.queue_builders import our_queue, queue_ref
@@ -25,11 +26,12 @@ class World:
         self.looks_left = 1_000
         keys = frozenset(gang_key(name) for name in reserved)
         self.trees = OpenTrees(ROOTS.__getitem__, self._any_hope, keys)
-        self.lines = {
-            ref: QueueLine(our_queue(ref.name), [self.groups[name] for name in some])
-            for ref, some in waiting.items()
-        }
+        self.lines = {ref: self._line(ref, names) for ref, names in waiting.items()}
         self.trees.add(self.lines.values())
+
+    def _line(self, ref: QueueRef, names: str) -> QueueLine:
+        groups = [self.groups[name] for name in names]
+        return QueueLine(our_queue(ref.name), groups, KnownLine(groups, groups, ()))
 
     def _any_hope(self, line: QueueLine, groups: list[GangGroup]) -> bool:
         while groups and len(self.looked_at) < self.looks_left:

@@ -94,7 +94,7 @@ def test_gangs_whose_order_decides_are_tried_together(
     invalid = Reason.INVALID_SPEC
     waits = waits_in(*queues, x=(A, QUOTA), v=(A, ROOM), i=(A, invalid), y=(B, QUOTA))
 
-    assert together == names(waits.companions({due}))
+    assert together == names(waits.companions({due}, set()))
 
 
 def test_in_strict_order_all_are_tried_together_but_those_that_nothing_free_helps() -> None:
@@ -106,7 +106,7 @@ def test_in_strict_order_all_are_tried_together_but_those_that_nothing_free_help
         *(Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE),
         *(Reason.QUEUE_NOT_FOUND, Reason.ADMISSION_DENIED, Reason.QUOTA_EXCEEDED),
         *(Reason.WAITING_FOR_CLAIMS, Reason.CLAIM_NOT_FOUND, Reason.INVALID_CLAIM),
-    } == {each for each in Reason if gang_key(each.name) not in waits.companions({A})}
+    } == {each for each in Reason if gang_key(each.name) not in waits.companions({A}, set())}
 
 
 @pytest.mark.parametrize(
