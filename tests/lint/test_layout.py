@@ -15,7 +15,7 @@ from lint import trees
 from tools import code_measures
 
 SOURCE_ROOT = trees.PROJECT / "operator"
-MOST_MODULES = 595
+MOST_MODULES = 596
 LONGEST_FILE = 600
 LONGEST_CHAIN = 47
 """Modules of the longest chain of imports."""

@@ -387,6 +387,10 @@ class Progress:
         """Return whether all work of the cycle is done, searches included."""
         return self.effort.is_done() and not self._goes_on()
 
+    def is_far_over(self) -> bool:
+        """Return whether twice the work of a cycle is done."""
+        return self.effort.is_far_over() and not self._goes_on()
+
     def _goes_on(self) -> bool:
         """Return whether the cycle runs to the end; renew its looks if all are used."""
         if self._to_the_end and self.effort.is_over():

@@ -106,6 +106,10 @@ class Effort:
         """Return whether all work of a cycle is done, searches included."""
         return self.done >= MOST_OF_CYCLE
 
+    def is_far_over(self) -> bool:
+        """Return whether twice the work of a cycle is done."""
+        return self.done >= 2 * MOST_OF_CYCLE
+
     def has_taken(self, part: float, since: float) -> bool:
         """Return whether this part of a cycle's work was done since the count was `since`."""
         return self.done - since >= part * MOST_OF_CYCLE

@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.full_trees import FullTrees
 from gang_scheduler.scheduler.turns.known_lines import KnownLine, KnownLines
 from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
-from gang_scheduler.scheduler.turns.quota import Quota
+from gang_scheduler.scheduler.turns.quota import AN_OPTION, Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 
 BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
@@ -99,6 +99,7 @@ class TurnTaking:
         self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
         """By key, (`spent`, number, head): once more is spent, the head may lack quota."""
         self._order = 0
+        self._looked_at = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.node_requests.standing()))
         self._is_reserved_for_any = bool(reserved)
@@ -159,6 +160,11 @@ class TurnTaking:
             if not self._trees.is_open(root):
                 self._refuse_tree(root)
         heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
+        if self._is_cut_off() and self._decided.refused:
+            # The heads decide which queue is next, so no turn is taken until all of them are known.
+            # The groups that were refused by then are out of the way of the next cycle.
+            self._leave_rest()
+            return
         turns = Turns(self._ledger.ahead, heads)
         while (ref := turns.next()) is not None and not self.is_done():
             if not self._trees.is_open(ref):
@@ -188,6 +194,13 @@ class TurnTaking:
         """
         return bool(self._quota.tried) and self._progress.is_done()
 
+    def _is_cut_off(self) -> bool:
+        """Return whether no more groups are looked at before the first turn.
+
+        That takes twice the work of a cycle: heads of some queues would be unknown.
+        """
+        return bool(self._looked_at) and not self._quota.tried and self._progress.is_far_over()
+
     def _leave_rest(self) -> None:
         """Leave all groups without a turn to the next cycle."""
         self._decided.leave_untried(*(each.group for each in self._heads.values()))
@@ -216,9 +229,10 @@ class TurnTaking:
         while True:
             if line.is_over:
                 self._full_trees.refuse(line, line.groups)
-            if not line.groups or self.is_done():
+            if not line.groups or self.is_done() or self._is_cut_off():
                 break
             group = self._decided.deciding = line.groups.pop()
+            self._looked_at += 1
             self._effort.count(A_GROUP)
             request = self._request(line, group)
             if request is not None:
@@ -287,7 +301,9 @@ class TurnTaking:
         ready = self._placing.admitted(group)
         if ready is None:
             return None
+        judged = self._quota.requests.judged
         asked = self._asked(line, ready)
+        self._effort.count(AN_OPTION * (self._quota.requests.judged - judged))
         if isinstance(asked, Problem):
             self._quota.set_aside(ready, asked)
             return None

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
-from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
     EvictionRules,
@@ -222,16 +222,39 @@ def test_a_cycle_makes_no_more_requests_than_it_has_looks_for() -> None:
     assert first + rest == 300
 
 
-def test_a_request_costs_as_much_as_its_combinations_of_flavors() -> None:
+def of_many_combinations(*others: Gang) -> Snapshot:
+    """Return gangs with 64 combinations of flavors, none of which has quota, and other gangs."""
     quotas = {FlavorResource(each, "cpu"): 1000 for each in FLAVORS}
-    queue = replace(
-        cluster_queue("q", nominal=quotas), resource_groups=(ResourceGroup(("cpu",), FLAVORS),)
+    queue, other = (
+        replace(
+            cluster_queue(name, nominal=quotas), resource_groups=(ResourceGroup(("cpu",), FLAVORS),)
+        )
+        for name in ("q", "r")
     )
     members = [[pod(f"m{i}-{n}", gang=f"g{i}", cpu=n) for n in (8, 9)] for i in range(100)]
     gangs = [in_queue(queue.ref, f"g{i}", members=some) for i, some in enumerate(members)]
     flavors = [Flavor(Product.KUEUE, each) for each in FLAVORS]
-    snapshot = world([queue], gangs, [node("n", cpu=1000)], flavors=flavors)
+    nodes = [node("n", cpu=1000)]
+    return world([queue, other], [*gangs, *others], nodes, flavors=flavors)
 
-    calls = calls_of(lambda: with_looks(100, snapshot))
+
+def test_a_request_costs_as_much_as_its_combinations_of_flavors() -> None:
+    calls = calls_of(lambda: with_looks(100, of_many_combinations()))
 
     assert 0 < calls["quota.Quota._plain"] < 20
+
+
+def test_no_turn_is_taken_until_the_cycles_have_looked_for_the_first_gang_of_each_queue() -> None:
+    first = in_queue(cq_ref("r"), "first", cpu=1, created_at=10)
+    snapshot, cycles = of_many_combinations(first), 0
+    looked_at = "requests.Requests._assignments"
+
+    while snapshot.groups:
+        calls = calls_of(partial(with_looks, 100, snapshot))
+        assert calls[looked_at] < 40
+        plan = with_looks(100, snapshot)
+        assert placed(plan) == ([] if plan.untried else ["first"])
+        snapshot = after(snapshot, plan)
+        cycles += 1
+
+    assert cycles > 3
