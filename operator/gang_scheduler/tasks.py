@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import anyio
 
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.turns_of_namespaces import TurnsQueue
 
 T = TypeVar("T")
 
@@ -78,10 +79,10 @@ class Workers(ABC, Generic[T]):
         self._name = name
         self._step = step
         self._number = number
-        self._queue: asyncio.Queue[T] = asyncio.Queue()
+        self._queue = TurnsQueue(self.namespace_of)
 
     def submit(self, item: T) -> None:
-        """Queue an item behind all others."""
+        """Queue an item behind all others of its namespace."""
         self._queue.put_nowait(item)
 
     async def run(self) -> None:
@@ -101,6 +102,10 @@ class Workers(ABC, Generic[T]):
     def about(self, item: T) -> object:
         """Return the subject of an error with an item."""
         return item
+
+    @abstractmethod
+    def namespace_of(self, item: T) -> str:
+        """Return the namespace of an item: namespaces take turns."""
 
     async def _take_items(self) -> None:
         while True:

@@ -44,6 +44,19 @@ async def test_a_gang_that_is_begun_is_bound_whole_when_the_process_ends_and_no_
         assert [f"uid-a-{number}" for number in range(MEMBERS)] == sorted(bound)
 
 
+async def test_a_gang_does_not_wait_behind_the_bindings_of_another_namespace() -> None:
+    async with BinderHarness(nodes=16, concurrency=1) as harness:
+        harness.gang("many", 60, "evil")
+        harness.gang("two", 2, "good")
+        await harness.quiet()
+        harness.cycle()
+        await harness.quiet()
+
+        names = [call.name for call in harness.api.calls if call.method == "bind"]
+        assert len(names) == 62
+        assert {"two-0", "two-1"} < set(names[:4])
+
+
 async def test_a_gang_is_bound_with_one_request_a_pod_and_marked_with_its_plan() -> None:
     async with BinderHarness() as harness:
         harness.gang("a", MEMBERS)

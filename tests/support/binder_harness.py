@@ -121,15 +121,17 @@ class BinderHarness:
         body = api_objects.node_body(name, allocatable=offered, metadata=labels, **spec)
         self.cluster.put(NODES, body)
 
-    def gang(self, name: str, pods: int) -> None:
+    def gang(self, name: str, pods: int, namespace: str = builders.NAMESPACE) -> None:
         """Add a rigid gang and its pods, `<name>-<i>`."""
-        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
+        metadata = {"namespace": namespace}
+        body = api_objects.pod_group_body(name, min_member=pods, metadata=metadata)
+        self.cluster.put(POD_GROUPS, body)
         for number in range(pods):
-            self.pod(f"{name}-{number}", name)
+            self.pod(f"{name}-{number}", name, namespace=namespace)
 
-    def pod(self, name: str, gang: str, uid: str = "") -> None:
+    def pod(self, name: str, gang: str, uid: str = "", namespace: str = builders.NAMESPACE) -> None:
         """Add a pod of a gang, or replace it by another one of its name."""
-        metadata = {"uid": uid or f"uid-{name}"}
+        metadata = {"uid": uid or f"uid-{name}", "namespace": namespace}
         self.cluster.put(PODS, api_objects.pod_body(name, gang=gang, metadata=metadata))
 
     async def quiet(self) -> None:

@@ -126,6 +126,10 @@ class Doubling(Workers[int]):
         super().__init__("doubling", "double", 2)
         self.done: list[tuple[int, float]] = []
 
+    def namespace_of(self, _: int) -> str:
+        """Return that of all numbers."""
+        return ""
+
     async def work(self, item: int) -> None:
         """Note twice the number."""
         await asyncio.sleep(1)

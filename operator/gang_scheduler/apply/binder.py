@@ -1,9 +1,9 @@
 """Binds placed gangs, and settles requests whose answer left the outcome open.
 
-A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete one
-by one and no task is made per pod. A denied binding is queued again later: no other waits for it.
-Gangs that start together first wait for their unbound claims (`volume_binder`); then the bindings
-of their quorums are queued at once.
+A fixed number of workers takes bindings from one queue, gang after gang, so that gangs of a
+namespace complete one by one and no task is made per pod. Namespaces take turns. A denied binding
+is queued again later: no other waits for it. Gangs that start together first wait for their unbound
+claims (`volume_binder`); then the bindings of their quorums are queued at once.
 
 A binding ends in one of three ways: the pod is on its node; the pod is gone, or on another node; or
 the API server refuses. A pod that is not bound is removed from its node in the cache, and planned
@@ -40,6 +40,7 @@ from gang_scheduler.state import checkpoints
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.turns_of_namespaces import TurnsQueue
 
 BIND_SECONDS = 120.0
 """A binding is retried for this long. Then the gang is planned again: the node may be gone."""
@@ -95,7 +96,7 @@ class Binder:
         self._volume_binder = volume_binder
         self._outcomes = outcomes
         self._held: asyncio.Queue[Held] = asyncio.Queue()
-        self._queue: asyncio.Queue[_Binding] = asyncio.Queue()
+        self._queue = TurnsQueue[_Binding](lambda each: each.bind.pod.namespace)
         self._closed = False
 
     @property

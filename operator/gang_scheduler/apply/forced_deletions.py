@@ -51,6 +51,10 @@ class PartialGangs(Workers[GangKey]):
                 self._queued.add(key)
                 self.submit(key)
 
+    def namespace_of(self, item: GangKey) -> str:
+        """Return the namespace of the gang."""
+        return item.namespace
+
     async def work(self, item: GangKey) -> None:
         """Delete the bound members of a gang, unless it has become whole since."""
         self._queued.discard(item)

@@ -150,6 +150,10 @@ class Admitter(Workers[Admission]):
         """Return the workload."""
         return item.workload
 
+    def namespace_of(self, item: Admission) -> str:
+        """Return the namespace of the workload."""
+        return item.workload.namespace
+
     def _report(self, admission: Admission, why: Cause | None) -> None:
         name, kind = str(admission.workload), admission.workload.kind
         if why is None:
@@ -291,6 +295,10 @@ class Suspender(Workers[Suspension]):
     def about(self, item: Suspension) -> object:
         """Return the workload."""
         return item.workload
+
+    def namespace_of(self, item: Suspension) -> str:
+        """Return the namespace of the workload."""
+        return item.workload.namespace
 
     async def suspend(self, workload: ManagedWorkload) -> bool:
         """Suspend a workload if it is still ours; return whether its pods end. Raises ApiError.

@@ -83,6 +83,16 @@ def test_a_pod_that_has_ended_is_not_charged() -> None:
     assert {} == found.charged()
 
 
+def test_a_pod_that_is_resized_is_charged_what_it_takes_room_for() -> None:
+    made = cluster()
+    made.put("a", "a", node="n-spot", cpu=1)
+    assert {SPOT: 1000} == dict(made.usage().charged[queue_ref("a")])
+
+    made.put("a", "a", node="n-spot", cpu=7)
+
+    assert {SPOT: 7000} == dict(made.usage().charged[queue_ref("a")])
+
+
 def test_a_nominated_pod_is_charged_on_its_node_and_a_waiting_one_is_asked_for() -> None:
     found = cluster()
     found.put("p", "a", nominated="n-firm")

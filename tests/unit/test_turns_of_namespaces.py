@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.report.turns_of_namespaces import ByNamespace
+from gang_scheduler.turns_of_namespaces import ByNamespace, TurnsQueue
 
 
 def queue_of(*keys: str) -> ByNamespace[str, int]:
@@ -64,3 +64,13 @@ def test_nothing_is_taken_of_an_empty_queue() -> None:
     assert 0 == len(queue)
     with pytest.raises(KeyError):
         queue.take()
+
+
+def test_tasks_take_turns_too_and_what_is_put_twice_comes_twice() -> None:
+    queue = TurnsQueue[str](lambda each: each.partition("/")[0])
+    for each in ("a/1", "a/2", "a/1", "b/1"):
+        queue.put_nowait(each)
+
+    assert 4 == queue.qsize()
+    assert ["a/1", "b/1", "a/2", "a/1"] == [queue.get_nowait() for _ in range(4)]
+    assert queue.empty()

@@ -1,7 +1,8 @@
-"""A queue in which namespaces take turns: no namespace waits for all entries of another one."""
+"""Queues in which namespaces take turns: no namespace waits for all entries of another one."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -57,3 +58,22 @@ class ByNamespace(Generic[K, V]):
         if not line:
             del self._lines[namespace]
         return key, value
+
+
+class TurnsQueue(asyncio.Queue[V]):
+    """A queue for tasks. Namespaces take turns; in each, what was put first comes first."""
+
+    def __init__(self, namespace_of: Callable[[V], str]) -> None:
+        self._namespace_of = namespace_of
+        self._number = 0
+        super().__init__()
+
+    def _init(self, _: int) -> None:
+        self._queue: ByNamespace[int, V] = ByNamespace()
+
+    def _put(self, item: V) -> None:
+        self._number += 1
+        self._queue.put(self._namespace_of(item), self._number, item)
+
+    def _get(self) -> V:
+        return self._queue.take()[1]
