@@ -10,7 +10,7 @@ from gang_scheduler.client import patches
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import UNREADABLE, AnswerTooLongError, ApiError, Kind
 from gang_scheduler.client.interfaces import Body
-from gang_scheduler.client.pages import Pages
+from gang_scheduler.client.list_pages import Pages
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.base import IdentityList

@@ -31,7 +31,7 @@ from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.errors import AnswerTooLongError, ApiError
 from gang_scheduler.client.http import CONNECT_SECONDS, TooLongError
-from gang_scheduler.client.pages import Pages
+from gang_scheduler.client.list_pages import Pages
 from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger

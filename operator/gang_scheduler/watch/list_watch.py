@@ -17,7 +17,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.pages import Pages
+from gang_scheduler.client.list_pages import Pages
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kinds, known_objects, synced

@@ -14,7 +14,7 @@ import msgspec
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
-from gang_scheduler.client.pages import Pages
+from gang_scheduler.client.list_pages import Pages
 from gang_scheduler.watch import list_watch
 from gang_scheduler.watch.kinds import DECISIVE
 from gang_scheduler.watch.known_objects import Handler, Handlers, KnownObjects

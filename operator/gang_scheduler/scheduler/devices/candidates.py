@@ -9,8 +9,6 @@ from gang_scheduler.model.devices import (
     KEEPING_OUT,
     MOST_RESULTS,
     Attribute,
-    Device,
-    DeviceId,
     Mode,
     Problem,
 )
@@ -24,7 +22,7 @@ from gang_scheduler.scheduler.devices.claim_requests import (
     DeviceFilter,
 )
 from gang_scheduler.scheduler.devices.outcomes import Funnel, Lack, NoFit
-from gang_scheduler.scheduler.devices.partitioned_cards import PartitionedCards
+from gang_scheduler.scheduler.devices.partitioned_cards import PartitionedCards, counters_left
 from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool
 from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
 
@@ -301,28 +299,6 @@ class Candidates:
             free=self._left[choice.device_filter][0],
             taints=tuple(sorted(taints.items(), key=lambda item: (-item[1], item[0]))),
         )
-
-
-def counters_left(pool: Pool, taken: Taken) -> dict[tuple[str, str], int]:
-    """Return how much of a pool's counters claims leave, in billionths; it may be negative."""
-    left = {
-        (counter_set, name): amount
-        for counter_set, counters in pool.counters.items()
-        for name, amount in counters.items()
-    }
-    here = ((each.id, each.device) for each in pool.devices)
-    elsewhere = ((DeviceId(*pool.id, each.name), each) for each in pool.elsewhere)
-    for identity, device in (*here, *elsewhere):
-        if device.consumes and taken.is_used(identity):
-            charge(left, device, -1)
-    return left
-
-
-def charge(counters: dict[tuple[str, str], int], device: Device, sign: int) -> None:
-    """Add the amounts that a device consumes, or with the sign -1 subtract them."""
-    for use in device.consumes:
-        for name, amount in use.counters.items():
-            counters[use.counter_set, name] += sign * amount.nanos
 
 
 def attribute_of(offered: OfferedDevice, name: str) -> Attribute | None:

@@ -21,7 +21,7 @@ from gang_scheduler.model.devices import (
     Slice,
     TaintRule,
 )
-from gang_scheduler.scheduler.devices.candidates import charge
+from gang_scheduler.scheduler.devices.partitioned_cards import charge
 from gang_scheduler.scheduler.devices.pools import PoolId, counters_of, fault_of
 from gang_scheduler.scheduler.devices.selectors import Selector, SelectorError
 

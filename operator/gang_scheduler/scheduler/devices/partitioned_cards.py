@@ -1,13 +1,43 @@
 """Cards whose partitions are devices that share counters, such as a GPU and its parts.
 
-Cards can be alike. If a search with half of one card failed, a search with half of another card in
-the same state would fail, too: the cards could change places.
+This module says how much claims leave of the counters, and which cards are alike. If a search with
+half of one card failed, a search with half of another card in the same state would fail, too: the
+cards could change places.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+from gang_scheduler.model.devices import Device, DeviceId
+from gang_scheduler.scheduler.devices.allocated_devices import Taken
 from gang_scheduler.scheduler.devices.pools import OfferedDevice, Pool, PoolId
+
+# The counters of a pool.
+
+
+def counters_left(pool: Pool, taken: Taken) -> dict[tuple[str, str], int]:
+    """Return how much of a pool's counters claims leave, in billionths; it may be negative."""
+    left = {
+        (counter_set, name): amount
+        for counter_set, counters in pool.counters.items()
+        for name, amount in counters.items()
+    }
+    here = ((each.id, each.device) for each in pool.devices)
+    elsewhere = ((DeviceId(*pool.id, each.name), each) for each in pool.elsewhere)
+    for identity, device in (*here, *elsewhere):
+        if device.consumes and taken.is_used(identity):
+            charge(left, device, -1)
+    return left
+
+
+def charge(counters: dict[tuple[str, str], int], device: Device, sign: int) -> None:
+    """Add the amounts that a device consumes, or with the sign -1 subtract them."""
+    for use in device.consumes:
+        for name, amount in use.counters.items():
+            counters[use.counter_set, name] += sign * amount.nanos
+
+
+# Cards that are alike.
 
 NO_CARD: Final = -1
 

@@ -11,10 +11,10 @@ from gang_scheduler.model.devices import (
     Mode,
     Unsupported,
 )
-from gang_scheduler.scheduler.devices.candidates import Candidates, charge
+from gang_scheduler.scheduler.devices.candidates import Candidates
 from gang_scheduler.scheduler.devices.capacity import is_enough
 from gang_scheduler.scheduler.devices.claim_requests import Choice, ClaimError, ClaimRequests
-from gang_scheduler.scheduler.devices.partitioned_cards import NO_CARD
+from gang_scheduler.scheduler.devices.partitioned_cards import NO_CARD, charge
 from gang_scheduler.scheduler.devices.pools import Pool
 
 LIST_ATTRIBUTES: Final = "DRAListTypeAttributes"

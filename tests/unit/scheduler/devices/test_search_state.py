@@ -3,8 +3,8 @@
 import pytest
 
 from gang_scheduler.model.devices import Constraint, Device, Mode
-from gang_scheduler.scheduler.devices.candidates import counters_left
 from gang_scheduler.scheduler.devices.claim_requests import ClaimRequests
+from gang_scheduler.scheduler.devices.partitioned_cards import counters_left
 from gang_scheduler.scheduler.devices.search_state import AbandonedError, DevicesInUse
 from support.device_builders import (
     DRIVER,

@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.client import http
 from gang_scheduler.client.errors import AnswerTooLongError
-from gang_scheduler.client.pages import Pages
+from gang_scheduler.client.list_pages import Pages
 
 
 class Listing:
