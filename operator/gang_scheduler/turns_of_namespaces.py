@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -77,3 +78,46 @@ class TurnsQueue(asyncio.Queue[V]):
 
     def _get(self) -> V:
         return self._queue.take()[1]
+
+
+class Slots:
+    """Slots for requests, of which so many may be under way at once. Namespaces take turns."""
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._number = 0
+        self._waiting: ByNamespace[int, asyncio.Future[None]] = ByNamespace()
+
+    @asynccontextmanager
+    async def of(self, namespace: str) -> AsyncIterator[None]:
+        """Wait for a slot, and keep it within the block."""
+        await self._take(namespace)
+        try:
+            yield
+        finally:
+            self._give()
+
+    async def _take(self, namespace: str) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        self._number += 1
+        number, turn = self._number, asyncio.get_running_loop().create_future()
+        self._waiting.put(namespace, number, turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._waiting.remove(number)
+            else:
+                # The slot was given just now.
+                self._give()
+            raise
+
+    def _give(self) -> None:
+        while len(self._waiting):
+            _, turn = self._waiting.take()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1

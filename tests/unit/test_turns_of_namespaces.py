@@ -1,8 +1,12 @@
 """Namespaces take turns, and each tells its oldest first."""
 
+import asyncio
+import contextlib
+
+import anyio
 import pytest
 
-from gang_scheduler.turns_of_namespaces import ByNamespace, TurnsQueue
+from gang_scheduler.turns_of_namespaces import ByNamespace, Slots, TurnsQueue
 
 
 def queue_of(*keys: str) -> ByNamespace[str, int]:
@@ -74,3 +78,42 @@ def test_tasks_take_turns_too_and_what_is_put_twice_comes_twice() -> None:
     assert 4 == queue.qsize()
     assert ["a/1", "b/1", "a/2", "a/1"] == [queue.get_nowait() for _ in range(4)]
     assert queue.empty()
+
+
+@pytest.mark.looptime
+async def test_a_request_waits_for_no_slots_of_all_requests_of_another_namespace() -> None:
+    slots, done = Slots(2), list[str]()
+
+    async def request(namespace: str) -> None:
+        async with slots.of(namespace):
+            await asyncio.sleep(1)
+            done.append(namespace)
+
+    await asyncio.gather(*map(request, [*["a"] * 9, "b", "b"]))
+
+    assert ["a", "a", "a", "b", "a", "b"] == done[:6]
+    assert 11 == len(done)
+
+
+@pytest.mark.looptime
+async def test_a_request_that_is_cancelled_keeps_no_slot_and_no_place() -> None:
+    slots = Slots(1)
+
+    async def request() -> None:
+        async with slots.of("a"):
+            await asyncio.sleep(1)
+
+    tasks = [asyncio.create_task(request()) for _ in range(4)]
+    await asyncio.sleep(0.5)
+    tasks[1].cancel()
+    await asyncio.sleep(0.5)
+    # Right after the slot was given to it, and before it runs.
+    tasks[0].add_done_callback(lambda _: tasks[2].cancel())
+    for each in tasks:
+        with contextlib.suppress(asyncio.CancelledError):
+            await each
+
+    assert [False, True, True, False] == [each.cancelled() for each in tasks]
+    with anyio.fail_after(1):
+        async with slots.of("b"):
+            pass

@@ -41,6 +41,7 @@ from gang_scheduler.state.devices.device_cache import NO_USER, Unfinished
 from gang_scheduler.state.devices.needs import special_key
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.turns_of_namespaces import Slots
 
 NEEDED: Final = frozenset({RESOURCE_CLAIMS.name, RESOURCE_SLICES.name, DEVICE_CLASSES.name})
 WHAT: Final = "device claim"
@@ -117,7 +118,7 @@ class DeviceClaims:
         self._cache = cache
         self._devices = cache.devices
         self._concurrency = concurrency
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = Slots(concurrency)
         self._not_served = not_served
         self._writes = writes
         self._clock = clock
@@ -187,7 +188,7 @@ class DeviceClaims:
 
         async def read() -> None:
             nonlocal change
-            async with self._slots:
+            async with self._slots.of(namespace):
                 found = await self._api.get(RESOURCE_CLAIMS, namespace, name)
             change = change_of(held, decode_claim(found))
 
@@ -291,7 +292,7 @@ class DeviceClaims:
     async def _is_unbound(self, pod: Pod) -> bool:
         """Ask the API server: the pod may be bound, and the watch late."""
         try:
-            async with self._slots:
+            async with self._slots.of(pod.namespace):
                 return not await self._api.bound_node(PodRef(pod.namespace, pod.name, pod.uid))
         except ApiError as error:
             return error.kind is Kind.GONE
@@ -325,7 +326,7 @@ class DeviceClaims:
         async def write() -> None:
             nonlocal claim
             known, claim = claim, None
-            async with self._slots:
+            async with self._slots.of(step.namespace):
                 # Only the first try relies on the watch: after any error the claim is read again.
                 if step.extended:
                     known = await self._made(step, known)
@@ -474,7 +475,7 @@ class DeviceClaims:
 
         async def write() -> None:
             nonlocal is_skipped
-            async with self._slots:
+            async with self._slots.of(step.namespace):
                 claim = await self._read(step)
                 if step.is_leftover:
                     # An earlier plan may have begun to bind some of the pods: these keep the claim.

@@ -15,6 +15,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.turns_of_namespaces import Slots
 
 ANOTHER_LIFE = 422
 """The status of a patch with the uid of an earlier pod: no patch can change a uid."""
@@ -110,7 +111,7 @@ class StepWriter:
 
     def __init__(self, concurrency: int, writes: Writes) -> None:
         self._concurrency = concurrency
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = Slots(concurrency)
         self._writes = writes
 
     async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
@@ -134,7 +135,7 @@ class StepWriter:
 
         async def write() -> None:
             step.begun.update((pod.uid, *step.also_ended))
-            async with self._slots:
+            async with self._slots.of(pod.namespace):
                 await step.request(pod)
 
         refusal = await self._writes.send(

@@ -48,6 +48,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes, MovedPods
 from gang_scheduler.state.volumes.claims import ClaimStep, Stage, Target, target_of
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.turns_of_namespaces import Slots
 
 # Members of a plan that wait for claims together, while their room is held.
 
@@ -228,7 +229,7 @@ class VolumeBinder:
         self._cache = cache
         self._volumes = cache.volumes
         self._concurrency = concurrency
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = Slots(concurrency)
         self._device_claims = device_claims
         self._attached_devices = attached_devices
         self._hold_seconds = hold_seconds
@@ -303,7 +304,7 @@ class VolumeBinder:
         async def write() -> None:
             # Each try reads the object again, so that a conflict passes.
             try:
-                async with self._slots:
+                async with self._slots.of(step.claim.namespace):
                     version = await self._send(step)
             except ApiError as error:
                 claim_waits.errors[target] = _not_written(step, error)

@@ -481,7 +481,7 @@ class DeviceCache:
         else:
             self._assumed.shown(last.key, _version(last))
         self._withdrawals.shown(last.key, None if is_gone else _version(last))
-        named = () if is_gone else last.reserved_for
+        named = frozenset[Consumer]() if is_gone else frozenset(last.reserved_for)
         self._gone.difference_update(each.uid for each in first.reserved_for if each not in named)
         self._settle([last.key])
 
