@@ -55,7 +55,7 @@ PAUSE_SECONDS: Final = 10
 """How long a gang is left alone after no change was due, or no room was free."""
 LONGEST_PAUSE_SECONDS: Final = 3600
 IDLE_SECONDS: Final = 60
-"""How long no growth is tried after the object did not allow one: some members have ended."""
+"""How long a gang is not grown after its object allowed no growth, as after members have ended."""
 MOST_TRIALS: Final = 4
 """How many trials are made in one look: they take time from the cycles."""
 LARGEST_PART: Final = 0.05

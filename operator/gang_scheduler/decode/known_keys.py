@@ -360,7 +360,7 @@ def _is_near(key: str, other: str) -> bool:
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    """Return how many characters at the beginning are the same."""
+    """Return the length of the beginning that two texts have in common."""
     return sum(1 for _ in itertools.takewhile(bool, map(operator.eq, one, other)))
 
 

@@ -28,7 +28,7 @@ Found = Iterator[Cause]
 
 
 def pruned(value: Any, schema: Schema, unknown: list[str], where: str = "") -> Any:  # noqa: ANN401 - any JSON.
-    """Return the part of a value that a schema has; `unknown` gets the paths of other fields."""
+    """Return a value without the fields that its schema lacks; `unknown` gets their paths."""
     if isinstance(value, list):
         items = schema.get("items", {})
         return [pruned(e, items, unknown, f"{where}[{i}]") for i, e in enumerate(value)]

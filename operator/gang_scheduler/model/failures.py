@@ -44,9 +44,9 @@ def is_suspect(node: Node, rules: GangRules) -> bool:
 
 
 def failure_of(node: Node, rules: GangRules, since: int, now: int) -> FailedNode | None:
-    """Return the failure of a node that has looked bad `since` then; None if it has not failed.
+    """Return the failure of a node; None if the node has not failed.
 
-    All times are in seconds since the epoch.
+    `since` is when the node became suspect. Both times are in seconds since the epoch.
     """
     taint = _taint(node, rules)
     if taint:

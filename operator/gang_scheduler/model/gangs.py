@@ -42,9 +42,9 @@ class BlockCause(enum.IntEnum):
 class PreemptionBlock(NamedTuple):
     """Why a gang may not evict pods now.
 
-    `pod` is the namespace/name of the first member with the policy Never. `rounds` counts the
-    preemptions that use up a limit: for one gang, all of them with the current one; for its
-    namespace and queue, the preemptions that freed no room.
+    `pod` is the namespace/name of the first member with the policy Never. `rounds` is the
+    number of recent preemptions if they have reached a limit, otherwise 0. These are preemptions
+    for the gang, or with IN_VAIN those for its namespace and queue after which no gang started.
     """
 
     cause: BlockCause

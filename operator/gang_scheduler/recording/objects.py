@@ -88,7 +88,7 @@ class _Noting(Sink[Any]):
 
     @property
     def pair(self) -> ReaderAndSink:
-        """The reader and this sink, in place of the kind's own."""
+        """A reader that notes what it reads, and this sink: they replace those of the kind."""
         known = self._reader.direct
         direct = known and Direct(known.decoder, functools.partial(self._read_decoded, known.read))
         return replace(self._reader, read=self._read_object, direct=direct), self

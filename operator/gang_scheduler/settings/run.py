@@ -333,9 +333,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         """
         duration = others.data.get("lease_duration_seconds")
         if duration is not None and deadline > duration - 1:
-            raise ValueError(
-                f"it must be at least 1 less than the duration of the Lease, {duration}"
-            )
+            raise ValueError(f"it must be at least 1 less than leaseDurationSeconds, {duration}")
         return deadline
 
     @field_validator("retry_period_seconds")
@@ -347,7 +345,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         """
         deadline = others.data.get("renew_deadline_seconds")
         if deadline is not None and 3 * period > deadline:
-            raise ValueError(f"it must be at most a third of the deadline of renewal, {deadline:g}")
+            raise ValueError(f"it must be at most a third of renewDeadlineSeconds, {deadline:g}")
         return period
 
 

@@ -101,7 +101,7 @@ def of_job_set(job_set: str) -> str:
 
 
 FIXED: Final = ", whose replicatedJobs cannot be changed"
-"""Why the number of pods stays the same: the webhook refuses changes, except for suspended pods."""
+"""Why the number of pods of a JobSet stays the same: its webhook refuses a change of them."""
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
 """The keys of a pod's indexes. The index of the Job comes first, so that pods sort by Job."""
 

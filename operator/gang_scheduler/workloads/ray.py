@@ -275,7 +275,8 @@ class _OwnerSpec(Wire, frozen=True):
 
 
 class _Owner(Wire, frozen=True):
-    # The RayCluster that it creates has the same labels.
+    """A RayJob or RayService. The RayCluster that is created for it has the same labels."""
+
     metadata: Metadata = Metadata()
     spec: _OwnerSpec = _OwnerSpec()
 

@@ -110,24 +110,24 @@ DEEP = 5000 * "["
             ["--lease-duration-seconds", "6"],
             {},
             (
-                "PGS_RENEW_DEADLINE_SECONDS: value error, it must be at least 1 less than the "
-                "duration of the Lease, 6, not 8.0"
+                "PGS_RENEW_DEADLINE_SECONDS: value error, it must be at least 1 less than "
+                "leaseDurationSeconds, 6, not 8.0"
             ),
         ),
         (
             ["--renew-deadline-seconds", "9.5"],
             {},
             (
-                "--renew-deadline-seconds: value error, it must be at least 1 less than the "
-                'duration of the Lease, 10, not "9.5"'
+                "--renew-deadline-seconds: value error, it must be at least 1 less than "
+                'leaseDurationSeconds, 10, not "9.5"'
             ),
         ),
         (
             ["--retry-period-seconds", "3"],
             {},
             (
-                "--retry-period-seconds: value error, it must be at most a third of the deadline "
-                'of renewal, 8, not "3"'
+                "--retry-period-seconds: value error, it must be at most a third of "
+                'renewDeadlineSeconds, 8, not "3"'
             ),
         ),
         (

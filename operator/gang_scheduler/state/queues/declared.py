@@ -267,7 +267,7 @@ class ByName(Generic[K, T]):
         self._keys: dict[str, K] = {}
 
     def get(self, key: K) -> T | None:
-        """Return an object by its name."""
+        """Return the object of a name; None if there is none."""
         return self.all.get(key)
 
     def uids(self) -> Collection[str]:
