@@ -1,7 +1,11 @@
-"""Texts as long as may be, of what makes parsers slow: one letter, digits, separators, nesting."""
+"""Texts as long as may be, of what makes parsers slow: one letter, digits, separators, nesting.
+
+And lists and maps as long as may be, of entries of which no two are alike.
+"""
 
 import copy
 import functools
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -37,6 +41,23 @@ PIECES: Final = (
     "\u0661",
 )
 """What is repeated."""
+NAMES: Final = frozenset(
+    [
+        "name",
+        "key",
+        "topologyKey",
+        "uid",
+        "request",
+        "driver",
+        "pool",
+        "device",
+        "layer",
+        "value",
+        "claimName",
+        "volumeName",
+    ]
+)
+"""Fields that tell the entries of lists apart."""
 NESTED: Final = ("[", '{"a":', "(", "[[],")
 
 
@@ -65,6 +86,47 @@ def with_text(whole: Manifest, path: Path, text: str) -> Manifest:
     made = copy.deepcopy(whole)
     _at(made, path[:-1])[path[-1]] = text
     return made
+
+
+def ways_to_lists(whole: Manifest) -> list[Path]:
+    """Return the ways to all lists that are not empty, and to all maps of texts."""
+    return [path for path in paths(whole) if _may_grow(_at(whole, path))]
+
+
+def with_long_list(whole: Manifest, path: Path, length: int = LONGEST) -> Manifest:
+    """Return a copy of an object with so many letters of entries at the end of a way."""
+    # What stands in several places of a YAML file is one object: grown in one of them.
+    made: Manifest = json.loads(json.dumps(whole, default=str))
+    part = _at(made, path)
+    if isinstance(part, list):
+        one = part[0]
+        grown: object = [_told_apart(one, n) for n in range(length // (len(json.dumps(one)) + 6))]
+    else:
+        key, value = next(iter(part.items()))
+        number = length // (len(key) + len(str(value)) + 12)
+        grown = {**part, **{f"{key}{n}": value for n in range(number)}}
+    _at(made, path[:-1])[path[-1]] = grown
+    return made
+
+
+def _may_grow(part: object) -> bool:
+    if isinstance(part, dict):
+        return bool(part) and all(isinstance(each, str) for each in part.values())
+    return isinstance(part, list) and bool(part)
+
+
+def _told_apart(entry: Any, number: int) -> Any:
+    """Return an entry with another name, key or uid wherever it has one."""
+    if isinstance(entry, dict):
+        return {
+            key: f"{each}{number}"
+            if key in NAMES and isinstance(each, str)
+            else _told_apart(each, number)
+            for key, each in entry.items()
+        }
+    if isinstance(entry, list):
+        return [_told_apart(each, number) for each in entry]
+    return f"{entry}{number}" if isinstance(entry, str) else entry
 
 
 def _at(whole: Manifest, path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Law: no text, however long, costs more than some milliseconds of CPU, wherever it stands.
+"""Law: no text or list, however long, costs more than some milliseconds of CPU, wherever it stands.
 
 CPU is measured, and compared with that of a loop on the same machine: to a count of calls, a slow
 regular expression is one call.
@@ -28,6 +28,8 @@ OF_FIELDS = {
 and files are read whole that people give to commands."""
 AN_OBJECT = 100
 """More than an object takes that has such a text; its copy and its JSON are some."""
+A_LIST = 400
+"""And than one takes that has such a list: each of its thousands of entries is read."""
 
 
 @pytest.mark.parametrize("name", PARSERS)
@@ -50,3 +52,17 @@ def test_no_kind_takes_long_for_a_long_text_in_any_field(
     made = corpora.identified(long_texts.with_text(whole, path, text), namespace, "u")
 
     cpu.at_most(AN_OBJECT, lambda: taken_in(ROWS[name], made, how), f"{path}: {text[:20]}")
+
+
+@pytest.mark.parametrize("name", ROWS)
+@given(data=st.data(), how=st.sampled_from(["dict", "bytes"]))
+@settings(max_examples=cases(4, thorough=150))
+def test_no_kind_takes_long_for_a_long_list_in_any_field(
+    name: str, data: st.DataObject, how: str
+) -> None:
+    whole = data.draw(st.sampled_from(corpora.by_kind()[name]))
+    path = data.draw(st.sampled_from(long_texts.ways_to_lists(whole)))
+    namespace = "default" if ROWS[name].namespaced else ""
+    made = corpora.identified(long_texts.with_long_list(whole, path), namespace, "u")
+
+    cpu.at_most(A_LIST, lambda: taken_in(ROWS[name], made, how), str(path))
