@@ -246,7 +246,7 @@ async def test_a_member_that_goes_while_claims_are_written_takes_all_devices_bac
         await harness.quiet()
 
         assert {} == harness.devices()
-        assert "pod default/a-0 is gone" in refusal(harness)[1]
+        assert "pod default/a-0, which is gone" in refusal(harness)[1]
 
 
 async def test_nothing_is_written_without_the_lease_and_the_next_leader_takes_over() -> None:

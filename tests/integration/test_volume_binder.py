@@ -189,7 +189,9 @@ async def test_a_claim_that_is_given_back_ends_the_wait_at_once() -> None:
 
 
 ENDINGS: dict[str, Callable[[VolumeHarness], Any]] = {
-    "pod default/a-1 is gone": lambda harness: harness.cluster.delete(PODS, "default", "a-1"),
+    "pod default/a-1, which is gone": lambda harness: harness.cluster.delete(
+        PODS, "default", "a-1"
+    ),
     'persistentvolumeclaim "a-1" not found': lambda harness: harness.cluster.delete(
         PERSISTENT_VOLUME_CLAIMS, "default", "a-1"
     ),
