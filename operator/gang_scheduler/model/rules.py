@@ -223,7 +223,7 @@ class PreemptionRules:
         int, Ge(0), doc("The most pods that one gang may evict at once. 0: any number.")
     ] = 0
     min_runtime_before_preemption_seconds: Annotated[
-        int, Ge(0), doc("How long a pod must have run before it may be evicted.")
+        int, Ge(0), doc("How long a pod or its gang must have run before it may be evicted.")
     ] = 0
     max_min_runtime_seconds: Annotated[
         int,

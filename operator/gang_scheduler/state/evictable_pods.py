@@ -53,6 +53,7 @@ class EvictablePods:
         self._present: Counter[int] = Counter()
         self._priorities: Counter[int] = Counter()
         self._kept: frozenset[GangKey] = frozenset()
+        self._began: dict[GangKey, int] = {}
         self._bound: dict[GangKey, Counter[str]] = {}
         """How many pods of gangs are on nodes, by role. A pod without a gang protects no other."""
         self._gangs: dict[GangKey, GangProtection] = {}
@@ -192,6 +193,7 @@ class EvictablePods:
             )
         runtimes = {key: gang.min_runtime for key, gang in gangs if gang.min_runtime}
         if runtimes or self.rules.min_runtime_before_preemption_seconds:
+            self._began = _began(bound_pods, self._began)
             bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
         if ranked:
             bound_pods = tuple(_ranked(each, ranked) for each in bound_pods)
@@ -306,6 +308,7 @@ class EvictablePods:
             self._gangs.pop(bound_pod.gang, None)
             if not bound:
                 del self._bound[bound_pod.gang]
+                self._began.pop(bound_pod.gang, None)
 
     def protected_by(self, uid: str) -> ProtectedBy:
         """Return the reason why a pod on a node is not evictable."""
@@ -350,7 +353,9 @@ class EvictablePods:
         least = max(runtimes.get(bound_pod.gang, 0), of_all)
         if not bound_pod.evictable or not least:
             return bound_pod
-        return bound_pod if now - bound_pod.pod.ran_since >= least else self._spare(bound_pod)
+        since = bound_pod.pod.ran_since
+        since = min(since, self._began.get(bound_pod.gang, since))
+        return bound_pod if now - since >= least else self._spare(bound_pod)
 
     def _spare(self, bound_pod: BoundPod) -> BoundPod:
         """Return the bound pod as not evictable.
@@ -361,6 +366,22 @@ class EvictablePods:
         if uid not in self._spared:
             self._spared[uid] = replace(bound_pod, evictable=False)
         return self._spared[uid]
+
+
+def _began(bound_pods: Iterable[BoundPod], before: Mapping[GangKey, int]) -> dict[GangKey, int]:
+    """Return since when gangs have had running pods without a break, in seconds.
+
+    `before` is the last answer. A minimum run time counts from then: else a member that is replaced
+    now and then would protect its whole gang for ever.
+    """
+    found: dict[GangKey, int] = {}
+    for each in bound_pods:
+        # A pod may have been created long before it was bound.
+        since = each.pod.started_at or each.pod.scheduled_at
+        if since and each.gang.source != refs.SINGLE.name:
+            earlier = found.get(each.gang, before.get(each.gang, since))
+            found[each.gang] = int(min(since, earlier))
+    return found
 
 
 def _place_of(pod: Pod) -> _Order:

@@ -194,6 +194,36 @@ def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: li
     assert names == evictable(cache, NOW + 50)
 
 
+@pytest.mark.parametrize(
+    "rules", [PreemptionRules(), PreemptionRules(min_runtime_before_preemption_seconds=60)]
+)
+def test_members_that_are_replaced_now_and_then_do_not_protect_their_gang_for_ever(
+    rules: PreemptionRules,
+) -> None:
+    """It is as old as its run, also once none of its first members is left."""
+    cache = new_cache(rules)
+    told(cache, gang_spec("a", 2, min_runtime_seconds=60))
+
+    def come(name: str, at: int) -> None:
+        cache.upsert_pod(replace(running(name, gang="a"), started_at=at))
+
+    come("p", NOW)
+    come("q", NOW)
+    assert [] == evictable(cache, NOW + 59)
+    cache.delete_pod("uid-p")
+    come("r", NOW + 50)
+    assert ["q", "r"] == evictable(cache, NOW + 60)
+    cache.delete_pod("uid-q")
+    come("s", NOW + 100)
+    assert ["r", "s"] == evictable(cache, NOW + 101)
+
+    cache.delete_pod("uid-r")
+    cache.delete_pod("uid-s")
+    evictable(cache, NOW + 110)
+    come("t", NOW + 120)
+    assert [] == evictable(cache, NOW + 121)
+
+
 def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None:
     members = [running(f"a-{i}", gang="a") for i in range(4)]
     cache = new_cache(NO_SETTINGS.preemption, *members, running("a-9", gang="a", deleting=True))
