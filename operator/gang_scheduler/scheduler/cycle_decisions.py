@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from gang_scheduler.model.causes.gangs import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import (
     Bind,
     EmptyFlavor,
@@ -31,6 +32,8 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.quorums import NOTHING
 from gang_scheduler.scheduler.trial import Placement, Trial
 
+MOST_MISFITS: Final = 4096
+"""At most this many misfits are kept from cycle to cycle."""
 A_GROUP: Final = 0.5
 """The cost of each group in looks, even if its verdict is known already."""
 _Option = TypeVar("_Option")
@@ -50,18 +53,35 @@ class _KnownMisfit:
 
 
 class KnownMisfits:
-    """The shapes of units that did not fit; each entry is for all units of one group."""
+    """The shapes of units that did not fit; each entry is for all units of one group.
 
-    def __init__(self) -> None:
+    A misfit that is as in an earlier cycle is the same object, and so is the refusal of a gang that
+    waits as before. `nodes` keeps the earlier ones.
+    """
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._before = nodes.cached("misfits", dict[Hashable, Misfit])
         self._by_shape: dict[Hashable, _KnownMisfit] = {}
         self.generation = 0
         """How often `clear` was called, because there might be room again."""
 
-    def record(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
-        """Record that units did not fit."""
+    def record(
+        self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit
+    ) -> tuple[PlacementUnit, Misfit]:
+        """Record that units did not fit; return the unit that does not fit, and why."""
         if _are_comparable(units):
-            quorums = tuple(unit.at_least for unit in units)
-            self._by_shape[_shape(units)] = _KnownMisfit(quorums, units.index(blamed), misfit)
+            shape, quorums = _shape(units), tuple(unit.at_least for unit in units)
+            misfit = self._as_before(shape, misfit)
+            self._by_shape[shape] = _KnownMisfit(quorums, units.index(blamed), misfit)
+        return blamed, misfit
+
+    def _as_before(self, shape: Hashable, misfit: Misfit) -> Misfit:
+        before = self._before
+        if len(before) > MOST_MISFITS:
+            before.clear()
+        if before.get(shape) != misfit:
+            before[shape] = misfit
+        return before[shape]
 
     def known(self, units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, Misfit] | None:
         """Return the unit that does not fit, and why, if that is known."""
@@ -103,19 +123,30 @@ class Refusals(dict[GangKey, Refused]):
     ) -> None:
         """Note which unit of a group does not fit and why."""
         blamed = unit.gangs[0]
-        why = Refused(
-            *(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit),
-            if_empty=if_empty,
-            empty_flavors=empty_flavors,
+        why = group.cached(
+            "misfit",
+            (blamed, misfit, if_empty, empty_flavors),
+            lambda: Refused(
+                *(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit),
+                if_empty=if_empty,
+                empty_flavors=empty_flavors,
+            ),
         )
-        rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
-        for gang in group.waiting:
-            others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
-            self[gang.key] = why if gang is blamed else others
+        self[blamed.key] = why
+        if len(group.waiting) > 1:
+            rejection = _rejection(group, why, misfit)
+            for gang in group.waiting:
+                if gang is not blamed:
+                    self[gang.key] = Refused(
+                        gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection
+                    )
 
     def note_if_empty(self, group: GangGroup, blamed: GangKey, if_empty: IfEmpty | None) -> None:
         """Note whether a refused group would fit the empty cluster."""
-        self[blamed] = revised(self[blamed], if_empty=if_empty)
+        why = self[blamed]
+        self[blamed] = group.cached(
+            "if_empty", (why, if_empty), lambda: revised(why, if_empty=if_empty)
+        )
         for gang in group.waiting if len(group.waiting) > 1 else ():
             rejection = self[gang.key].with_group
             if rejection is not None:

@@ -59,7 +59,7 @@ class Placing:
         self.quorums = Quorums(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.failed_preemptions: dict[Hashable, PreemptionOutcome] = {}
-        self.known_misfits = KnownMisfits()
+        self.known_misfits = KnownMisfits(snapshot.nodes)
         self.node_requests = NodeRequests(snapshot, self.trial.effort)
         self._unanswered: dict[GangKey, tuple[GangGroup, Sequence[PlacementUnit], Misfit]] = {}
         """Gangs that do not fit, and for which the empty cluster is not searched yet."""
@@ -155,7 +155,7 @@ class Placing:
             if nominations:
                 self._give_up_room()
         elif not has_more:
-            self.known_misfits.record(units, *outcome)
+            outcome = self.known_misfits.record(units, *outcome)
         return outcome
 
     def invalid_claim(self, units: Sequence[PlacementUnit]) -> Problem | None:
@@ -180,7 +180,9 @@ class Placing:
     def lacking(self, group: GangGroup) -> tuple[PlacementUnit, ...]:
         """Return the units with the parts of their quorums that have no place."""
         # Units without a quorum are handled with the surplus.
-        units = tuple(unit for unit in self.decided.units[group.gangs[0].key] if unit.quorum)
+        units = self.decided.units[group.gangs[0].key]
+        if not all(unit.quorum for unit in units):
+            units = tuple(unit for unit in units if unit.quorum)
         if group.gangs[0].key in self.decided.in_part:
             return tuple(_partially_bound(units, self.decided.placements))
         return units

@@ -197,3 +197,18 @@ def test_a_gang_that_waits_as_before_is_unchanged_until_its_moment_comes() -> No
     assert [set(), {GANG.key}] == [cache.gang_queue.retries.due(now) for now in (29, 30)]
     assert not is_unchanged(same, 30)
     assert cache.gang_queue.infos[GANG.key].verdict.late
+
+
+def test_a_gang_without_room_is_unchanged_until_its_pause_ends() -> None:
+    refused = Refused(GANG, Reason.UNSCHEDULABLE, GANG.pending)
+    cache = Cache([builders.SCHEDULER], Changes())
+    cache.upsert_pod(POD)
+
+    def is_unchanged(now: int) -> bool:
+        lost = LostNominations(cache, Naming())
+        plan = Plan(refused=(refused,))
+        found = take_in(cache, plan, now, lost_nominations=lost, writers=Writers())
+        return found.unchanged == {GANG.key}
+
+    # Each try doubles the pause: they end at 1, 2, 6 and 11.
+    assert [is_unchanged(now) for now in (0, 0, 2, 3, 11)] == [False, True, False, True, False]

@@ -278,7 +278,7 @@ class Attempts:
         outcome = known or self._placing.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
             if not (known or replacing or trying.nominations):
-                self._known_misfits.record(units, *outcome)
+                outcome = self._known_misfits.record(units, *outcome)
             trying.full.append((assignment, outcome))
             return False
         for placement in outcome.values():

@@ -87,7 +87,9 @@ class Decisions:
             refusal = known
         deadline = self._queue.deadlines.of(info)
         late = deadline is not None and now >= deadline
-        if not self._queue.queueing_hints.stands(info, refusal, late=late):
+        stands = self._queue.queueing_hints.stands(info, refusal, late=late)
+        is_news = not stands or soon or late or self._queue.retries.has_come(info.key, now)
+        if not stands:
             if info.verdict.is_news(refusal, late=late):
                 self._queue.changed.add(info.key)
             elif known is not refusal:
@@ -105,7 +107,7 @@ class Decisions:
         elif info.preemptor.held_until is not None:
             info.preemptor.await_none()
         self._try_again(info, refusal, deadline, now, soon=soon)
-        return True
+        return is_news
 
     def _stands(self, info: GangInfo, refusal: Refused, now: int) -> bool:
         """Return whether all consequences of the refusal of a gang are noted already.
@@ -129,21 +131,13 @@ class Decisions:
         key, cause = info.key, refusal.cause
         overrun = self._queue.reservations.first_overrun(key, now)
         if soon or refusal.reason in WITH_BACKOFF or isinstance(cause, DelaysReserved):
-            first = min((each for each in (deadline, overrun) if each and now < each), default=None)
-            self._queue.retries.later(key, now, first)
+            self._queue.retries.later(key, now, _first_after(now, deadline, overrun))
             return
-        moments = (
-            *(deadline, overrun),
-            self._queue.reservations.first_wait_ends(refusal, now),
-            cause.until if isinstance(cause, (CoolingDown, AskedAgain, DecisionTooLong)) else None,
+        waited = self._queue.reservations.first_wait_ends(refusal, now)
+        until = (
+            cause.until if isinstance(cause, (CoolingDown, AskedAgain, DecisionTooLong)) else None
         )
-        # This runs for each gang that waits for quota, after every cycle; `min` would take thrice
-        # as long.
-        next_one = None
-        for each in moments:
-            if each is not None and now < each and (next_one is None or each < next_one):
-                next_one = each
-        known = next_one
+        known = next_one = _first_after(now, deadline, overrun, waited, until)
         # Protection of running gangs ends with time alone: a minimum or maximum run time passes.
         if self._queue.quota_waits.may_take_back(refusal):
             look = now + LAST_RETRY_SECONDS
@@ -300,3 +294,13 @@ class Decisions:
             mates = self._queue.grouping.gangs_of_group(info.key)
             waiting = (key for key in mates if not self._infos[key].attempt.was_whole)
             self._queue.to_try.update(waiting)
+
+
+def _first_after(now: int, *moments: int | None) -> int | None:
+    """Return the first moment after `now`; None if there is none."""
+    # This runs for each gang that waits, after every cycle; `min` would take thrice as long.
+    first = None
+    for each in moments:
+        if each is not None and now < each and (first is None or each < first):
+            first = each
+    return first

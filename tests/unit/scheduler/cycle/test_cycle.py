@@ -1,5 +1,7 @@
 """Many gangs are decided on one snapshot."""
 
+from dataclasses import replace
+
 from gang_scheduler.model.causes.specs import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
@@ -286,3 +288,24 @@ def test_min_resources_are_a_gate() -> None:
     expected = f"the cluster has not enough {GPU} free (spec.minResources)"
     assert (Reason.UNSCHEDULABLE, expected) == (refused.reason, messages.describe(refused))
     assert ["a"] == gangs_placed(decide(four_gpus(2), gated))
+
+
+def test_a_gang_that_lacks_the_same_as_before_is_refused_by_the_same_object() -> None:
+    """So nothing is noted or reported again for thousands of gangs that wait as before."""
+    gangs = [gang(f"g{size}", pods=size, gpu=1) for size in (5, 6)]
+    seen = snapshot(four_gpus(), gangs)
+
+    first, second = (schedule(seen, PROFILES["binpack"]).refused for _ in range(2))
+
+    assert [True, True] == [a is b for a, b in zip(first, second, strict=True)]
+
+
+def test_a_gang_that_lacks_more_than_before_is_refused_anew() -> None:
+    seen = snapshot(four_gpus(), [gang("g", pods=5, gpu=1)])
+    less = replace(seen, free=seen.free // 2)
+
+    (before,), (now,) = (schedule(each, PROFILES["binpack"]).refused for each in (seen, less))
+
+    assert before.misfit is not None
+    assert now.misfit is not None
+    assert (4, 2) == (before.misfit.fits, now.misfit.fits)
