@@ -87,12 +87,14 @@ class KnownMisfits:
         """Return the unit that does not fit, and why, if that is known."""
         if not self._by_shape or not _are_comparable(units):
             return None
-        found = self._by_shape.get(_shape(units))
+        shape = _shape(units)
+        found = self._by_shape.get(shape)
         if found is None or any(u.at_least < q for u, q in zip(units, found.quorums, strict=True)):
             return None
         blamed, misfit = units[found.blamed], found.misfit
         if misfit.needs != blamed.at_least:
-            misfit = replace(misfit, needs=blamed.at_least)
+            needs = blamed.at_least
+            misfit = self._as_before((shape, needs), replace(misfit, needs=needs))
         return blamed, misfit
 
     def clear(self) -> None:
