@@ -52,13 +52,13 @@ def decide(manifests: Iterable[Body]) -> Outcome:
     """Return what one cycle decides."""
     text = yaml_texts.written_all([*manifests])
     found = objects.load(documents.parse("case", text), SCHEDULER)
-    nouns = [each.noun for each in found.loaded]
+    decoded_objects = [each.decoded for each in found.loaded]
     decided = output_document.document(
         simulate(found, Options(Policy(scheduler_names=(SCHEDULER,))))
     )
     return Outcome(
-        nodes={each.name: each for each in nouns if isinstance(each, Node)},
-        pods={each.name: each for each in nouns if isinstance(each, Pod)},
+        nodes={each.name: each for each in decoded_objects if isinstance(each, Node)},
+        pods={each.name: each for each in decoded_objects if isinstance(each, Pod)},
         bound={_short(each["pod"]): each["node"] for each in decided["bindings"]},
         nominated={_short(each["pod"]): each["node"] for each in decided["nominations"]},
         victims=frozenset(_short(each["pod"]) for each in decided["victims"]),

@@ -40,8 +40,8 @@ def test_what_is_found_in_a_snapshot_is_what_was_there(path: Path) -> None:
     content = b"".join(taking.of_files([str(path)], Policy()).content())
     read_back, found = files.loaded(list(documents.of_content("s.jsonl", content)), Policy())
 
-    assert [bare(each.noun) for each in expected.loaded] == [
-        bare(each.noun) for each in found.loaded
+    assert [bare(each.decoded) for each in expected.loaded] == [
+        bare(each.decoded) for each in found.loaded
     ]
     assert by_age(expected) == by_age(found)
     assert (cluster.policy, cluster.read_at) == (read_back.policy, read_back.read_at)
@@ -62,32 +62,32 @@ def test_with_pseudonyms_queues_are_decided_the_same(case: Case) -> None:
     assert [] == [*taking.differences("f", content, snapshot.cluster, found.text)]
 
 
-def bare(noun: Any) -> object:
+def bare(decoded: Any) -> object:
     """Return an object without its age, and without what the scheduler only writes."""
-    if isinstance(noun, DeclaredTopology):
-        return replace(noun, status={})
-    if isinstance(noun, DeclaredQueue):
+    if isinstance(decoded, DeclaredTopology):
+        return replace(decoded, status={})
+    if isinstance(decoded, DeclaredQueue):
         # Two queues are never equal, whatever they say.
-        return repr(replace(noun, status={}, queue=replace(noun.queue, created_at=0)))
-    if isinstance(noun, DeclaredFlavor):
-        return repr(noun)
-    if isinstance(noun, GangObject):
+        return repr(replace(decoded, status={}, queue=replace(decoded.queue, created_at=0)))
+    if isinstance(decoded, DeclaredFlavor):
+        return repr(decoded)
+    if isinstance(decoded, GangObject):
         return replace(
-            noun, gang_specs=tuple(replace(each, created_at=0) for each in noun.gang_specs)
+            decoded, gang_specs=tuple(replace(each, created_at=0) for each in decoded.gang_specs)
         )
-    return replace(noun, created_at=0) if isinstance(noun, Pod) else noun
+    return replace(decoded, created_at=0) if isinstance(decoded, Pod) else decoded
 
 
 def by_age(found: Objects) -> list[int]:
     """Return the places of objects, from the oldest to the youngest."""
-    nouns = [each.noun for each in found.loaded]
-    return sorted(range(len(nouns)), key=lambda i: created_at(nouns[i]))
+    decoded_objects = [each.decoded for each in found.loaded]
+    return sorted(range(len(decoded_objects)), key=lambda i: created_at(decoded_objects[i]))
 
 
-def created_at(noun: Any) -> float:
+def created_at(decoded: Any) -> float:
     """Return when an object was created; 0 for one whose age says nothing."""
-    if isinstance(noun, DeclaredQueue):
-        return noun.queue.created_at
-    if isinstance(noun, GangObject):
-        return max((each.created_at for each in noun.gang_specs), default=0)
-    return noun.created_at if isinstance(noun, Pod) else 0
+    if isinstance(decoded, DeclaredQueue):
+        return decoded.queue.created_at
+    if isinstance(decoded, GangObject):
+        return max((each.created_at for each in decoded.gang_specs), default=0)
+    return decoded.created_at if isinstance(decoded, Pod) else 0

@@ -55,12 +55,12 @@ class SlowSink:
         self._doorbell, self._bell = socket.socketpair()
         asyncio.get_running_loop().add_reader(self._bell, self._stand_still)
 
-    def upsert(self, noun: Any) -> None:
+    def upsert(self, decoded: Any) -> None:
         """Add or replace a pod."""
-        if noun.name == self.pause_at:
+        if decoded.name == self.pause_at:
             self.pause_at = ""
             self._doorbell.send(b"!")
-        self._sink.upsert(noun)
+        self._sink.upsert(decoded)
 
     def close(self) -> None:
         """Stand still no more."""

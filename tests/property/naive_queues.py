@@ -1,6 +1,7 @@
 """Queues reckoned again from their definitions for each question, by recursion: slow and plain.
 
-Nothing is shared with the scheduler but the nouns. One flavor; amounts of one or two resources.
+Nothing is shared with the scheduler but the classes of `model`. One flavor; amounts of one or two
+resources.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """A cycle with queues decided again, from the definitions: whose turn it is, and what comes of it.
 
-Shares nothing with the scheduler but the nouns. It looks at all heads before each turn, and reckons
-every figure from what is charged. On which nodes members go is not decided here: the plan says it,
-and the room that is left follows. No gang evicts any pod.
+Shares nothing with the scheduler but the classes of `model`. It looks at all heads before each
+turn, and reckons every figure from what is charged. On which nodes members go is not decided here:
+the plan says it, and the room that is left follows. No gang evicts any pod.
 """
 
 import itertools

@@ -17,7 +17,7 @@ from support.thoroughness import cases
 
 def pending(found: Objects, *, ours: bool) -> Counter[str]:
     """Return the pods that are to be placed, by us or by others: alive and without a node."""
-    pods = (each.noun for each in found.loaded if isinstance(each.noun, Pod))
+    pods = (each.decoded for each in found.loaded if isinstance(each.decoded, Pod))
     waiting = (pod for pod in pods if pod.living and not pod.node)
     return Counter(pod.key for pod in waiting if (pod.scheduler == OURS) == ours)
 

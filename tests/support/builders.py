@@ -1,4 +1,4 @@
-"""Builders of model nouns. A test names only what it is about.
+"""Builders of objects of the model. A test names only what it is about.
 
 `api_objects` builds the same things as the API server sends them, and `plan_reading` reads what is
 decided. Amounts are written as in manifests.

@@ -34,9 +34,9 @@ def tell(handlers: EventHandlers, change: str | None, body: Mapping[str, Any]) -
     handlers.of(gvr_of(body)).handle({"type": change, "object": body})
 
 
-def upsert(cache: Cache, gvr: GVR, noun: object) -> None:
+def upsert(cache: Cache, gvr: GVR, decoded: object) -> None:
     """Add or replace an object of a kind."""
-    cache.upsert(kinds.of(gvr).store(cache), noun)
+    cache.upsert(kinds.of(gvr).store(cache), decoded)
 
 
 def delete(cache: Cache, gvr: GVR, uid: str) -> None:

@@ -139,7 +139,7 @@ def cluster(*pods: str) -> Cache:
     loaded = objects.load(documents.parse("f", QUEUES + "".join(pods)), builders.SCHEDULER).loaded
     cache = Cache([builders.SCHEDULER], Changes())
     for each in loaded:
-        cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
+        cache.upsert(kinds.of(each.gvr).store(cache), each.decoded)
     return cache
 
 

@@ -258,7 +258,7 @@ class Sink(Protocol[T]):
     The meaning of a change for gangs is not the caller's concern.
     """
 
-    def upsert(self, noun: T, /) -> None:
+    def upsert(self, decoded: T, /) -> None:
         """Add or replace an object."""
 
     def delete(self, uid: str, /) -> None:
@@ -395,10 +395,10 @@ class KindHandler(Generic[T]):
             self._seen.gone(metadata.uid, metadata.resource_version)
             self._sink.delete(metadata.uid)
         elif self._direct is not None:
-            noun = self._direct.read(source)
+            decoded = self._direct.read(source)
             if not self._seen.seen(metadata.uid, metadata.resource_version):
                 return
-            self._sink.upsert(noun)
+            self._sink.upsert(decoded)
         self._count(metadata.uid)
 
     def _is_lesser(self, obj: Object) -> bool:

@@ -21,10 +21,10 @@ def record(cls: type[T]) -> type[T]:
     return dataclass(slots=True)(cls)
 
 
-def revised(noun: T, **changes: object) -> T:
+def revised(old: T, **changes: object) -> T:
     """Return a record with some fields changed, several times faster than `replace` does it."""
-    kind: Any = type(noun)
-    made: T = kind(*_values(kind)(noun))
+    kind: Any = type(old)
+    made: T = kind(*_values(kind)(old))
     for name, value in changes.items():
         setattr(made, name, value)
     return made

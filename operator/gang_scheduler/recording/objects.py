@@ -93,12 +93,12 @@ class _Noting(Sink[Any]):
         direct = known and Direct(known.decoder, functools.partial(self._read_decoded, known.read))
         return replace(self._reader, read=self._read_object, direct=direct), self
 
-    def upsert(self, noun: Any, /) -> None:  # noqa: ANN401 - of any kind.
+    def upsert(self, decoded: Any, /) -> None:  # noqa: ANN401 - of any kind.
         """Pass an object on, and note its state."""
         if self._read is not None:
             self._objects.note(*self._read)
         self._read = None
-        self._sink.upsert(noun)
+        self._sink.upsert(decoded)
 
     def delete(self, uid: str, /) -> None:
         """Pass a deletion on, and note that the object is gone."""
@@ -118,15 +118,15 @@ class _Noting(Sink[Any]):
         uid = str((obj.get("metadata") or {}).get("uid", ""))
         body = wire_shapes.of_body(reader.gvr, reader.kind, obj)
         self._read = None
-        noun = reader.read(obj)
+        decoded = reader.read(obj)
         self._read = uid, body
-        return noun
+        return decoded
 
     def _read_decoded(self, read: Callable[[Any], Any], source: Any) -> Any:  # noqa: ANN401 - of any kind.
-        noun = read(source)
+        decoded = read(source)
         text = wire_shapes.of_struct(self._reader.gvr, self._reader.kind, source)
         self._read = source.metadata.uid, msgspec.json.decode(text)
-        return noun
+        return decoded
 
 
 def _plain(body: Body) -> Body:

@@ -59,7 +59,7 @@ class Scenario:
     @property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes of the cluster."""
-        return tuple(each.noun for each in self.objects.loaded if isinstance(each.noun, Node))
+        return tuple(each.decoded for each in self.objects.loaded if isinstance(each.decoded, Node))
 
     @property
     def has_queues(self) -> bool:

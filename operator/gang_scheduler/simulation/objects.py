@@ -121,7 +121,7 @@ def filled(objects: Objects, decides: Policy) -> Cache:
     cache = policy.cache(decides, Changes())
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
-        cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
+        cache.upsert(kinds.of(each.gvr).store(cache), each.decoded)
     served_here = served_by({each.gvr for each in objects.loaded})
     for product, named in kinds.QUEUES_NAMED.items():
         served = product in served_here
@@ -153,11 +153,11 @@ def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
             f"{DEFAULT_SCHEDULER} would place {'it' if one else 'them'}. To simulate that, add "
             "--no-assume-scheduler-name."
         )
-    nouns = [each.noun for each in found.loaded]
-    if not any(isinstance(each, Node) for each in nouns):
+    decoded_objects = [each.decoded for each in found.loaded]
+    if not any(isinstance(each, Node) for each in decoded_objects):
         yield "the input has no nodes"
-    pods = [each for each in nouns if isinstance(each, Pod)]
-    waits = any(map(_waits_suspended, nouns))
+    pods = [each for each in decoded_objects if isinstance(each, Pod)]
+    waits = any(map(_waits_suspended, decoded_objects))
     if not (pods or waits):
         yield "the input has no pods"
     elif not (waits or any(each.scheduler in schedulers for each in pods)):
@@ -167,13 +167,13 @@ def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
         yield from _of_others(pods, schedulers)
 
 
-def _waits_suspended(noun: object) -> bool:
-    return isinstance(noun, GangObject) and noun.suspended is not None
+def _waits_suspended(decoded: object) -> bool:
+    return isinstance(decoded, GangObject) and decoded.suspended is not None
 
 
 def remarks_on_topologies(found: Objects, cache: Cache) -> Iterator[str]:
     """Yield a remark if layers are unknown because the input has no topology."""
-    if any(isinstance(each.noun, DeclaredTopology) for each in found.loaded):
+    if any(isinstance(each.decoded, DeclaredTopology) for each in found.loaded):
         return
     verdicts = [info.verdict for info in cache.gang_queue.infos.values()]
     reasons = {problem.reason for each in verdicts for problem in each.warnings or ()}

@@ -66,7 +66,7 @@ class Loaded:
     """
 
     gvr: GVR
-    noun: object
+    decoded: object
     body: Body | None = dataclasses.field(default=None, compare=False)
 
 
@@ -110,36 +110,36 @@ class SchedulerNames:
 # Fields that manifests may leave out: the age and the schedulerName.
 
 
-def with_age(noun: object, body: Body, created_at: float) -> object:
+def with_age(decoded: object, body: Body, created_at: float) -> object:
     """Return the object with an age; an object without a creation time is younger than all others.
 
     All such objects are created within one second, in their order, so their age only breaks ties.
     """
     if defaults.creation_time(body) is not None:
-        return noun
-    if isinstance(noun, GangObject):
-        return _aged_gangs(noun, created_at)
-    if isinstance(noun, DeclaredQueue):
-        return replace(noun, queue=replace(noun.queue, created_at=created_at))
-    return _aged(noun, created_at) if isinstance(noun, Pod) else noun
+        return decoded
+    if isinstance(decoded, GangObject):
+        return _aged_gangs(decoded, created_at)
+    if isinstance(decoded, DeclaredQueue):
+        return replace(decoded, queue=replace(decoded.queue, created_at=created_at))
+    return _aged(decoded, created_at) if isinstance(decoded, Pod) else decoded
 
 
-def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
+def with_scheduler(decoded: object, scheduler_names: SchedulerNames) -> object:
     """Return a suspended workload in which each template has a schedulerName."""
-    if not isinstance(noun, GangObject):
-        return noun
-    name = scheduler_names.of(noun.uid)
-    return _with_members(noun, lambda pod: replace(pod, scheduler=pod.scheduler or name))
+    if not isinstance(decoded, GangObject):
+        return decoded
+    name = scheduler_names.of(decoded.uid)
+    return _with_members(decoded, lambda pod: replace(pod, scheduler=pod.scheduler or name))
 
 
-def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
+def _with_members(decoded: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
     """Return a workload in which each future member is changed by a function."""
-    said, owned = noun.suspended, noun.owned
+    said, owned = decoded.suspended, decoded.owned
     if said is not None and said.gangs:
         said = replace(said, gangs=_changed(said.gangs, change))
     if owned is not None and owned.gangs:
         owned = owned._replace(gangs=_changed(owned.gangs, change))
-    return replace(noun, suspended=said, owned=owned)
+    return replace(decoded, suspended=said, owned=owned)
 
 
 def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
@@ -150,13 +150,13 @@ def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tupl
     )
 
 
-def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:
+def _aged_gangs(decoded: GangObject, created_at: float) -> GangObject:
     specs, by_default = (
         None if each is None else tuple(replace(it, created_at=created_at) for it in each)
-        for each in (noun.gang_specs, noun.by_default)
+        for each in (decoded.gang_specs, decoded.by_default)
     )
-    noun = replace(noun, gang_specs=specs or (), by_default=by_default)
-    return _with_members(noun, lambda pod: _aged(pod, created_at))
+    decoded = replace(decoded, gang_specs=specs or (), by_default=by_default)
+    return _with_members(decoded, lambda pod: _aged(pod, created_at))
 
 
 def _aged(pod: Pod, created_at: float) -> Pod:
@@ -326,15 +326,15 @@ class Reading:
         for age, each in enumerate(self.objects.values(), start=1):
             gvr = each.kind.gvr
             body = self._try(each, fill[gvr]) if gvr in fill else each.body
-            noun: object = classes.get(each.key)
+            decoded: object = classes.get(each.key)
             if body and gvr in reads and each.key not in classes:
-                noun = self._try(replace(each, body=body), reads[gvr])
-            if noun is not None:
+                decoded = self._try(replace(each, body=body), reads[gvr])
+            if decoded is not None:
                 share = age / (len(self.objects) + 1)
-                noun = with_age(noun, each.body, self.latest + share * UNDATED_SECONDS)
-                noun = with_scheduler(noun, scheduler_names)
-                found.append(Loaded(gvr, noun, body))
-                self._note_oddity(each, noun)
+                decoded = with_age(decoded, each.body, self.latest + share * UNDATED_SECONDS)
+                decoded = with_scheduler(decoded, scheduler_names)
+                found.append(Loaded(gvr, decoded, body))
+                self._note_oddity(each, decoded)
                 self.assumed_ours += scheduler_names.is_assumed(each)
         return tuple(found)
 
@@ -356,8 +356,8 @@ class Reading:
                 self.problems.append(Problem(each.problem))
             if each.note:
                 self.notes.append(each.note)
-            if each.gvr is not None and each.noun is not None:
-                yield Loaded(each.gvr, each.noun)
+            if each.gvr is not None and each.decoded is not None:
+                yield Loaded(each.gvr, each.decoded)
 
     def _refuse_both(self) -> None:
         """Record manifests of objects that a snapshot also contains."""
@@ -438,13 +438,13 @@ class Reading:
             self.problems.append(each.document.problem(error))
             return None
 
-    def _note_oddity(self, each: FoundObject, noun: object) -> None:
+    def _note_oddity(self, each: FoundObject, decoded: object) -> None:
         name = each.body["metadata"]["name"]
         why = fields.why_refused(each.kind.gvr, name)
-        if isinstance(noun, DeclaredTopology):
-            why = defaults.why_unused(noun)
-        elif isinstance(noun, DeclaredQueue | AdmissionCheck):
-            why = "; ".join(noun.notes)
+        if isinstance(decoded, DeclaredTopology):
+            why = defaults.why_unused(decoded)
+        elif isinstance(decoded, DeclaredQueue | AdmissionCheck):
+            why = "; ".join(decoded.notes)
         if why:
             name = f"{each.kind.kind} {name}"
             self.notes.append(f"{each.document.place}: {name}: {why}")

@@ -237,7 +237,7 @@ class Found:
     """The decoded object of a snapshot line, None if it is left out, and a note for users."""
 
     gvr: GVR | None
-    noun: object = None
+    decoded: object = None
     note: str = ""
     problem: str = ""
 

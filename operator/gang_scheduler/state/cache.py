@@ -197,11 +197,11 @@ class Cache:
             refused_shapes=self.refused_shapes,
         )
 
-    def upsert(self, store: Store[T], noun: T) -> None:
+    def upsert(self, store: Store[T], decoded: T) -> None:
         """Add or replace an object of a kind; gangs that this may help are tried again."""
-        self._note(store.upsert(noun))
-        if self.suspended.holds and isinstance(noun, Pod):
-            self.suspended.pod_created(noun)
+        self._note(store.upsert(decoded))
+        if self.suspended.holds and isinstance(decoded, Pod):
+            self.suspended.pod_created(decoded)
 
     def delete(self, store: Store[T], uid: str) -> None:
         """Forget an object of a kind; gangs that this may help are tried again."""

@@ -498,9 +498,9 @@ class _CacheSink(Generic[T]):
         self._known = known
         self.uids = store.uids
 
-    def upsert(self, noun: T) -> None:
+    def upsert(self, decoded: T) -> None:
         """Add or replace an object."""
-        self._cache.upsert(self._store, noun)
+        self._cache.upsert(self._store, decoded)
 
     def delete(self, uid: str) -> None:
         """Forget an object."""

@@ -33,7 +33,7 @@ D = TypeVar("D", bound=DeviceObject)
 class Store(Protocol[T_contra]):
     """The known objects of one kind."""
 
-    def upsert(self, noun: T_contra, /) -> Change:
+    def upsert(self, decoded: T_contra, /) -> Change:
         """Add or replace an object."""
 
     def delete(self, uid: str, /) -> Change:
@@ -62,9 +62,9 @@ class PartStore(Generic[T]):
         self._delete = delete
         self.uids = uids
 
-    def upsert(self, noun: T) -> Change:
+    def upsert(self, decoded: T) -> Change:
         """Add or replace an object."""
-        return self._change if self._upsert(noun) else Change.NOTHING
+        return self._change if self._upsert(decoded) else Change.NOTHING
 
     def delete(self, uid: str) -> Change:
         """Forget an object."""

@@ -81,7 +81,7 @@ def predicted(
         raise Faults(error.lines) from error
     for each in found.loaded:
         if each.gvr != PRIORITY_CLASSES:
-            cluster.cache.upsert(kinds.of(each.gvr).store(cluster.cache), each.noun)
+            cluster.cache.upsert(kinds.of(each.gvr).store(cluster.cache), each.decoded)
     answer = explained(plan, cluster)
     if answer.document is None:
         return Prediction("each of its pods starts by itself")

@@ -70,11 +70,11 @@ class GraceSink(Sink[T]):
         self._seconds = seconds
         self._deletions: dict[str, asyncio.TimerHandle] = {}
 
-    def upsert(self, noun: T, /) -> None:
+    def upsert(self, decoded: T, /) -> None:
         """Add or replace an object, even one that was deleted moments ago."""
-        if deletion := self._deletions.pop(noun.uid, None):
+        if deletion := self._deletions.pop(decoded.uid, None):
             deletion.cancel()
-        self._sink.upsert(noun)
+        self._sink.upsert(decoded)
 
     def delete(self, uid: str, /) -> None:
         """Forget an object after the grace."""

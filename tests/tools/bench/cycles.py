@@ -206,11 +206,13 @@ def measure(
 def _filled(found: Objects, decides: Policy, kinds: dict[str, Handled]) -> Cache:
     upsert = Cache.upsert
 
-    def timed(cache: Cache, store: object, noun: object) -> None:
+    def timed(cache: Cache, store: object, decoded: object) -> None:
         began = time.process_time()
-        upsert(cache, store, noun)  # type: ignore[arg-type]
-        handled = kinds.setdefault(type(noun).__name__, Handled())
-        handled.add(time.process_time() - began, getattr(noun, "name", getattr(noun, "uid", "")))
+        upsert(cache, store, decoded)  # type: ignore[arg-type]
+        handled = kinds.setdefault(type(decoded).__name__, Handled())
+        handled.add(
+            time.process_time() - began, getattr(decoded, "name", getattr(decoded, "uid", ""))
+        )
 
     with mock.patch.object(Cache, "upsert", timed):
         return objects.filled(found, decides)

@@ -274,16 +274,16 @@ class ByName(Generic[K, T]):
         """Return the uids of all objects."""
         return self._keys.keys()
 
-    def upsert(self, noun: T) -> bool:
+    def upsert(self, decoded: T) -> bool:
         """Add or replace an object; return whether its content has changed."""
-        key = self._key(noun)
+        key = self._key(decoded)
         before = self.all.get(key)
         if before is not None:
             # The deletion of an earlier object of this name may have been missed.
             self._keys.pop(before.uid, None)
-        self.all[key] = noun
-        self._keys[noun.uid] = key
-        return self._noted(changed=before != noun)
+        self.all[key] = decoded
+        self._keys[decoded.uid] = key
+        return self._noted(changed=before != decoded)
 
     def delete(self, uid: str) -> bool:
         """Forget an object; return whether it was known."""

@@ -19,7 +19,7 @@ OWN = {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}
 
 def loaded(*bodies: dict[str, Any]) -> list[Any]:
     found = objects.load(documents.parse("f", yaml_texts.written_all(bodies)), "ours").loaded
-    return [each.noun for each in found if each.gvr != PODS]
+    return [each.decoded for each in found if each.gvr != PODS]
 
 
 def pod(name: str, volumes: list[dict[str, Any]]) -> dict[str, Any]:

@@ -15,12 +15,12 @@ def loaded(text: str) -> Objects:
     return objects.load(documents.parse("f", text), "ours")
 
 
-def nouns(text: str) -> list[object]:
-    return [each.noun for each in loaded(text).loaded]
+def decoded_objects(text: str) -> list[object]:
+    return [each.decoded for each in loaded(text).loaded]
 
 
 def test_a_bare_pod_is_ours_and_has_an_identity() -> None:
-    (pod,) = nouns("{kind: Pod, apiVersion: v1, metadata: {name: a}}")
+    (pod,) = decoded_objects("{kind: Pod, apiVersion: v1, metadata: {name: a}}")
 
     expected = ("simulated-000000000001", "default", "a", "ours")
     assert isinstance(pod, Pod)
@@ -28,7 +28,7 @@ def test_a_bare_pod_is_ours_and_has_an_identity() -> None:
 
 
 def test_what_is_given_is_kept() -> None:
-    (pod,) = nouns(
+    (pod,) = decoded_objects(
         "{kind: Pod, apiVersion: v1, spec: {schedulerName: other}, metadata: "
         "{name: a, namespace: team, uid: u, creationTimestamp: 1970-01-01T00:01:40Z}}"
     )
@@ -44,7 +44,7 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
         "{kind: Node, apiVersion: v1, metadata: {name: n}}\n"
     )
 
-    assert [Pod, GangObject, Node] == [type(each.noun) for each in found.loaded]
+    assert [Pod, GangObject, Node] == [type(each.decoded) for each in found.loaded]
     assert 0 < created_at(found.loaded[0]) < created_at(found.loaded[1]) < found.read_at
 
 
@@ -57,11 +57,11 @@ def test_the_input_is_read_when_it_was_asked_for() -> None:
 
 
 def created_at(loaded: Loaded) -> float:
-    noun = loaded.noun
-    if isinstance(noun, GangObject):
-        return noun.gang_specs[0].created_at
-    assert isinstance(noun, Pod)
-    return noun.created_at
+    decoded = loaded.decoded
+    if isinstance(decoded, GangObject):
+        return decoded.gang_specs[0].created_at
+    assert isinstance(decoded, Pod)
+    return decoded.created_at
 
 
 def test_what_has_a_time_is_older_than_what_has_none() -> None:
@@ -82,14 +82,16 @@ def test_uids_are_found_for_those_without_one_whatever_others_are_called() -> No
         f"{{kind: Pod, apiVersion: v1, metadata: {{name: c, uid: {given}}}}}"
     )
 
-    assert 3 == len({each.noun.uid for each in found.loaded if isinstance(each.noun, Pod)})
+    assert 3 == len({each.decoded.uid for each in found.loaded if isinstance(each.decoded, Pod)})
 
 
 def test_a_generated_name_does_not_depend_on_what_is_skipped() -> None:
     skipped = "{kind: ConfigMap, apiVersion: v1, metadata: {name: x}}"
     found = loaded(f"{skipped}\n---\n{{kind: Pod, apiVersion: v1, metadata: {{generateName: a-}}}}")
 
-    assert ["a-00001"] == [each.noun.name for each in found.loaded if isinstance(each.noun, Pod)]
+    assert ["a-00001"] == [
+        each.decoded.name for each in found.loaded if isinstance(each.decoded, Pod)
+    ]
 
 
 def test_what_is_left_out_is_noted() -> None:
@@ -169,7 +171,7 @@ def test_a_problem_of_a_workload_is_reported_once(text: str, problem: str) -> No
 
 
 def test_what_preemption_depends_on_is_read_as_on_a_cluster() -> None:
-    (pod,) = nouns(
+    (pod,) = decoded_objects(
         "{kind: Pod, apiVersion: v1, metadata: {name: a, deletionTimestamp: 1970-01-01T00:02:00Z}, "
         "spec: {preemptionPolicy: Never}, "
         "status: {nominatedNodeName: n1, startTime: 1970-01-01T00:01:40Z, conditions: ["
@@ -231,7 +233,7 @@ def test_the_reading_follows_what_has_happened_and_not_how_much_there_is(
     [("{}", 0), ("{observedGeneration: 1, disruptionsAllowed: 2}", 2), ("null", None)],
 )
 def test_a_budget_without_a_status_is_left_to_be_counted(status: str, allowed: int | None) -> None:
-    (budget,) = nouns(
+    (budget,) = decoded_objects(
         "{kind: PodDisruptionBudget, apiVersion: policy/v1, "
         f"metadata: {{name: b, generation: 1}}, spec: {{selector: {{}}}}, status: {status}}}"
     )
@@ -250,7 +252,7 @@ def test_a_budget_without_a_status_is_left_to_be_counted(status: str, allowed: i
     ],
 )
 def test_a_priority_class_says_whether_its_pods_preempt(spec: str, preempts: bool) -> None:  # noqa: FBT001 - a row of a table.
-    _, pod = nouns(
+    _, pod = decoded_objects(
         "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: calm}, value: 7, "
         "preemptionPolicy: Never}\n---\n"
         f"{{kind: Pod, apiVersion: v1, metadata: {{name: a}}, spec: {{{spec.strip('{}')}}}}}"
@@ -273,7 +275,7 @@ def test_a_native_pod_group_has_the_priority_of_its_class(
     version: str, spec: str, priority: int
 ) -> None:
     policy = "schedulingPolicy: {gang: {minCount: 1}}"
-    *_, found = nouns(
+    *_, found = decoded_objects(
         "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: high}, value: 7}"
         "\n---\n{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: usual}, "
         "value: 3, globalDefault: true}\n---\n"
@@ -310,7 +312,7 @@ def test_queues_of_all_products_are_read_in_the_versions_that_are_served() -> No
     )
     one = "apiVersion: {}\nkind: {}\nmetadata: {{name: a}}\n"
 
-    assert len(kinds) == len(nouns("---\n".join(one.format(*each) for each in kinds)))
+    assert len(kinds) == len(decoded_objects("---\n".join(one.format(*each) for each in kinds)))
     with pytest.raises(UnreadableInput) as refused:
         loaded(one.format("kueue.x-k8s.io/v1", "ClusterQueue"))
     assert "apiVersion must be kueue.x-k8s.io/v1beta2 or kueue" in refused.value.lines[0]

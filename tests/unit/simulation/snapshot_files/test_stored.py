@@ -33,19 +33,19 @@ def pod(**spec: Any) -> dict[str, Any]:
 def test_a_pod_keeps_what_it_has_and_gets_no_scheduler() -> None:
     found = of(pod(nodeName="n"))
 
-    assert isinstance(found.noun, Pod)
-    assert (PODS, "", "n") == (found.gvr, found.noun.scheduler, found.noun.node)
+    assert isinstance(found.decoded, Pod)
+    assert (PODS, "", "n") == (found.gvr, found.decoded.scheduler, found.decoded.node)
 
 
 def test_a_null_is_as_good_as_nothing() -> None:
-    assert of(pod(nodeName=None)).noun == of(pod()).noun
+    assert of(pod(nodeName=None)).decoded == of(pod()).decoded
 
 
 def test_a_pod_that_cannot_be_read_keeps_its_place_on_its_node() -> None:
     found = of(pod(nodeName="n", priority="high"))
 
-    assert isinstance(found.noun, Pod)
-    assert (found.noun.node, found.note) == (
+    assert isinstance(found.decoded, Pod)
+    assert (found.decoded.node, found.note) == (
         "n",
         'f: line 2: Pod a/p: spec.priority must be a whole number or absent, not "high"; left out',
     )
@@ -55,7 +55,7 @@ def test_a_node_that_cannot_be_read_is_left_out() -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "u"}}
     found = of(node | {"status": {"allocatable": {"cpu": "lots"}}})
 
-    assert (NODES, None) == (found.gvr, found.noun)
+    assert (NODES, None) == (found.gvr, found.decoded)
     assert "lots" in found.note
 
 

@@ -65,8 +65,10 @@ def loaded(*bodies: Body) -> Objects:
 def made(*bodies: Body) -> list[str]:
     """Return the names of the pods that are not in the input."""
     given = {each["metadata"]["name"] for each in bodies}
-    nouns = (each.noun for each in loaded(*bodies).loaded)
-    return [each.name for each in nouns if isinstance(each, Pod) and each.name not in given]
+    decoded_objects = (each.decoded for each in loaded(*bodies).loaded)
+    return [
+        each.name for each in decoded_objects if isinstance(each, Pod) and each.name not in given
+    ]
 
 
 INDEXED: Body = {"completionMode": "Indexed"}
@@ -178,7 +180,7 @@ def test_pods_without_a_scheduler_name_are_ours_in_manifests_only(
     read = documents.parse("f", yaml_texts.written(body))
     found = objects.load(read, "ours", assume_ours=assume_ours)
 
-    pods = [each.noun for each in found.loaded if isinstance(each.noun, Pod)]
+    pods = [each.decoded for each in found.loaded if isinstance(each.decoded, Pod)]
     assert (expected, expected.count("ours")) == (
         [each.scheduler for each in pods],
         found.assumed_ours,

@@ -85,7 +85,7 @@ def started(body: Body) -> Body:
 def test_members_are_the_pods_that_simulate_expands_the_workload_to(body: Body) -> None:
     document = documents.Document("f", 1, started(body))
     expanded = objects.load([document], SCHEDULER).loaded
-    pods = [each.noun for each in expanded if each.gvr.plural == "pods"]
+    pods = [each.decoded for each in expanded if each.gvr.plural == "pods"]
 
     members = [pod for gang in suspended(body).gangs for pod in gang.pods]
 
