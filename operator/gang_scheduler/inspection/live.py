@@ -323,7 +323,7 @@ def quota_controllers(
     not_served: Callable[[], Collection[str]],
     tell: Callable[[str], None],
 ) -> QuotaControllers:
-    """Return what looks for other controllers of quota; `tell` gets a line for each."""
+    """Return the search for other controllers of quota; `tell` gets a line for each found."""
 
     def tell_of(product: Product, lease: LeaseName, _: str) -> None:
         tell(f"quota of {product.value} is decided by its own controller, {'/'.join(lease)}")

@@ -163,7 +163,7 @@ class PartialView(View):
         return self.shown.namespace(namespace) and self.whole.shows(namespace)
 
     def node_map(self, topology: str = "") -> NodeMap | None:
-        """Return the map, in which foreign gangs are other pods; None if it is not shown."""
+        """Return the map, with hidden gangs as other pods; None if the viewer may not see it."""
         if not self.sees_map:
             return None
         if topology not in self._maps:

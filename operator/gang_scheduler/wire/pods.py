@@ -38,7 +38,7 @@ class NodeAffinity(Wire, frozen=True):
 
 
 class PodAffinityTerm(Wire, frozen=True):
-    """The rule to be near to, or far from, selected pods."""
+    """A rule that a pod is near to, or far from, the selected pods: in the same domain, or not."""
 
     label_selector: LabelSelector | None = None
     namespaces: list[str] = field(default_factory=list)

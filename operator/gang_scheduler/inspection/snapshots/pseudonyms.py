@@ -275,7 +275,7 @@ def _key(key: str, rename: Rename) -> str:
 
 
 def _message(text: str) -> str:
-    """Return what replaces a message; the message on our victims stays."""
+    """Return the text that replaces a message; the message on our victims stays."""
     return OUR_MARK if text.startswith(OUR_MARK) else HIDDEN if text else ""
 
 

@@ -53,7 +53,7 @@ class AdmissionLimit(enum.Enum):
 
 
 class LimitMissed(Cause, frozen=True):
-    """The gang has `value`, but the queue's limit is `limit`."""
+    """A number of the gang, `value`, is beyond a limit of its queue: `field` says which one."""
 
     queue: str
     field: AdmissionLimit

@@ -73,7 +73,7 @@ def offered(
     classes: Mapping[str, str],
     devices: OnNodes,
 ) -> Offered:
-    """Return what nodes offer, and what is in use; `classes` are the ones with resources."""
+    """Return what nodes offer, and what is in use; `classes` are the classes with resources."""
     axis = dict(nodes.axis)
     for resource in classes:
         axis.setdefault(resource, len(axis))
