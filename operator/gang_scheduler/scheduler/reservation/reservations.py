@@ -49,6 +49,11 @@ MOST_CANDIDATES: Final = 16
 """A start is searched for at most this many gangs in a cycle, besides those that had one."""
 MOST_IN_VAIN: Final = 4
 """Once this many searches for gangs of a namespace found no start, its other gangs wait a cycle."""
+LOOKS_OF_ONE: Final = MOST_LOOKS // 2
+"""Once searches for gangs of a namespace took this many looks, its other gangs wait a cycle.
+
+More than these count for no other namespace.
+"""
 RELEASES_A_LOOK: Final = 20
 """Sorting this many gangs that hold room takes one look."""
 
@@ -103,7 +108,9 @@ class Reservations:
         self._decided: dict[GangKey, dict[PlacementUnit, ChargedPlacement]] = {}
         self._held: dict[GangKey, Release | None] = {}
         self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
-        self._candidates = self._looks = 0
+        self._candidates = 0
+        self._looks: Counter[str] = Counter()
+        """How many looks the searches for gangs of a namespace took."""
         self._namespaces = BetweenNamespaces(snapshot, self._rules.reservations, self._clock)
         self._in_vain: Counter[str] = Counter()
         """For how many gangs of a namespace no start was found."""
@@ -160,9 +167,11 @@ class Reservations:
         key = group.gangs[0].key
         if key in self._snapshot.promised:
             return False
-        if self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS:
+        looks = sum(min(each, LOOKS_OF_ONE) for each in self._looks.values())
+        if self._candidates >= MOST_CANDIDATES or looks >= MOST_LOOKS:
             return True
-        return self._in_vain[key.namespace] >= MOST_IN_VAIN
+        own = key.namespace
+        return self._in_vain[own] >= MOST_IN_VAIN or self._looks[own] >= LOOKS_OF_ONE
 
     def _reserve(self, request: Request, turn: int, before: Promise | None = None) -> None:
         """Find the earliest place in the sequence of releases at which a group fits; promise it.
@@ -190,7 +199,7 @@ class Reservations:
             future_room, request.group, find
         )
         looks = future_room.looks + len(releases) // RELEASES_A_LOOK
-        self._looks += looks
+        self._looks[request.group.gangs[0].key.namespace] += looks
         self._trial.effort.count(looks)
         if found is None:
             key = request.group.gangs[0].key

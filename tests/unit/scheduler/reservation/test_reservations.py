@@ -13,7 +13,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Reservation
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.reservation import between_namespaces, promise
+from gang_scheduler.scheduler.reservation import between_namespaces, promise, reservations
 from gang_scheduler.scheduler.reservation.reservations import MOST_IN_VAIN
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
@@ -228,6 +228,17 @@ def test_gangs_for_which_there_is_no_start_keep_no_other_namespace_from_a_promis
     assert promised(plan) == [("big", NOW + 3600, "r")]
     assert MOST_IN_VAIN == len(plan.without_start)
     assert {"evil"} == {each.namespace for each in plan.without_start}
+
+
+def test_nor_do_few_that_use_up_all_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search for a gang of many different pods may take more looks than all searches have."""
+    monkeypatch.setattr(reservations, "MOST_LOOKS", 4)
+    monkeypatch.setattr(reservations, "LOOKS_OF_ONE", 2)
+
+    plan = promising(_busy([*_hopeless(2, "evil"), LATER_BIG]))
+
+    assert promised(plan) == [("big", NOW + 3600, "r")]
+    assert 1 == len(plan.without_start)
 
 
 def test_nor_do_those_of_many_namespaces_take_one_away() -> None:
