@@ -76,12 +76,13 @@ class KnownMisfits:
         return blamed, misfit
 
     def _as_before(self, shape: Hashable, misfit: Misfit) -> Misfit:
-        before = self._before
-        if len(before) > MOST_MISFITS:
-            before.clear()
-        if before.get(shape) != misfit:
-            before[shape] = misfit
-        return before[shape]
+        known = self._before.get(shape)
+        if known == misfit:
+            return known
+        if len(self._before) > MOST_MISFITS:
+            self._before.clear()
+        self._before[shape] = misfit
+        return misfit
 
     def known(self, units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, Misfit] | None:
         """Return the unit that does not fit, and why, if that is known."""

@@ -166,6 +166,13 @@ class Effort:
         self.cut()
         return False
 
+    def has_worked_long(self) -> bool:
+        """Return whether the search did twice the work that it may do; if so, note the cut."""
+        if self.done - self._done_before[self._search] < 2 * self._work:
+            return False
+        self.cut()
+        return True
+
     def cut(self) -> None:
         """Note that the search was cut off."""
         self._cut_off.add(self._search)

@@ -75,14 +75,15 @@ class EvictionSets:
     def choose(self, needed: int, question: Hashable = None) -> bool:
         """Evict eviction sets until there are this many slots; False if even all are too few.
 
-        The eviction sets that are weighed before the first is evicted are kept in the potential
-        victims, as an answer to the `question`.
+        False, too, if the search takes far too long: one eviction of a gang with members on many
+        nodes changes the costs of all of these. The eviction sets that are weighed before the first
+        is evicted are kept in the potential victims, as an answer to the `question`.
         """
         if self._slots.total < needed:
             self._begin(needed, question)
         while self._slots.total < needed:
             self._offer_untouched()
-            if not self._heap:
+            if not self._heap or (self.victims and self._effort.has_worked_long()):
                 return False
             _, row, version = heapq.heappop(self._heap)
             if version != self._version[row]:

@@ -1,9 +1,15 @@
 """Many victims, of gangs that lie across each other."""
 
+from collections.abc import Collection, Sequence
+from unittest.mock import patch
+
 import numpy as np
+import pytest
 
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Slots
@@ -59,14 +65,19 @@ def test_the_half_of_the_lower_priority_goes() -> None:
     assert {f"g{i}" for i in range(16, 32)} == gangs_of(victims_of(plan))
 
 
+TWO = (node("n1", cpu=4), node("n2", cpu=4))
+
+
 def _eviction_sets(
-    *those: BoundPod, cpu: int, surplus: dict[str, int] | None = None
+    *those: BoundPod,
+    cpu: int,
+    surplus: dict[str, int] | None = None,
+    nodes: Sequence[Node] = TWO,
 ) -> EvictionSets:
-    nodes = [node("n1", cpu=4), node("n2", cpu=4)]
     held = bound_pods(*those, surplus=surplus)
     trial = Trial(snapshot(nodes, bound_pods=held))
     potential = PotentialVictims(VictimCosts(held, below=9, now=0), trial.nodes)
-    everywhere = np.ones(2, dtype=np.bool_)
+    everywhere = np.ones(len(nodes), dtype=np.bool_)
     slots = Slots(asks(cpu=cpu), everywhere, trial)
     return EvictionSets(potential, slots, Pool(highest=9), potential.on_nodes(everywhere))
 
@@ -99,3 +110,22 @@ def test_a_pod_that_frees_nothing_is_not_taken() -> None:
 
     assert not eviction_sets.choose(1)
     assert {} == eviction_sets.victims
+
+
+@pytest.mark.parametrize(("work", "evicted"), [(100, range(1, 10)), (6_000, [40])])
+def test_a_search_that_takes_far_too_long_evicts_no_more_sets(
+    work: int, evicted: Collection[int]
+) -> None:
+    """Each eviction of a gang on many nodes changes what evictions on all of these cost."""
+    nodes = [node(f"n{i}", cpu=20) for i in range(40)]
+    large = [bound_pod(f"g{i}", f"n{i}", gang=f"g{i}", cpu=16) for i in range(40)]
+    small = [
+        bound_pod(f"g{i}-{j}", f"n{(i + j) % 40}", gang=f"g{i}", cpu=1)
+        for i in range(40)
+        for j in range(1, 5)
+    ]
+    with patch.object(effort, "MOST_OF_CYCLE", work):
+        eviction_sets = _eviction_sets(*large, *small, cpu=16, nodes=nodes)
+
+    assert eviction_sets.choose(40) == (40 in evicted)
+    assert len(eviction_sets.chosen) in evicted
