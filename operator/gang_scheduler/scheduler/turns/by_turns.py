@@ -160,9 +160,9 @@ class TurnTaking:
             if not self._trees.is_open(root):
                 self._refuse_tree(root)
         heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
-        if self._is_cut_off() and self._decided.refused:
+        if self._is_cut_off() and self._looked_at > len(heads):
             # The heads decide which queue is next, so no turn is taken until all of them are known.
-            # The groups that were refused by then are out of the way of the next cycle.
+            # The groups that were refused for this are out of the way of the next cycle.
             self._leave_rest()
             return
         turns = Turns(self._ledger.ahead, heads)

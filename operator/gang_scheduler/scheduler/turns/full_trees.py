@@ -110,7 +110,7 @@ class FullTrees:
             if known is None:
                 self._refuse_one(groups.pop(), short.problem)
             else:
-                self._refuse_alike(line, kind, short.problem)
+                self._refuse_alike(line, short.problem)
         self._decided.deciding = None
 
     def _shortage(
@@ -136,18 +136,18 @@ class FullTrees:
         if self._note is not None:
             self._note(group)
 
-    def _refuse_alike(self, line: QueueLine, kind: object, problem: Problem) -> None:
+    def _refuse_alike(self, line: QueueLine, problem: Problem) -> None:
         """Refuse the groups at the end of a line whose requests are of one kind, and drop them."""
         last = len(line.groups)
         first = line.known.first_alike(last - 1)
-        refusals = line.known.refusals(kind, first, last, problem)
+        refusals = line.known.refusals(first, last, problem)
         if refusals is None:
             groups = self._decided.each(line.groups[: first - 1 if first else None : -1])
             by_gang = {
                 each.gang.key: each for group in groups for each in refusals_of(group, problem)
             }
             refusals = Refusals(first, last, problem, by_gang)
-            line.known.keep(kind, refusals)
+            line.known.keep(refusals)
         self._progress.effort.count(A_REFUSAL * (last - first))
         self._decided.refused.update(refusals.by_gang)
         del line.groups[first:]

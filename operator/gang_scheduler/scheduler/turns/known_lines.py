@@ -44,7 +44,7 @@ class KnownLine:
         self.basis = basis
         self.used_at = 0
         self.kinds: list[object] = [None] * len(groups)
-        self._refusals: dict[object, Refusals] = {}
+        self._refusals: dict[int, Refusals] = {}
 
     def is_of(self, given: Sequence[GangGroup], basis: tuple[object, ...]) -> bool:
         """Return whether these groups are the same objects, and their requests have not changed."""
@@ -68,15 +68,15 @@ class KnownLine:
             place -= 1
         return place
 
-    def refusals(self, kind: object, first: int, last: int, problem: Problem) -> Refusals | None:
+    def refusals(self, first: int, last: int, problem: Problem) -> Refusals | None:
         """Return the refusals of these groups for the same problem, if they are known."""
-        known = self._refusals.get(kind)
-        same = known is not None and (first, last) == known[:2] and known.problem is problem
+        known = self._refusals.get(first)
+        same = known is not None and known.last == last and known.problem is problem
         return known if same else None
 
-    def keep(self, kind: object, refusals: Refusals) -> None:
-        """Keep the last refusals of groups of a kind."""
-        self._refusals[kind] = refusals
+    def keep(self, refusals: Refusals) -> None:
+        """Keep the last refusals of the groups from a position on."""
+        self._refusals[refusals.first] = refusals
 
 
 class LastCycles:
