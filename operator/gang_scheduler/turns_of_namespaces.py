@@ -107,11 +107,12 @@ class Slots:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                self._waiting.remove(number)
-            else:
+            if not turn.cancelled():
                 # The slot was given just now.
                 self._give()
+            elif self._waiting.get(number) is not None:
+                # Unless a slot was offered since, and was given to another one.
+                self._waiting.remove(number)
             raise
 
     def _give(self) -> None:

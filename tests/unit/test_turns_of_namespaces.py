@@ -117,3 +117,24 @@ async def test_a_request_that_is_cancelled_keeps_no_slot_and_no_place() -> None:
     with anyio.fail_after(1):
         async with slots.of("b"):
             pass
+
+
+@pytest.mark.looptime
+async def test_a_request_that_is_cancelled_just_before_its_turn_leaves_the_slot_to_the_next() -> (
+    None
+):
+    slots, done = Slots(1), list[str]()
+
+    async def request(name: str) -> None:
+        async with slots.of("a"):
+            done.append(name)
+
+    async with slots.of("a"):
+        tasks = [asyncio.create_task(request(name)) for name in ("first", "second")]
+        await asyncio.sleep(0)
+        # It runs only after the slot is given back.
+        tasks[0].cancel()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [asyncio.CancelledError, type(None)] == [type(each) for each in found]
+    assert ["second"] == done
