@@ -135,14 +135,13 @@ class Refusals(dict[GangKey, Refused]):
                 empty_flavors=empty_flavors,
             ),
         )
-        self[blamed.key] = why
-        if len(group.waiting) > 1:
-            rejection = _rejection(group, why, misfit)
-            for gang in group.waiting:
-                if gang is not blamed:
-                    self[gang.key] = Refused(
-                        gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection
-                    )
+        rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
+        for gang in group.waiting:
+            self[gang.key] = why
+            if gang is not blamed:
+                self[gang.key] = Refused(
+                    gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection
+                )
 
     def note_if_empty(self, group: GangGroup, blamed: GangKey, if_empty: IfEmpty | None) -> None:
         """Note whether a refused group would fit the empty cluster."""
