@@ -3,11 +3,12 @@
 from collections import Counter
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 from gang_scheduler.simulation import objects
 from gang_scheduler.simulation.documents import Document
 from search.manifests import Manifest
-from search.slow import recipes, rendering
+from search.slow import judging, recipes, rendering
 from search.slow.archive import MOST, Archive, Found
 from search.slow.judging import Pace, Verdict
 from search.slow.recipes import CLUSTER, CROWD, NODES, PODS, Recipe
@@ -113,3 +114,11 @@ def test_the_pace_is_that_beside_a_quiet_machine() -> None:
 
     assert 0 < pace.now() < 1
     assert 0.0001 == pace.best
+
+
+def test_a_clock_that_stood_still_makes_no_world_slower_than_it_was() -> None:
+    """The samples seem to take a hundredth of what they take on the quiet machine."""
+    pace = Pace(reference=0.002)
+
+    with patch.object(judging, "_seconds_of_work", return_value=0.00002):
+        assert 1 == pace.now()

@@ -49,11 +49,12 @@ class Pace:
         self.best = reference or min(_sample() for _ in range(5))
 
     def now(self) -> float:
-        """Return by what seconds of CPU are to be multiplied."""
+        """Return by what seconds of CPU are to be multiplied: 1 at most."""
         found = min(_sample() for _ in range(3))
         if not self._is_given:
             self.best = min(self.best, found)
-        return self.best / found
+        # A sample may seem to take next to nothing, for the reason that `_sample` has.
+        return min(1.0, self.best / found)
 
 
 def _sample() -> float:
