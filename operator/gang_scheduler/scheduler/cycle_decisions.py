@@ -422,7 +422,7 @@ class Progress:
 
     def is_far_over(self) -> bool:
         """Return whether twice the work of a cycle is done."""
-        return self.effort.is_far_over() and not self._goes_on()
+        return self.effort.has_taken(2, since=0) and not self._goes_on()
 
     def _goes_on(self) -> bool:
         """Return whether the cycle runs to the end; renew its looks if all are used."""

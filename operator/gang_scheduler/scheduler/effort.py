@@ -106,10 +106,6 @@ class Effort:
         """Return whether all work of a cycle is done, searches included."""
         return self.done >= MOST_OF_CYCLE
 
-    def is_far_over(self) -> bool:
-        """Return whether twice the work of a cycle is done."""
-        return self.done >= 2 * MOST_OF_CYCLE
-
     def has_taken(self, part: float, since: float) -> bool:
         """Return whether this part of a cycle's work was done since the count was `since`."""
         return self.done - since >= part * MOST_OF_CYCLE
@@ -159,19 +155,15 @@ class Effort:
         self._left[self._search] = max(self._left[self._search], LEAST)
         self._limit = max(self._limit, self.spent + LEAST)
 
-    def may_work_on(self) -> bool:
-        """Return whether the search may do more work; if not, note that it was cut off."""
-        if self.done - self._done_before[self._search] < self._work:
+    def may_work_on(self, times: int = 1) -> bool:
+        """Return whether the search may do more work; if not, note that it was cut off.
+
+        It may do so many `times` the work of a search.
+        """
+        if self.done - self._done_before[self._search] < times * self._work:
             return True
         self.cut()
         return False
-
-    def has_worked_long(self) -> bool:
-        """Return whether the search did twice the work that it may do; if so, note the cut."""
-        if self.done - self._done_before[self._search] < 2 * self._work:
-            return False
-        self.cut()
-        return True
 
     def cut(self) -> None:
         """Note that the search was cut off."""

@@ -83,7 +83,7 @@ class EvictionSets:
             self._begin(needed, question)
         while self._slots.total < needed:
             self._offer_untouched()
-            if not self._heap or (self.victims and self._effort.has_worked_long()):
+            if not self._heap or (self.victims and not self._effort.may_work_on(2)):
                 return False
             _, row, version = heapq.heappop(self._heap)
             if version != self._version[row]:
