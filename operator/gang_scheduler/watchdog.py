@@ -40,10 +40,7 @@ WORKS: Final = {
     "watch": Work.EVENT,
     "decode": Work.EVENT,
     "report": Work.REPORT,
-    "largest_fit": Work.REPORT,
-    "device_gauge": Work.REPORT,
-    "queue_reports": Work.REPORT,
-    "volcano_jobs": Work.REPORT,
+    "periodic": Work.REPORT,
     "apply": Work.WRITE,
     "outcome_handler": Work.WRITE,
 }

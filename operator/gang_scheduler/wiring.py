@@ -36,18 +36,19 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.pod_http import PodHttpClient
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
-from gang_scheduler.device_gauge import DeviceGauge
-from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.outcome_handler import OutcomeHandler
-from gang_scheduler.queue_reports import QueueReports, UsageSweep
+from gang_scheduler.periodic.device_gauge import DeviceGauge
+from gang_scheduler.periodic.largest_fit import LargestGangs
+from gang_scheduler.periodic.queue_reports import QueueReports, UsageSweep
+from gang_scheduler.periodic.replica_scaler import ReplicaScaler
+from gang_scheduler.periodic.volcano_enqueue import VolcanoEnqueue
 from gang_scheduler.recording import recorder
 from gang_scheduler.recording.files import RotatedFiles
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.recording.recorder import Recorder
-from gang_scheduler.replica_scaler import ReplicaScaler
 from gang_scheduler.report.administrator_events import ForbiddenKinds, LeftOutEvents
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
 from gang_scheduler.report.events import Backpressure, Events
@@ -69,7 +70,6 @@ from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.volcano_jobs import VolcanoJobs
 from gang_scheduler.watch import supervisor
 from gang_scheduler.watch.kinds import with_grace
 from gang_scheduler.watch.kopf import Relist
@@ -322,7 +322,7 @@ def status_writers(
             writes=shared.writes,
         )
     if shared.settings.volcano_jobs:
-        yield VolcanoJobs(shared.api, shared.cache, reports.events, writes=shared.writes)
+        yield VolcanoEnqueue(shared.api, shared.cache, reports.events, writes=shared.writes)
 
 
 def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Runs]:

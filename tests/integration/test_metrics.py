@@ -12,8 +12,8 @@ from gang_scheduler.apply.forced_deletions import StuckMembers
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.model.queues import Amounts, QueueFigures
+from gang_scheduler.periodic.largest_fit import LargestGangs
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
@@ -43,12 +43,12 @@ ELSEWHERE = {
     "pgs_evictions_repeated_total": "unit/report/gang_metrics/test_decisions.py",
     "pgs_elastic_changes_total": "unit/report/gang_metrics/test_decisions.py",
     "pgs_elastic_members": "unit/report/gang_metrics/test_gang_series.py",
-    "pgs_spare_nodes": "unit/largest_fit/test_largest_fit.py",
+    "pgs_spare_nodes": "unit/periodic/largest_fit/test_largest_fit.py",
     "pgs_provisioning_requests_total": "unit/report/workload_events/test_provisioning_events.py",
     "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
     "pgs_recording_errors_total": "unit/recording/test_recorder.py",
-    "pgs_devices": "unit/test_device_gauge.py",
+    "pgs_devices": "unit/periodic/test_device_gauge.py",
     "pgs_claim_writes_total": "integration/test_device_claims.py",
 }
 """What needs more than gangs that run, wait and preempt, and where that is."""

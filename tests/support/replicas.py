@@ -12,7 +12,7 @@ from gang_scheduler.model.api_words import ELASTIC_KINDS
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.rules import WorkloadRules
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.replica_scaler import ReplicaScaler
+from gang_scheduler.periodic.replica_scaler import ReplicaScaler
 from gang_scheduler.report.events import About
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

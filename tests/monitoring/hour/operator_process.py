@@ -5,12 +5,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, largest_fit, loop, policy, queue_reports, wiring
+from gang_scheduler import __version__, loop, policy, wiring
 from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.model.rules import SpareNodes
+from gang_scheduler.periodic import largest_fit, queue_reports
 from gang_scheduler.report import gang_metrics
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gang_scheduler.largest_fit import most_members
 from gang_scheduler.model.bound_pods import PinnedPods
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import IfEmpty, Plan
 from gang_scheduler.model.rules import GangRules, Rules, SpareNodes
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.periodic.largest_fit import most_members
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.cycle import schedule

@@ -1,6 +1,6 @@
 """Nodes by state, and what is used and free on them."""
 
-from gang_scheduler.device_gauge import DeviceGauge
+from gang_scheduler.periodic.device_gauge import DeviceGauge
 from gang_scheduler.report.gang_metrics import ClusterGauges
 from support import builders, cache_feeding, device_objects
 from support.measured import Measured

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from gang_scheduler.largest_fit import most_members
 from gang_scheduler.model.layers import CLUSTER_LAYER, NODE_LAYER
 from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.periodic.largest_fit import most_members
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
 from support.topology_builders import BLOCK, BLOCK_KEY, SPINE, SPINE_KEY, TREE_SPEC

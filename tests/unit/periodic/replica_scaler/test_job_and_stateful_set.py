@@ -11,7 +11,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.replica_scaler import LARGEST_PART, MOST_TRIALS, _Known
+from gang_scheduler.periodic.replica_scaler import LARGEST_PART, MOST_TRIALS, _Known
 from gang_scheduler.scheduler.elastic_pace import CONTEST_SECONDS, VAIN_SECONDS
 from support.builders import gang_key
 from support.replicas import STATE, ReplicasCluster, asked, job, stateful_set

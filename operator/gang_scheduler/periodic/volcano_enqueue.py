@@ -49,7 +49,7 @@ class _Quota(NamedTuple):
     declared: QueueSet
 
 
-class VolcanoJobs:
+class VolcanoEnqueue:
     """Watches PodGroups of waiting Jobs."""
 
     def __init__(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler import queue_figures, queue_reports
+from gang_scheduler import queue_figures
 from gang_scheduler.api import kinds as api_kinds
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.writing import Writes
@@ -14,7 +14,8 @@ from gang_scheduler.decode.queues import ours
 from gang_scheduler.model.queues import NONE, QueueFigures
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.rules import NO_SETTINGS
-from gang_scheduler.queue_reports import QueueReports, UsageSweep
+from gang_scheduler.periodic import queue_reports
+from gang_scheduler.periodic.queue_reports import QueueReports, UsageSweep
 from gang_scheduler.report.queues.evictions import Place, QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter

@@ -12,10 +12,10 @@ from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.queues import Product
+from gang_scheduler.periodic.volcano_enqueue import MOST_ASKED, PAUSE_SECONDS, VolcanoEnqueue
 from gang_scheduler.report.events import About
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.volcano_jobs import MOST_ASKED, PAUSE_SECONDS, VolcanoJobs
 from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER, node
@@ -46,7 +46,7 @@ class Harness:
         self.cache.upsert(self.cache.node_store, node("n", cpu=64, memory=0))
         self.handlers = cache_feeding.event_handlers(self.cache)
         self.now, self.said = 1000.0, Said()
-        self.part = VolcanoJobs(
+        self.part = VolcanoEnqueue(
             self.api,
             self.cache,
             self.said,  # type: ignore[arg-type]
@@ -282,7 +282,7 @@ def test_after_a_failure_it_waits_before_it_asks_again(method: str) -> None:
 
 
 def test_it_looks_now_and_then_while_it_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gang_scheduler.volcano_jobs.LOOK_SECONDS", 0)
+    monkeypatch.setattr("gang_scheduler.periodic.volcano_enqueue.LOOK_SECONDS", 0)
     harness = Harness()
     harness.job()
 

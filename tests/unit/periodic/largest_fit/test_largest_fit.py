@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from gang_scheduler import largest_fit
-from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.model.rules import GangRules, Rules, SpareNodes
+from gang_scheduler.periodic import largest_fit
+from gang_scheduler.periodic.largest_fit import LargestGangs
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.run import Settings
 from support import builders

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from gang_scheduler import device_gauge
 from gang_scheduler.api.kinds import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from gang_scheduler.decode.devices.objects import (
     decode_claim,
     decode_class,
     decode_slice,
 )
-from gang_scheduler.device_gauge import DeviceGauge
+from gang_scheduler.periodic import device_gauge
+from gang_scheduler.periodic.device_gauge import DeviceGauge
 from gang_scheduler.telemetry import metrics
 from support import device_objects
 from support.measured import Measured
