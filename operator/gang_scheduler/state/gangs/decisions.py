@@ -27,8 +27,8 @@ from gang_scheduler.state.gangs.retries import (
 WITH_BACKOFF = those_with(lambda rule: RetryAfter.TIME in rule.retry_after)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 """The reasons not to try a gang: it lacks members, or its group has a gang that cannot be tried."""
-NOTED_ONCE: Final = TRIED_WITH_NODES - WITH_BACKOFF - INCOMPLETE - MAKING_ROOM - HELD
-"""Reasons with which a second refusal in the same way changes no record of the gang."""
+NOTED_ONCE: Final = TRIED_WITH_NODES - INCOMPLETE - MAKING_ROOM - HELD
+"""Reasons with which a second refusal in the same way changes at most the gang's pause."""
 
 
 class Decisions:
@@ -79,6 +79,7 @@ class Decisions:
         """
         info = self._queue.info(refusal.gang.key)
         if info.verdict.refusal is refusal and not soon and self._stands(info, refusal, now):
+            self._pause_again(info, refusal, now)
             return False
         refusal = info.preemptor.shown(refusal)
         known = info.verdict.refusal
@@ -112,7 +113,7 @@ class Decisions:
     def _stands(self, info: GangInfo, refusal: Refused, now: int) -> bool:
         """Return whether all consequences of the refusal of a gang are noted already.
 
-        After every cycle, this is so for most gangs that wait for quota.
+        This is so for most gangs that wait, after every cycle. Only a pause may begin anew.
         """
         queue = self._queue
         return (
@@ -123,6 +124,11 @@ class Decisions:
             and queue.reservations.first_overrun(info.key, now) is None
             and not queue.retries.has_come(info.key, now)
         )
+
+    def _pause_again(self, info: GangInfo, refusal: Refused, now: int) -> None:
+        """Begin the pause of a gang anew, if its reason has one."""
+        if refusal.reason in WITH_BACKOFF:
+            self._try_again(info, refusal, self._queue.deadlines.of(info), now, soon=False)
 
     def _try_again(
         self, info: GangInfo, refusal: Refused, deadline: int | None, now: int, *, soon: bool

@@ -316,7 +316,7 @@ class GangQueue:
 
     def untried(self, keys: Iterable[GangKey], now: int) -> None:
         """Note gangs that the last cycle had no looks left for; the next cycles try them."""
-        self._due.untried.leave(self.infos.keys() & set(keys), now)
+        self._due.untried.leave((key for key in keys if key in self.infos), now)
 
     @property
     def is_due_at_once(self) -> bool:

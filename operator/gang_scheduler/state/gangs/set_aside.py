@@ -368,7 +368,8 @@ class Untried:
     def own_turn(self, now: int) -> Collection[GangKey]:
         """Return the gangs to which the next cycle belongs; none if it belongs to all gangs."""
         found: dict[str, GangKey] = {}
-        if not self._is_own_turn:
+        is_long = now >= min(self._since.values(), default=now) + PATIENCE_SECONDS
+        if is_long and not self._is_own_turn:
             left = [(since, key) for key, since in self._since.items()]
             for since, key in sorted(left):
                 if now < since + PATIENCE_SECONDS or len(found) == MOST_AT_ONCE:
@@ -382,11 +383,11 @@ class Untried:
         if not self._since:
             self._taken = {}
             return
-        self._taken = {key: self._since.pop(key) for key in self._since.keys() & set(keys)}
+        self._taken = {key: self._since.pop(key) for key in self._since.keys() & keys}
 
     def put_back(self, keys: Iterable[GangKey]) -> None:
         """Put gangs back that were not tried after all; gangs without a record are new."""
-        for key in self._taken.keys() & set(keys):
+        for key in self._taken.keys() & keys:
             self._since[key] = self._taken.pop(key)
 
     def leave(self, keys: Iterable[GangKey], now: int) -> None:
