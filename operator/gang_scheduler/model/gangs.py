@@ -420,6 +420,16 @@ class GangGroup:
         return str(self.gangs[0].key)
 
     @functools.cached_property
+    def keys(self) -> tuple[GangKey, ...]:
+        """The keys of its gangs."""
+        return tuple(gang.key for gang in self.gangs)
+
+    @functools.cached_property
+    def has_min_resources(self) -> bool:
+        """Whether a gang must find an amount of free resources before it is tried."""
+        return any(gang.min_resources for gang in self.gangs)
+
+    @functools.cached_property
     def waiting(self) -> tuple[Gang, ...]:
         """The gangs with pending members."""
         return tuple(gang for gang in self.gangs if gang.pending)

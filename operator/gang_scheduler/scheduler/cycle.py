@@ -120,7 +120,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
         placing.place_quorums(group)
         tried.append(group)
     # 4. Then the surplus of elastic gangs, if room is left: none while quorums are untried.
-    for group in decided.each(tried):
+    for group in decided.each(decided.with_room(tried)):
         if (decided.untried or progress.is_over(for_places)) and decided.has_surplus(group):
             decided.leave_untried(group)
         else:

@@ -1,5 +1,6 @@
 """The decisions of a cycle: the nodes of members, and the reasons why gangs wait."""
 
+import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
@@ -90,8 +91,11 @@ class KnownMisfits:
             return None
         shape = _shape(units)
         found = self._by_shape.get(shape)
-        if found is None or any(u.at_least < q for u, q in zip(units, found.quorums, strict=True)):
+        if found is None:
             return None
+        for unit, quorum in zip(units, found.quorums, strict=True):
+            if unit.at_least < quorum:
+                return None
         blamed, misfit = units[found.blamed], found.misfit
         if misfit.needs != blamed.at_least:
             needs = blamed.at_least
@@ -104,13 +108,16 @@ class KnownMisfits:
         self.generation += 1
 
 
+_DEPENDS_ON_PODS = operator.attrgetter("depends_on_pods")
+
+
 def _are_comparable(units: Sequence[PlacementUnit]) -> bool:
     """Return whether a fit depends only on shapes, and other pods can only take room away."""
-    return not any(unit.bound_members or unit.gains for unit in units)
+    return not any(map(_DEPENDS_ON_PODS, units))
 
 
 def _shape(units: Sequence[PlacementUnit]) -> Hashable:
-    return tuple(unit.shape for unit in units)
+    return tuple([unit.shape for unit in units])
 
 
 class Refusals(dict[GangKey, Refused]):
@@ -238,10 +245,11 @@ class Decided:
 
     def leave_untried(self, *groups: GangGroup) -> None:
         """Leave groups to the next cycle, and drop their refusals, which are not final yet."""
-        for gang in (gang for group in groups for gang in group.waiting):
-            self.untried.add(gang.key)
-            if gang.key not in self.gangs:
-                self.refused.pop(gang.key, None)
+        left = {gang.key for group in groups for gang in group.waiting}
+        self.untried |= left
+        for key in left if self.refused else ():
+            if key not in self.gangs:
+                self.refused.pop(key, None)
 
     def keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
         """Record where the quorums are. Units without a quorum are placed with the surplus."""
@@ -257,11 +265,13 @@ class Decided:
         if self.charge is not None:
             self.charge(unit, placement)
 
+    def with_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that have a place: all their waiting gangs have one, or none has."""
+        return [group for group in groups if group.waiting[0].key in self.gangs]
+
     def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the groups that were tried and did not fit."""
-        return [
-            group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
-        ]
+        return [group for group in groups if group.waiting[0].key not in self.gangs]
 
     def short_of_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the groups that did not fit, or only with a part of their quorum."""
@@ -374,13 +384,14 @@ class Progress:
 
         With `one`, the first group is yielded in any case.
         """
-        effort = self.effort
-        for group in self._decided.each(groups):
+        effort, rest = self.effort, iter(groups)
+        for group in self._decided.each(rest):
             if effort.takes(A_GROUP, part) or one or self._goes_on():
                 one = False
                 yield group
             else:
-                self._decided.leave_untried(group)
+                # Work that is used up does not come back in this cycle.
+                self._decided.leave_untried(group, *rest)
 
     def takes(self, looks: float, part: float) -> bool:
         """Count work unless this part of a cycle's work is used up; return whether work is left."""

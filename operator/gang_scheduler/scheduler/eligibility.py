@@ -43,7 +43,7 @@ def check(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     The result is kept until the group or the nodes change, except for a group with minResources.
     """
     checked = functools.partial(_verdict, group, snapshot, trial)
-    if any(gang.min_resources for gang in group.gangs):
+    if group.has_min_resources:
         return checked()
     return group.cached("checked", (snapshot.nodes, snapshot.tree_specs), checked)
 

@@ -1,6 +1,7 @@
 """Finds room for one group, and preempts for it. `cycle` decides the order of the groups."""
 
 import functools
+import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -33,6 +34,8 @@ from gang_scheduler.scheduler.quorums import Outcome, Quorums
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.surplus import Surplus, in_steps
 from gang_scheduler.scheduler.trial import Placement, Trial
+
+_GAINS = operator.attrgetter("gains")
 
 
 class PlaceSurplus(Protocol):
@@ -80,7 +83,7 @@ class Placing:
         group = decided.deciding = self.evaluator.departures.without(group)
         # This runs for every waiting gang, in each cycle.
         nominations: Sequence[Nominated] = ()
-        if any(gang.min_resources for gang in group.gangs):
+        if group.has_min_resources:
             # Room that is reserved for lower priorities counts for this group's minResources.
             nominations = self.evaluator.nominated_room.release(self.evaluator.displaceable(group))
         verdict = eligibility.check(group, self.snapshot, self.trial)
@@ -100,7 +103,7 @@ class Placing:
         # This runs for every waiting gang, in each cycle.
         if self.watch is not None or self.trial.spare is not None:
             self.show(group)
-        nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        nominations = self.evaluator.nominated_room.release(group.keys)
         units = self.decided.units[group.gangs[0].key]
         outcome = self.find_place(group, units, nominations)
         if isinstance(outcome, dict):
@@ -172,7 +175,7 @@ class Placing:
         if self.trial.spare is not None:
             self.open_spare(group)
         units = self.lacking(group)
-        nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        nominations = self.evaluator.nominated_room.release(group.keys)
         outcome = self.make_room_for(group, units, nominations, request)
         if outcome.verdict not in (PreemptionVerdict.NO_VICTIMS, PreemptionVerdict.PROMISED):
             self.decided.refused.note_preemption(group, outcome)
@@ -181,8 +184,10 @@ class Placing:
         """Return the units with the parts of their quorums that have no place."""
         # Units without a quorum are handled with the surplus.
         units = self.decided.units[group.gangs[0].key]
-        if not all(unit.quorum for unit in units):
-            units = tuple(unit for unit in units if unit.quorum)
+        for unit in units:
+            if not unit.quorum:
+                units = tuple(each for each in units if each.quorum)
+                break
         if group.gangs[0].key in self.decided.in_part:
             return tuple(_partially_bound(units, self.decided.placements))
         return units
@@ -296,11 +301,13 @@ class Placing:
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the refused groups that may fit now: all of them, if quorums have moved since."""
         decided = self.decided
-        if not decided.moved:
-            return [group for group in decided.without_room(groups) if self._gains(group)]
-        # Shapes that did not fit before may fit now.
-        self.known_misfits.clear()
-        return decided.without_room(groups)
+        waiting = decided.without_room(groups) if decided.placements else []
+        if decided.moved:
+            # Shapes that did not fit before may fit now.
+            self.known_misfits.clear()
+            return waiting
+        # Newly placed pods may have made room for a group, by its affinity.
+        return [each for each in waiting if any(map(_GAINS, decided.units[each.gangs[0].key]))]
 
     def refresh_surplus(
         self,
@@ -356,11 +363,6 @@ class Placing:
             return outcome
         nominated_room.keep(released)
         return None
-
-    def _gains(self, group: GangGroup) -> bool:
-        """Return whether newly placed pods may have made room for the group, by its affinity."""
-        units = self.decided.units[group.gangs[0].key]
-        return bool(self.decided.placements) and any(unit.gains for unit in units)
 
     def plan(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan of all that was decided."""

@@ -71,7 +71,7 @@ class PlacementUnit:
         """The members that have a node."""
         return tuple(pod for part in self.parts for pod in part.bound_members)
 
-    @property
+    @functools.cached_property
     def quorum(self) -> int:
         """How many members come before any surplus."""
         return len(self.required)
@@ -177,6 +177,11 @@ class PlacementUnit:
             pod_class.pod_affinity is not None and pod_class.pod_affinity.gains
             for pod_class in self.classes
         )
+
+    @functools.cached_property
+    def depends_on_pods(self) -> bool:
+        """Whether it may fit where a unit of its shape does not, because of pods near it."""
+        return bool(self.bound_members) or self.gains
 
     @functools.cached_property
     def approached(self) -> frozenset[PodSelector]:

@@ -1,7 +1,5 @@
 """The state of a cycle at the turn of one gang. `schedule` itself runs the cycle."""
 
-from collections.abc import Iterable
-
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import NONE
@@ -92,10 +90,5 @@ class Watched:
             # out.
             self._cycle, self.order, self.turn = cycle, {}, None
         self.order.setdefault(group.gangs[0].key, group)
-        if self._asked in keys_of(group):
+        if self._asked in group.keys:
             self.turn = Turn(cycle, group)
-
-
-def keys_of(group: GangGroup) -> Iterable[GangKey]:
-    """Return the keys of all gangs of a group that have not started."""
-    return [gang.key for gang in group.gangs]

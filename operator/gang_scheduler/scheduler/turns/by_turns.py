@@ -63,7 +63,7 @@ def by_turns(
     turns.take_all()
     # 3. Once all quorums are decided, place surplus that has quota and room.
     placed = [each.group for each in quota.tried.values()]
-    for group in decided.each(placed):
+    for group in decided.each(decided.with_room(placed)):
         if (decided.untried or turns.is_done()) and decided.has_surplus(group):
             decided.leave_untried(group)
         else:

@@ -71,13 +71,14 @@ class GangsToTry:
         taken = tried - left if left else tried
         groups = list(self._grouping.groups(self._in_order(taken), now))
         groups += self._companions(groups, taken, now)
-        gangs = [gang for group in groups for gang in group.gangs]
-        taken = taken.union([gang.key for gang in gangs])
+        taken = taken.union([key for group in groups for key in group.keys])
         self.untried.leave(left, now)
         self.untried.take(taken)
         self.to_try -= taken
         placed = self._grouping.take_placed()
-        placed.update(gang.key for gang in gangs if not gang.pending)
+        # Most groups are one gang, which waits.
+        partly = (group for group in groups if len(group.waiting) < len(group.gangs))
+        placed.update(gang.key for group in partly for gang in group.gangs if not gang.pending)
         for info in (self._infos[key] for key in placed):
             if not info.volume_waits.number:
                 self._queueing_hints.note(info, None)
