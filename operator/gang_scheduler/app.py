@@ -22,9 +22,9 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost, annotations_of
+from gang_scheduler.event_loops import EventLoop, SecondLoop
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.administrator_events import LeaderEvents
-from gang_scheduler.second_loop import Loop, SecondLoop
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
@@ -60,7 +60,7 @@ def run(settings: Settings) -> None:
     gc_tuning.collect_rarely()
     connection.import_for_watches()
     try:
-        uvloop.run(main(settings), loop_factory=Loop)
+        uvloop.run(main(settings), loop_factory=EventLoop)
     except ExceptionGroup as errors:
         lost, others = errors.split(LeadershipLost)
         if lost is None or others is not None:

@@ -36,7 +36,7 @@ CUT_SIGNAL: Final = signal.SIGURG
 runs."""
 PACKAGE: Final = f"{Path(__file__).parent}/"
 WORKS: Final = {
-    "loop": Work.CYCLE,
+    "scheduling_loop": Work.CYCLE,
     "watch": Work.EVENT,
     "decode": Work.EVENT,
     "report": Work.REPORT,

@@ -36,7 +36,6 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.pod_http import PodHttpClient
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
-from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.outcome_handler import OutcomeHandler
@@ -65,6 +64,7 @@ from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_status import TopologyWriter
 from gang_scheduler.report.workload_events import ProvisioningEvents, WorkloadEvents
+from gang_scheduler.scheduling_loop import Loop
 from gang_scheduler.settings.choices import DegradedGangs, OnPartialGang, PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds

@@ -14,7 +14,7 @@ from gang_scheduler.api.kinds import PODS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects, Sink
-from gang_scheduler.second_loop import Loop
+from gang_scheduler.event_loops import EventLoop
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
@@ -145,5 +145,5 @@ def test_a_loop_that_stands_still_in_a_burst_of_events_ends_no_watch(
         monkeypatch.setattr(module, "LAST_PAUSE", 0.01)
         monkeypatch.setattr(module, "SILENT_SECONDS", SILENT_SECONDS)
     monkeypatch.setattr(list_watch, "BRIEF_SECONDS", 0.0)
-    with asyncio.Runner(loop_factory=Loop) as runner:
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(pause_in_bursts(kind))

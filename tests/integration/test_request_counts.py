@@ -127,7 +127,7 @@ async def test_gangs_that_come_pod_by_pod_cost_so_many_requests_a_pod(
 ) -> None:
     # A cycle waits for as long as the last one took. That is real time, and all else is virtual.
     clock = SimpleNamespace(perf_counter=lambda: 0.0)
-    monkeypatch.setattr("gang_scheduler.loop.time", clock)
+    monkeypatch.setattr("gang_scheduler.scheduling_loop.time", clock)
     workloads = FakeWorkloads(*nodes(5 * SIZE))
 
     async with operator(workloads) as process:

@@ -24,7 +24,6 @@ from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.interfaces import Api, PodHttp
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.events import Backpressure, Events
 from gang_scheduler.report.failure_events import DegradedEvents
@@ -36,6 +35,7 @@ from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduling_loop import Loop, always_fresh
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 

@@ -14,11 +14,11 @@ from gang_scheduler.apply.workloads.replicas import Resizer, Shrinking
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.loop import always_fresh
 from gang_scheduler.model.api_words import ElasticKind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.rules import Rules, WorkloadRules
 from gang_scheduler.report.events import Backpressure
+from gang_scheduler.scheduling_loop import always_fresh
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, builders, replicas_of_roles

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from gang_scheduler.second_loop import SecondLoop
+from gang_scheduler.event_loops import SecondLoop
 from gang_scheduler.tasks import EndedError, Workers, every, never_ending
 
 

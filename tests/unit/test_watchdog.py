@@ -12,12 +12,12 @@ from structlog.testing import capture_logs
 
 from gang_scheduler import current_work
 from gang_scheduler.current_work import DecisionCutError, DecisionTimes, Work
+from gang_scheduler.event_loops import SecondLoop
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.second_loop import SecondLoop
 from gang_scheduler.state.gangs.set_aside import Costly
 from gang_scheduler.watchdog import CUT_SIGNAL, LOOK_SECONDS, Watchdog, cpu_clock_of
 from support.builders import gang, gang_key, group, node, snapshot

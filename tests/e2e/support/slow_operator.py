@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from unittest import mock
 
-from gang_scheduler import cli, current_work, loop
+from gang_scheduler import cli, current_work, scheduling_loop
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.scheduler import cycle, eligibility
 
@@ -43,7 +43,7 @@ def long_cycles(seconds: float) -> Any:
         work(time.monotonic, seconds * bool(snapshot.groups))
         return cycle.schedule(snapshot, *others, **looking_on)
 
-    return mock.patch.object(loop, "schedule", slowly)
+    return mock.patch.object(scheduling_loop, "schedule", slowly)
 
 
 def main() -> None:

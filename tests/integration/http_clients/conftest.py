@@ -16,7 +16,7 @@ from gang_scheduler.client.address import Address
 from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.http import HttpClient
 from gang_scheduler.client.http1 import Client
-from gang_scheduler.second_loop import Loop
+from gang_scheduler.event_loops import EventLoop
 from gang_scheduler.settings.choices import HttpClientName
 from integration.support.raw_http_server import RawServer
 
@@ -24,7 +24,7 @@ SERVER_NAME = "api.internal"
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    return {"asyncio": asyncio.new_event_loop, "ours": Loop}
+    return {"asyncio": asyncio.new_event_loop, "ours": EventLoop}
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, loop, policy, wiring
+from gang_scheduler import __version__, policy, scheduling_loop, wiring
 from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
@@ -49,7 +49,7 @@ class OperatorProcess:
     def __init__(self, cluster: Cluster) -> None:
         for module in (queue_reports, largest_fit, gang_metrics, synced):
             clock.hand_to(module, clock.Clock())
-        clock.hand_to(loop, clock.ClockOfCycles())
+        clock.hand_to(scheduling_loop, clock.ClockOfCycles())
         self.api = FakeApi(cluster.objects)
         self.api.scripts.append(self._answer)
         self.refuses: set[str] = set()

@@ -76,13 +76,13 @@ class _Lag:
 
 def measure(path: Path) -> None:
     """Record in this process from now on. An older version that lacks a part goes without it."""
-    from gang_scheduler import loop  # noqa: PLC0415 - the clock must be in place before.
+    from gang_scheduler import scheduling_loop  # noqa: PLC0415 - the clock must be in place before.
     from gang_scheduler.decode import events  # noqa: PLC0415
     from gang_scheduler.telemetry import metrics  # noqa: PLC0415
 
     watch = Stopwatch(path)
     for owner, name, kind in (
-        (loop.Loop, "_once", CYCLE),
+        (scheduling_loop.Loop, "_once", CYCLE),
         (events.KindHandler, "_take", HANDLER),
         (events.KindHandler, "handle_decoded", HANDLER),
     ):

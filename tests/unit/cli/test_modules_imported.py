@@ -19,7 +19,7 @@ OF_THE_OPERATOR = {
         "gang_scheduler.page",
         "uvloop",
         "gang_scheduler.app",
-        "gang_scheduler.loop",
+        "gang_scheduler.scheduling_loop",
     ),
     *("gang_scheduler.apply.binder", "gang_scheduler.report.status_writer"),
 }

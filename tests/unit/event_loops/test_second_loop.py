@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gang_scheduler.second_loop import SecondLoop
+from gang_scheduler.event_loops import SecondLoop
 
 
 async def test_it_returns_what_is_done_beside() -> None:

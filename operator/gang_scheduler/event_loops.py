@@ -1,7 +1,7 @@
-"""uvloop as the event loop, and a second loop in its own thread.
+"""The two event loops of the process: the main one, and a second one in its own thread.
 
-The second loop serves everything that must answer while the first one computes: probes, metrics,
-the Lease.
+The second loop serves everything that must answer while the main one computes: probes, metrics,
+the Lease. Both are asyncio's; the cycles of the scheduler are in `scheduling_loop`.
 """
 
 import asyncio
@@ -13,16 +13,18 @@ from typing import Any, Self, TypeVar
 import anyio
 import uvloop
 
-# A second event loop in its own thread, for work with a deadline that the main loop must not delay.
-# A cycle of a large cluster is one long computation. During it the Lease must be renewed, or
-# another replica would take over, and probes must be answered, or the kubelet would end the
-# process.
+# A cycle of a large cluster is one long computation in the main loop. During it the Lease must be
+# renewed, or another replica would take over, and probes must be answered, or the kubelet would end
+# the process.
 
 T = TypeVar("T")
 
 
 class SecondLoop:
-    """A second event loop in its own thread; it runs inside of this async context manager."""
+    """An event loop in its own thread, for work that the main loop must not delay.
+
+    It runs inside of this async context manager.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -76,8 +78,8 @@ def _look_at(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-class Loop(uvloop.Loop):
-    """uvloop's loop, with a fix for connections that break while they are made.
+class EventLoop(uvloop.Loop):
+    """uvloop's event loop, with a fix for connections that break while they are made.
 
     If the first write of a TLS handshake fails, uvloop closes the descriptor of the socket that it
     was given, but leaves the socket object open (MagicStack/uvloop#738 in part). When the object is

@@ -1,4 +1,4 @@
-"""The loop itself, beside all that it drives."""
+"""The scheduling loop, in addition to the tests of the parts that it calls."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from gang_scheduler import loop
+from gang_scheduler import scheduling_loop
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.scheduler import effort
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
@@ -73,7 +73,7 @@ async def test_others_work_while_a_snapshot_is_prepared_in_parts() -> None:
             yield
             in_between.append(len(others))
 
-    with patch.object(loop, "PART_SECONDS", -1):
+    with patch.object(scheduling_loop, "PART_SECONDS", -1):
         async with SchedulerProcess(made) as process:
             with patch.object(process.cache, "prepare", prepare):
                 made.gang("a", 1, priority=0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gang_scheduler.second_loop import Loop
+from gang_scheduler.event_loops import EventLoop
 from support import sockets
 
 
@@ -21,7 +21,7 @@ def listener() -> Iterator[socket.socket]:
 def test_a_connection_that_breaks_at_birth_closes_no_descriptor_of_another(
     listener: socket.socket,
 ) -> None:
-    with asyncio.Runner(loop_factory=Loop) as runner:
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(_break_and_connect(listener))
 
 
@@ -54,7 +54,7 @@ async def _give(listener: socket.socket) -> None:
 
 
 def test_a_socket_that_is_given_is_the_loops_own(listener: socket.socket) -> None:
-    with asyncio.Runner(loop_factory=Loop) as runner:
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
         runner.run(_give(listener))
 
 
