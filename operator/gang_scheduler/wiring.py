@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.apply.abandoned_claims import AbandonedClaims
 from gang_scheduler.apply.attached_devices import AttachedDevices
@@ -122,8 +122,8 @@ class Reports:
 
 def shared_by_all(settings: Settings, api: KubernetesApi, writes: Writes) -> Shared:
     """Return the shared objects for these settings."""
-    changes, naming = Changes(), policy.naming(settings)
-    cache = policy.cache(settings, changes, most_checkpoints=settings.max_checkpoints)
+    changes, naming = Changes(), from_settings.naming(settings)
+    cache = from_settings.cache(settings, changes, most_checkpoints=settings.max_checkpoints)
     releases = settings.on_partial_gang is OnPartialGang.RELEASE
     return Shared(
         settings=settings,
@@ -306,7 +306,9 @@ def status_writers(
     yield reports.devices
     yield CheckpointAnnouncer(shared.cache, reports.gang_events)
     yield LatestCheckpoints(shared.api, shared.cache, writes=shared.writes)
-    yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
+    yield LargestGangs(
+        shared.cache, from_settings.profile(shared.settings), shared.settings.gauge_shapes
+    )
     yield TopologyWriter(
         *(shared.api, shared.cache, reports.events),
         changes=shared.changes,
@@ -317,7 +319,7 @@ def status_writers(
         yield shared.partial_gangs
     if shared.settings.rules.workloads.elastic_kinds:
         yield ReplicaScaler(
-            *(shared.cache, shared.resizer, reports.events, policy.profile(shared.settings)),
+            *(shared.cache, shared.resizer, reports.events, from_settings.profile(shared.settings)),
             kinds=shared.settings.rules.workloads.elastic_kinds,
             writes=shared.writes,
         )
@@ -478,7 +480,7 @@ def _event_handlers(
     shared: Shared, left_out: LeftOutObjects, recorded: Objects | None
 ) -> EventHandlers:
     """Return the handlers that take objects of all kinds into the cache, and note them."""
-    sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
+    sinks = kinds.sinks(shared.cache, from_settings.membership(shared.settings))
     grace = shared.settings.queue_deletion_grace_seconds
     found = with_grace(sinks, grace)
     return EventHandlers(recorded.noting(found) if recorded is not None else found, left_out)
@@ -530,7 +532,7 @@ def _loop(
         partial_gangs=shared.partial_gangs,
         lost_nominations=shared.lost_nominations,
         starts=starts,
-        profile=policy.profile(shared.settings),
+        profile=from_settings.profile(shared.settings),
         changes=shared.changes,
         batch_seconds=shared.settings.batch_milliseconds / 1000,
         fresh=source.fresh,

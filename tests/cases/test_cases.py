@@ -33,7 +33,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.simulation import documents, objects, output_document
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
@@ -80,7 +80,7 @@ def decided(case: Case) -> Case:
     names = (f"--scheduler-name={each}" for each in schedulers)
     settings = policy_of(*names, *case.get("flags", ()))
     options = Options(settings, case.get("settled", False))
-    membership = policy.membership(settings)
+    membership = from_settings.membership(settings)
     try:
         found = objects.load(documents.parse("case", text), schedulers[0], membership=membership)
     except UnreadableInput as error:

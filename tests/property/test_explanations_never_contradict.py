@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.reasons import Reason
@@ -38,7 +38,7 @@ def of_manifests(seed: int) -> World:
     cache = filled(loaded, Policy())
     snapshot = cache.snapshot(loaded.read_at)
     surroundings = Surroundings(cache.running(loaded.read_at))
-    return snapshot, policy.profile(Policy()), surroundings
+    return snapshot, from_settings.profile(Policy()), surroundings
 
 
 def of_queues(seed: int) -> World:

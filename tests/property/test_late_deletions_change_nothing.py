@@ -13,7 +13,7 @@ import pytest
 
 from cases import test_cases
 from conformance import queue_manifests
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.model.plan import Plan
@@ -70,4 +70,4 @@ def plan_after(found: Objects, gvr: GVR, *, late: bool) -> Plan:
             events = [{"type": "DELETED", "object": gone}, {"type": "ADDED", "object": came}]
             for event in reversed(events) if late else events:
                 handler.handle(event)
-    return schedule(cache.snapshot(found.read_at), policy.profile(SETTINGS))
+    return schedule(cache.snapshot(found.read_at), from_settings.profile(SETTINGS))

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from cases.test_cases import expanded
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation.evictions import preemption_for
@@ -52,7 +52,7 @@ def hold(bodies: list[Body]) -> list[Variant]:
     cache = cache_of(bodies)
     snapshot = cache.snapshot(NOON)
     surroundings = Surroundings(cache.running(NOON))
-    profile = policy.profile(Policy())
+    profile = from_settings.profile(Policy())
     waiting = [gang.key for group in snapshot.groups for gang in group.waiting]
     told: list[Variant] = []
 
@@ -72,7 +72,7 @@ def test_every_change_was_among_them() -> None:
 def starts(key: GangKey, bodies: list[Body]) -> bool:
     """Return whether the gang starts, or pods leave for it."""
     snapshot = cache_of(bodies).snapshot(NOON)
-    plan = schedule(snapshot, policy.profile(Policy()))
+    plan = schedule(snapshot, from_settings.profile(Policy()))
     groups = (group for group in snapshot.groups if any(g.key == key for g in group.gangs))
     makes_room = any(preemption_for(group, plan) is not None for group in groups)
     return makes_room or any(each.gang.key == key for each in plan.placed)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from cases.test_cases import expanded
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation.explain import explain
@@ -114,7 +114,7 @@ def test_a_start_is_the_first_end_after_which_the_gang_is_placed(seed: int) -> N
     (key,) = (key for key in cache.gang_queue.infos if key.name == "g")
 
     running = Surroundings(cache.running(NOON))
-    start = explain(snapshot, policy.profile(Policy()), key, running).start
+    start = explain(snapshot, from_settings.profile(Policy()), key, running).start
 
     if start is None:
         assert starts(key, bodies)
@@ -144,7 +144,7 @@ def is_there(body: Body, at: int) -> bool:
 
 def starts(key: GangKey, bodies: list[Body]) -> bool:
     """Return whether the gang is placed."""
-    plan = schedule(cache_of(bodies).snapshot(NOON), policy.profile(Policy()))
+    plan = schedule(cache_of(bodies).snapshot(NOON), from_settings.profile(Policy()))
     return any(each.gang.key == key for each in plan.placed)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.evictions import RunTime
@@ -68,12 +68,12 @@ class Churn:
     """The cluster, at `now`. `starts` is when each gang has started."""
 
     def __init__(self, given: Policy, nodes: Iterable[Node], queues: Iterable[Queue]) -> None:
-        self.cache: Cache = policy.cache(given, Changes())
+        self.cache: Cache = from_settings.cache(given, Changes())
         self.cache.gang_queue.expect_nothing()
         self.now = 0
         self.starts: dict[str, int] = {}
         self.running: dict[str, Job] = {}
-        self._profile = policy.profile(given)
+        self._profile = from_settings.profile(given)
         self._jobs: dict[str, Job] = {}
         self._events: list[tuple[int, int, str]] = []
         self._going: list[str] = []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.annotations import ADMITTED_AT
 from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.model.plan import Placed, Plan
@@ -148,7 +148,7 @@ class Cluster:
     def __init__(self, nodes: Mapping[str, int] | None = None, **settings: Any) -> None:
         managed = settings.pop("manage_jobs", tuple(ManagedKind))
         self.policy = Policy(manage_jobs=managed, **settings)
-        self.cache: Cache = policy.cache(self.policy, Changes())
+        self.cache: Cache = from_settings.cache(self.policy, Changes())
         self.cache.gang_queue.expect_nothing()
         self.handlers = cache_feeding.event_handlers(self.cache)
         self.writes = Starts()
@@ -167,7 +167,7 @@ class Cluster:
 
     def cycle(self, now: int = NOW) -> Plan:
         """Decide once, and take that in."""
-        plan = schedule(self.cache.snapshot(now), policy.profile(self.policy))
+        plan = schedule(self.cache.snapshot(now), from_settings.profile(self.policy))
         take_in(self.cache, plan, now, self.writes)
         return plan
 

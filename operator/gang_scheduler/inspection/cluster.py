@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.snapshot import Snapshot
@@ -71,7 +71,7 @@ class Cluster:
     @property
     def profile(self) -> Profile:
         """The policies that make decisions."""
-        return policy.profile(self.policy)
+        return from_settings.profile(self.policy)
 
     def snapshot(self) -> Snapshot:
         """Return the snapshot that a cycle would decide on now, the same each time.

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.from_settings import membership
 from gang_scheduler.inspection.cluster import Cluster, Source, known_namespaces
 from gang_scheduler.inspection.listing import waits
-from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.documents import Item

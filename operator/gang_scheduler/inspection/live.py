@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import anyio
 from pydantic import ValidationError
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api import kinds as api_kinds
 from gang_scheduler.api.kinds import CONFIG_MAPS, GVR
 from gang_scheduler.client.errors import ApiError, Kind
@@ -286,10 +286,10 @@ def empty(
 
     With `recorded`, the handlers also note there which objects change.
     """
-    cache = policy.cache(of, changes or Changes())
+    cache = from_settings.cache(of, changes or Changes())
     left_out = LeftOutObjects(recorded.left_out) if recorded else LeftOutObjects()
     cache.gang_queue.expect_nothing()
-    sinks = kinds.sinks(cache, policy.membership(of))
+    sinks = kinds.sinks(cache, from_settings.membership(of))
     return cache, left_out, EventHandlers(recorded.noting(sinks) if recorded else sinks, left_out)
 
 

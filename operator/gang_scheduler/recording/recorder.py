@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
-from gang_scheduler import __version__, policy
+from gang_scheduler import __version__, from_settings
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import rfc3339
@@ -57,7 +57,7 @@ def header_of(
         version=__version__,
         begun_at=rfc3339(now),
         anonymized=anonymized,
-        profile=policy.written_settings(of, cache),
+        profile=from_settings.written_settings(of, cache),
         profile_of=profile_of,
     )
 

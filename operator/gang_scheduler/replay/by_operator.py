@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -31,7 +31,7 @@ class Operator:
         given = scenario.policy
         self.cache = filled(scenario.objects, given)
         self.objects = objects_of(scenario)
-        self._profile, self._naming = policy.profile(given), policy.naming(given)
+        self._profile, self._naming = from_settings.profile(given), from_settings.naming(given)
         self._lost = LostNominations(self.cache, self._naming)
         self._latency = rules.bind_latency + rules.start_latency
         self._groups = kinds.of(POD_GROUPS).store(self.cache)
@@ -182,7 +182,7 @@ def objects_of(scenario: Scenario) -> Objects:
     """Return the function that creates the objects of jobs for a cluster."""
     return Objects(
         scenario.policy.rules.gangs.scheduler_names[0],
-        policy.membership(scenario.policy),
+        from_settings.membership(scenario.policy),
         queued=scenario.has_queues,
         gpu_types=types_of(scenario.nodes),
         gpu_resource=gpu_of(scenario),

@@ -8,11 +8,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from gang_scheduler.api.parsing import InvalidField, shortened
+from gang_scheduler.from_settings import membership
 from gang_scheduler.model import similar_names
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.resources import CPU, MEMORY, amount_of, quantity
 from gang_scheduler.model.wording import counted
-from gang_scheduler.policy import membership
 from gang_scheduler.recording.file_format import KEPT, NODE, NodeChange, Recorded
 from gang_scheduler.replay.jobs import NodesWanted, Trace, UnreadableJobs
 from gang_scheduler.settings.policy import Policy

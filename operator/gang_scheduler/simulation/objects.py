@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.api.kinds import PROVISIONING_REQUESTS, RESOURCE_CLAIMS
 from gang_scheduler.decode.gangs.specs import GangObject
 from gang_scheduler.decode.pods.membership import Membership
@@ -118,7 +118,7 @@ def filled(objects: Objects, decides: Policy) -> Cache:
     if not decides.rules.workloads.manage_jobs and (header is None or header.source != LIVE):
         # There is no operator here: it is assumed to start suspended workloads.
         decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
-    cache = policy.cache(decides, Changes())
+    cache = from_settings.cache(decides, Changes())
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
         cache.upsert(kinds.of(each.gvr).store(cache), each.decoded)

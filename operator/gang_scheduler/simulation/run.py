@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gang_scheduler import policy, queue_figures
+from gang_scheduler import from_settings, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
@@ -115,7 +115,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
     admissions: list[Admission] = []
-    profile, naming = policy.profile(options.policy), policy.naming(options.policy)
+    profile, naming = from_settings.profile(options.policy), from_settings.naming(options.policy)
     lost_nominations, writers = LostNominations(cache, naming), AtOnce(cache, naming)
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}

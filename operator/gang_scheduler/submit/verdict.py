@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gang_scheduler.api.kinds import POD_GROUPS, PRIORITY_CLASSES
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.from_settings import membership
 from gang_scheduler.inspection import cluster, live
 from gang_scheduler.inspection.cluster import ASK_FOR_ALL, Cluster, Source
 from gang_scheduler.inspection.explaining import document_fields, history, name_lookup, text
@@ -16,7 +17,6 @@ from gang_scheduler.inspection.explaining.section_lines import View
 from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.past_events import events_of
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.policy import membership
 from gang_scheduler.scheduler.explanation.findings import Verdict
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput

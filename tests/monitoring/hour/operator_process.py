@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, policy, scheduling_loop, wiring
+from gang_scheduler import __version__, from_settings, scheduling_loop, wiring
 from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
@@ -97,7 +97,7 @@ class OperatorProcess:
         self._tasks.append(asyncio.create_task(run()))
 
     def _source(self, shared: Any, _: object, left_out: Any, __: object) -> Any:
-        sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
+        sinks = kinds.sinks(shared.cache, from_settings.membership(shared.settings))
         self.watches = Watches(self.api, EventHandlers(sinks, left_out))
         return self.watches
 

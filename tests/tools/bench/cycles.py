@@ -21,13 +21,13 @@ from unittest import mock
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
+from gang_scheduler.from_settings import membership
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.records import revised
-from gang_scheduler.policy import membership
 from gang_scheduler.scheduler import trial
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import Effort
@@ -134,7 +134,7 @@ class _Watched(AtOnce):
     """Carries plans out when their echoes come: bindings are confirmed one by one, later."""
 
     def __init__(self, cache: Cache, decides: Policy) -> None:
-        super().__init__(cache, policy.naming(decides))
+        super().__init__(cache, from_settings.naming(decides))
         self.bound: list[Pod] = []
 
     def bind(self, together: Sequence[Placed]) -> None:
@@ -231,7 +231,7 @@ def _cycle(
         for _ in cache.prepare(now):
             made.prepare, paused = max(made.prepare, passed() - paused), passed()
     measured.phase = "snapshot"
-    profile, naming = policy.profile(decides), policy.naming(decides)
+    profile, naming = from_settings.profile(decides), from_settings.naming(decides)
     with profiles.of("snapshot") as passed:
         snapshot = cache.snapshot(now, whole=False)
     made.snapshot, measured.phase = passed(), "schedule"

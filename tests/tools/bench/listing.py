@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gang_scheduler import gc_tuning, policy
+from gang_scheduler import from_settings, gc_tuning
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.inspection.cluster import Cluster, Source
@@ -89,9 +89,9 @@ def encoded(found: Sequence[Body]) -> list[tuple[str, msgspec.Raw]]:
 def filled(objects: Sequence[tuple[str, msgspec.Raw]]) -> Cluster:
     """Return the cluster that lists of these objects make."""
     settings = Policy()
-    cache = policy.cache(settings, Changes())
+    cache = from_settings.cache(settings, Changes())
     cache.gang_queue.expect_nothing()
-    sinks = kinds.sinks(cache, policy.membership(settings))
+    sinks = kinds.sinks(cache, from_settings.membership(settings))
     event_handlers = EventHandlers(sinks, LeftOutObjects())
     known = {
         kind: KnownObjects(event_handlers.of(gvr), event_handlers.versions)

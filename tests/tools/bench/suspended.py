@@ -26,7 +26,7 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.model.api_words import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
@@ -69,7 +69,10 @@ class Waiting:
         self._scale = scale
         self._now = START
         settings = Policy(manage_jobs=tuple(ManagedKind))
-        self._cache, self._profile = policy.cache(settings, Changes()), policy.profile(settings)
+        self._cache, self._profile = (
+            from_settings.cache(settings, Changes()),
+            from_settings.profile(settings),
+        )
         self._cache.gang_queue.expect_nothing()
         self._handlers = cache_feeding.event_handlers(self._cache)
         self.writes = Starts()

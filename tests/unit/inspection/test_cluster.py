@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.changes import Changes
 
 LIVE = Cluster(
-    policy.cache(Policy(), Changes()), Policy(), 1_000_000, Source.LIVE, "ops/gangs", unread=("x",)
+    from_settings.cache(Policy(), Changes()),
+    Policy(),
+    1_000_000,
+    Source.LIVE,
+    "ops/gangs",
+    unread=("x",),
 )
 
 

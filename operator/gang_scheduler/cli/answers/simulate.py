@@ -11,11 +11,11 @@ import yaml
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.from_settings import membership
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import outcome as outcomes
 from gang_scheduler.inspection.listing import table_layout
 from gang_scheduler.inspection.listing.outcome import Look
-from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import defaults, documents, objects, output_document
 from gang_scheduler.simulation.documents import Item

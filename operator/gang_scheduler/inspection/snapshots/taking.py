@@ -18,6 +18,7 @@ from gang_scheduler import __version__
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.from_settings import written_settings
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.model.gangs import Gang
@@ -25,7 +26,6 @@ from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.policy import written_settings
 from gang_scheduler.recording import wire_shapes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.model.device_needs import PodClaim
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.changes import Changes
@@ -30,7 +30,7 @@ class Store:
     """A cache of objects in a cluster that serves devices."""
 
     def __init__(self, *bodies: dict[str, Any], **settings: Any) -> None:
-        self.cache = policy.cache(Policy(**settings), Changes())
+        self.cache = from_settings.cache(Policy(**settings), Changes())
         self.cache.serve_devices(served=True)
         self._handlers = cache_feeding.event_handlers(self.cache)
         self._version = 0

@@ -9,7 +9,7 @@ import click
 import pytest
 from pydantic import ValidationError
 
-from gang_scheduler import policy
+from gang_scheduler import from_settings
 from gang_scheduler.cli import main
 from gang_scheduler.model.api_words import GatherComputeDomains, NodeStrategy
 from gang_scheduler.settings.policy import Policy
@@ -37,7 +37,7 @@ def read_by_the_product() -> set[str]:
     """Return all names that code reads of something."""
     return {
         node.attr
-        for path in Path(policy.__file__).parent.rglob("*.py")
+        for path in Path(from_settings.__file__).parent.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute)
     }
@@ -65,7 +65,7 @@ def test_each_setting_is_of_one_subject() -> None:
 
     assert [*Policy.model_fields] == sorted(found, key=[*Policy.model_fields].index)
     assert (3, NodeStrategy.SPREAD) == (rules.preemption.max_victims, rules.gangs.strategy)
-    assert NodeStrategy.SPREAD.value == policy.profile(given).rules.gangs.strategy
+    assert NodeStrategy.SPREAD.value == from_settings.profile(given).rules.gangs.strategy
 
 
 def test_a_setting_either_decides_or_is_known_not_to() -> None:
@@ -88,7 +88,7 @@ def test_what_resources_count_as_is_exact() -> None:
     given = {"input": "x", "strategy": "Replace", "outputs": {"gpu": "500m", "cpu": 2, "y": "5Gi"}}
 
     settings = Policy.model_validate({"resource_transformations": [{**given, "multiplyBy": "z"}]})
-    rules = policy.cache(settings, Changes()).queues.requests
+    rules = from_settings.cache(settings, Changes()).queues.requests
 
     assert rules.charged((("x", 3),)) == {"gpu": 2, "cpu": 6000, "y": 15 * 2**30}
     assert rules.charged((("x", 1), ("z", 3))) == {"gpu": 2, "cpu": 6000, "y": 15 * 2**30, "z": 3}
@@ -107,7 +107,7 @@ def test_classes_of_devices_count_by_their_mapping() -> None:
     long = {"name": "example.com/gpu", "deviceClassNames": ["h100", "a100"]}
     for given in (long, "example.com/gpu=h100,a100", json.dumps(long)):
         settings = Policy.model_validate({"device_class_mappings": [given]})
-        rules = policy.cache(settings, Changes()).queues.requests
+        rules = from_settings.cache(settings, Changes()).queues.requests
 
         asked = (("deviceclass/a100", 1), ("deviceclass/h100", 2), ("deviceclass/nic", 4))
         assert rules.charged(asked) == {"example.com/gpu": 3, "deviceclass/nic": 4}
@@ -115,7 +115,7 @@ def test_classes_of_devices_count_by_their_mapping() -> None:
 
 def test_a_snapshot_knows_whether_compute_domains_gather() -> None:
     settings = Policy.model_validate({"gather_compute_domains": "must"})
-    devices = policy.cache(settings, Changes()).devices
+    devices = from_settings.cache(settings, Changes()).devices
     devices.serve(served=True)
 
     assert devices.snapshot().gather_compute_domains == GatherComputeDomains.MUST

@@ -1,4 +1,7 @@
-"""The parts that depend on settings, built by the same code for `run` and for `simulate`."""
+"""Builds the parts that depend on settings, by the same code for `run` and for `simulate`.
+
+Where settings are read: `settings.run` and `settings.policy`.
+"""
 
 import functools
 from dataclasses import replace
