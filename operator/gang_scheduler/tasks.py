@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import anyio
 
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.turns_of_namespaces import TurnsQueue
+from gang_scheduler.round_robin import TurnsQueue
 
 T = TypeVar("T")
 

@@ -36,11 +36,11 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.provisioning import ProvisioningRequest
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.round_robin import TurnsQueue
 from gang_scheduler.state import checkpoints
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.turns_of_namespaces import TurnsQueue
 
 BIND_SECONDS = 120.0
 """A binding is retried for this long. Then the gang is planned again: the node may be gone."""

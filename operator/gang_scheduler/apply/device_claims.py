@@ -36,12 +36,12 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.round_robin import Slots
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.devices.device_cache import NO_USER, Unfinished
 from gang_scheduler.state.devices.needs import special_key
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.turns_of_namespaces import Slots
 
 NEEDED: Final = frozenset({RESOURCE_CLAIMS.name, RESOURCE_SLICES.name, DEVICE_CLASSES.name})
 WHAT: Final = "device claim"

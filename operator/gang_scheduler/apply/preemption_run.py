@@ -14,8 +14,8 @@ from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.round_robin import Slots
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.turns_of_namespaces import Slots
 
 ANOTHER_LIFE = 422
 """The status of a patch with the uid of an earlier pod: no patch can change a uid."""

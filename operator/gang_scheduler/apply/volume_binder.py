@@ -44,11 +44,11 @@ from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.round_robin import Slots
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes, MovedPods
 from gang_scheduler.state.volumes.claims import ClaimStep, Stage, Target, target_of
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.turns_of_namespaces import Slots
 
 # Members of a plan that wait for claims together, while their room is held.
 

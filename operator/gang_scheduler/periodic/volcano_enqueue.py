@@ -21,12 +21,12 @@ from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.words.text import text_of
+from gang_scheduler.round_robin import ByNamespace
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.turns_of_namespaces import ByNamespace
 from gang_scheduler.workloads.volcano import VOLCANO_JOB, Job
 
 LOOK_SECONDS: Final = 1.0

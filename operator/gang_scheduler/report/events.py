@@ -17,8 +17,8 @@ from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.round_robin import ByNamespace
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.turns_of_namespaces import ByNamespace
 from gang_scheduler.workloads import table
 
 # Bindings go first: statuses and Events wait while bindings are queued, but not for long. A status

@@ -33,8 +33,8 @@ from gang_scheduler.report.events import (
     event_of,
     micro_time,
 )
+from gang_scheduler.round_robin import ByNamespace
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.turns_of_namespaces import ByNamespace
 
 AGAIN_SECONDS: Final = 30
 """A reason that had ended is not reported to the pod again before this time."""

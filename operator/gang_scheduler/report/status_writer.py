@@ -35,13 +35,13 @@ from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.evictions import EvictionTexts, Promised, QueuePlaces
 from gang_scheduler.report.words.messages import describe
+from gang_scheduler.round_robin import ByNamespace
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.turns_of_namespaces import ByNamespace
 
 STATUSES = {
     POD_GROUPS.group: status_of,

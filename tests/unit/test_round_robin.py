@@ -6,7 +6,7 @@ import contextlib
 import anyio
 import pytest
 
-from gang_scheduler.turns_of_namespaces import ByNamespace, Slots, TurnsQueue
+from gang_scheduler.round_robin import ByNamespace, Slots, TurnsQueue
 
 
 def queue_of(*keys: str) -> ByNamespace[str, int]:
