@@ -18,7 +18,7 @@ from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.workloads import GangsByWorkload
 from gang_scheduler.state.queues.charges import Flavors
-from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.state.queues.queues_of_gangs import QueuesOfGangs
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from support.builders import SCHEDULER, gang_key, gang_spec, node
@@ -43,7 +43,7 @@ class Anew:
 
     def __init__(self, gang_queue: GangQueue) -> None:
         names = gang_queue.queues.names
-        self.queues = GangQueues(gang_queue.infos, names, GangsByWorkload())
+        self.queues = QueuesOfGangs(gang_queue.infos, names, GangsByWorkload())
         self.members_of = gang_queue.members_of
         self.group_of = gang_queue.group_of
 

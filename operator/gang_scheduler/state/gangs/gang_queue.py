@@ -25,8 +25,8 @@ from gang_scheduler.state.gangs.retries import (
     Retries,
 )
 from gang_scheduler.state.gangs.workloads import FailedJobs, GangsByWorkload, JobSizes, MadeFor
-from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
+from gang_scheduler.state.queues.queues_of_gangs import QueuesOfGangs
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from gang_scheduler.state.queues.reservations_in_force import Reservations
 
@@ -74,7 +74,7 @@ class GangQueue:
         self._failed_jobs = FailedJobs()
         self._made_for = MadeFor()
         self.retries = Retries()
-        self.queues = GangQueues(self.infos, queue_names or QueueNames(), self._by_workload)
+        self.queues = QueuesOfGangs(self.infos, queue_names or QueueNames(), self._by_workload)
         self._round = 0
         self.grouping = Grouping(
             self.infos,

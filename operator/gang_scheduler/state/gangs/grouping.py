@@ -24,7 +24,7 @@ from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.observed import Version
 from gang_scheduler.state.gangs.retries import Retries
 from gang_scheduler.state.gangs.workloads import JobSizes
-from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.state.queues.queues_of_gangs import QueuesOfGangs
 from gang_scheduler.workloads import table
 
 # Groups as the scheduler last saw them, kept until they would change.
@@ -190,7 +190,7 @@ class Grouping:
         retries: Retries,
         layers: Callable[[], Collection[str]],
         changed: set[GangKey],
-        queues: GangQueues,
+        queues: QueuesOfGangs,
         elastic_kinds: Collection[str] = (),
     ) -> None:
         self._infos = infos

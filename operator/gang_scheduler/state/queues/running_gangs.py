@@ -18,7 +18,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC, Version
 from gang_scheduler.state.gangs.run_times import NEVER_ASKED, End
 from gang_scheduler.state.pods import PodStore
-from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
+from gang_scheduler.state.queues.queues_of_gangs import QueuesOfGangs, Resolved
 from gang_scheduler.workloads import table
 
 _DEFAULT: Final = EvictionRules()
@@ -89,7 +89,7 @@ class RunningGangs:
     """The gangs on nodes. A gang that has not changed is the same object as before."""
 
     def __init__(
-        self, infos: Mapping[GangKey, GangInfo], queues: GangQueues, rules: PreemptionRules
+        self, infos: Mapping[GangKey, GangInfo], queues: QueuesOfGangs, rules: PreemptionRules
     ) -> None:
         self._infos = infos
         self._queues = queues

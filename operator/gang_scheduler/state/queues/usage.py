@@ -29,7 +29,7 @@ from gang_scheduler.model.refs import ChargedTo, GangKey
 from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.rules import NO_SETTINGS, Rules
 from gang_scheduler.state.queues.charges import Amounts, ChargedFlavors, Entry, Flavors, Tallies
-from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
+from gang_scheduler.state.queues.queues_of_gangs import QueuesOfGangs, Resolved
 from gang_scheduler.state.terminating import charged_until
 
 PODS_A_PART: Final = 1_000
@@ -89,7 +89,7 @@ class Pods(Protocol):
 class Gangs(Protocol):
     """The lookups about gangs that charging needs."""
 
-    queues: GangQueues
+    queues: QueuesOfGangs
 
     def members_of(self, key: GangKey) -> Iterable[str]:
         """Return the uids of the members of a gang."""

@@ -2,7 +2,7 @@
 
 from gang_scheduler.model.refs import QueueRequest
 from gang_scheduler.state.gangs.workloads import GangsByWorkload
-from gang_scheduler.state.queues.gang_queues import WorkloadQueues
+from gang_scheduler.state.queues.queues_of_gangs import WorkloadQueues
 from support.builders import gang_key, pod
 
 REQUEST = QueueRequest((), "high")

@@ -88,7 +88,7 @@ class _Kept(NamedTuple):
     resolved: Resolved
 
 
-class GangQueues:
+class QueuesOfGangs:
     """The queues of gangs, each found once until the gang or the queues change.
 
     `touched` are gangs that may be in another queue than before. They are noted only while usage is
