@@ -29,7 +29,7 @@ from gang_scheduler.model.queues import (
     QueueUsage,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
+from gang_scheduler.scheduler.reclaim.cycle_requests import OccupiedQueues
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.known_lines import KnownLine
 from gang_scheduler.scheduler.turns.lines import OpenTrees

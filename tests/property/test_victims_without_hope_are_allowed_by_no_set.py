@@ -11,8 +11,8 @@ from hypothesis import given
 
 from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.legal_victims import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from property.random_cases import SEEDS

@@ -9,8 +9,8 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.queues import Product, Queue, QueueRef
 from gang_scheduler.scheduler.reclaim.after_eviction import Part
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from support import builders

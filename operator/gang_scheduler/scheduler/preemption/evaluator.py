@@ -22,8 +22,8 @@ from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements
 from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.preemption.search.cheapest import Found
 from gang_scheduler.scheduler.preemption.victim_pools import VictimPools
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.trial import Trial
 

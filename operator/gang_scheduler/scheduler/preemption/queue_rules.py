@@ -21,9 +21,9 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share, borrowed_share
 from gang_scheduler.scheduler.reclaim.after_eviction import Part, QuotaLedger
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.legal_victims import Judgement, Reclaim
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory, returning
-from gang_scheduler.scheduler.reclaim.reclaim import Judgement, Reclaim
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import RunningInQueue
 
 Classes = Mapping[GangKey, EvictionClass]

@@ -20,8 +20,8 @@ from gang_scheduler.scheduler.preemption.potential_victims import PotentialVicti
 from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
 from gang_scheduler.scheduler.preemption.queue_rules import Judge
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.trial import Trial
 

@@ -1,4 +1,4 @@
 """The running gangs that a gang may evict, in its own queue and in other queues.
 
-Open `reclaim` first.
+Open `legal_victims` first.
 """

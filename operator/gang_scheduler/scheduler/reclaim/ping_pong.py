@@ -19,7 +19,7 @@ from gang_scheduler.model.queues import Charge
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.reclaim.after_eviction import Part, QuotaLedger
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.legal_victims import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 # A victim that would immediately take back the room for which it was evicted.

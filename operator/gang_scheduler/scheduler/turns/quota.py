@@ -19,8 +19,8 @@ from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.place_or_preempt import Placing
 from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import MayTake, ReclaimRequest, reclaim_request_of
 from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
 from gang_scheduler.scheduler.surplus import of_payable

@@ -15,7 +15,7 @@ from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, 
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.resources import Requests
 from gang_scheduler.scheduler.quota.forest import Forest, QuotaShortage
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import reclaim_request_of
 from gang_scheduler.scheduler.turns import flavors, limits
 from gang_scheduler.scheduler.turns.ledger import Ledger

@@ -6,7 +6,7 @@ from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.scheduler.reclaim.after_eviction import by_queue, parts_released
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.legal_victims import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from support.queue_builders import cluster_queue, cohort, cq_ref

@@ -9,8 +9,8 @@ from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.reclaim.after_eviction import Part
+from gang_scheduler.scheduler.reclaim.legal_victims import Reclaim
 from gang_scheduler.scheduler.reclaim.ping_pong import returning
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from support.builders import gang_key
 from support.queue_builders import CPU, cluster_queue, cohort, cq_ref

@@ -6,8 +6,8 @@ import pytest
 
 from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue, QueueRef
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
-from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
+from gang_scheduler.scheduler.reclaim.cycle_requests import OccupiedQueues
+from gang_scheduler.scheduler.reclaim.legal_victims import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.queue_builders import cluster_queue, cohort, cq_ref
 from support.reclaim_builders import LIMITS, NOW, ledger, request, running

@@ -10,7 +10,7 @@ from gang_scheduler.model.api_words import EvictionPolicy, Fairness
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.legal_victims import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from support.builders import gang_key
 from support.queue_builders import cluster_queue, cohort, cq_ref, our_queue, queue_ref

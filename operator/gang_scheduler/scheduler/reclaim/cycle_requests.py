@@ -17,7 +17,7 @@ from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.quota.trees import NO_ROW, Trees
 from gang_scheduler.scheduler.reclaim.after_eviction import QuotaLedger
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits, min_runtimes
-from gang_scheduler.scheduler.reclaim.reclaim import Positions, Reclaim
+from gang_scheduler.scheduler.reclaim.legal_victims import Positions, Reclaim
 from gang_scheduler.scheduler.reclaim.request import (
     ReclaimRequest,
     RunningInQueue,

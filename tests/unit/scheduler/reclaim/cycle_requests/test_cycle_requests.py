@@ -8,8 +8,8 @@ from gang_scheduler.model.api_words import EvictionPolicy
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.queues import Charge, EvictionRules
-from gang_scheduler.scheduler.reclaim import reclaim_requests as module
-from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim import cycle_requests as module
+from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.builders import gang_key
 from support.queue_builders import CPU, cluster_queue, cohort, cq_ref
