@@ -16,7 +16,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import MOST_OBJECTS, KubernetesApi
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import kopf, live
+from gang_scheduler.watch import kopf, list_once
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
@@ -92,7 +92,7 @@ async def test_all_are_taken_in_from_lists_of_kopf_whose_pages_of_many_are_not_r
 
 async def test_all_are_given_to_a_command_and_to_the_sweep() -> None:
     async with LongObjects(10_000) as server, Connection(server.configuration) as connection:
-        assert MANY == len(await live.bodies(connection, PODS, "ns"))
+        assert MANY == len(await list_once.bodies(connection, PODS, "ns"))
         assert MANY == len(await KubernetesApi(connection).uids(PODS))
 
 

@@ -33,9 +33,9 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import live
+from gang_scheduler.watch import list_once
 from gang_scheduler.watch.known_objects import Handlers
-from gang_scheduler.watch.live import Unlisted
+from gang_scheduler.watch.list_once import Unlisted
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
 
 # Settings of the operator on which decisions depend, from the ConfigMap that the chart creates.
@@ -65,7 +65,7 @@ async def read_profiles(server: Server) -> OperatorSettings:
     Raises ApiError if the API server does not answer.
     """
     try:
-        found = await live.bodies(
+        found = await list_once.bodies(
             *(server.connection, CONFIG_MAPS),
             selector=f"metadata.name={NAME}",
             page_seconds=server.request_seconds,
@@ -165,7 +165,7 @@ async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVE
     try:
         return await everything(server, operator)
     except ApiError as error:
-        if error.status != live.FORBIDDEN or not namespace:
+        if error.status != list_once.FORBIDDEN or not namespace:
             raise
     return await only(server, operator, namespace)
 
@@ -185,7 +185,7 @@ async def everything(
     """
     cache, left_out, event_handlers = empty(operator.policy)
     handlers = seen_by(event_handlers)
-    unlisted = await live.fill(server.connection, handlers, server.request_seconds)
+    unlisted = await list_once.fill(server.connection, handlers, server.request_seconds)
     notes = [*operator.notes, *notes_about(left_out), *_of_unlisted(unlisted.forbidden)]
     notes += await quota_notes(server, cache, unlisted)
     unknown = {*unlisted.not_served, *unlisted.forbidden}
@@ -260,7 +260,7 @@ class _Namespace:
     async def _bodies(self, gvr: GVR) -> list[dict[str, Any]]:
         namespace = "" if _is_of_all(gvr) else self._namespace
         seconds = self._server.request_seconds
-        return await live.bodies(self._server.connection, gvr, namespace, page_seconds=seconds)
+        return await list_once.bodies(self._server.connection, gvr, namespace, page_seconds=seconds)
 
     def _hand_on(self, gvr: GVR, found: Sequence[dict[str, Any]]) -> None:
         if gvr.name in WRITTEN_INTO:
@@ -270,7 +270,7 @@ class _Namespace:
             handler.handle({"type": "ADDED", "object": each})
 
     def _note(self, name: str, error: ApiError) -> None:
-        if error.status != live.FORBIDDEN or name == api_kinds.PODS.name:
+        if error.status != list_once.FORBIDDEN or name == api_kinds.PODS.name:
             self.refused = self.refused or error
         self.forbidden.add(name)
 

@@ -22,7 +22,7 @@ from gang_scheduler.recording.file_format import Gang, Header, Line
 from gang_scheduler.recording.gangs import Gangs
 from gang_scheduler.recording.objects import Objects
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.watch.live import Unlisted
+from gang_scheduler.watch.list_once import Unlisted
 from gang_scheduler.watch.reflector import Reflector
 
 LOOK_SECONDS: Final = 1.0

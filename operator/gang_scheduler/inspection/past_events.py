@@ -10,7 +10,7 @@ from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.report.events import CONTROLLER
-from gang_scheduler.watch import live
+from gang_scheduler.watch import list_once
 
 LONGEST_NOTE: Final = 1024
 LONGEST_REASON: Final = 128
@@ -33,7 +33,7 @@ class Event(NamedTuple):
 
 async def events_of(server: Server, namespace: str, names: Collection[str]) -> tuple[Event, ...]:
     """Return the Events about objects of these names, the oldest first. Raises ApiError."""
-    found = live.each_body(
+    found = list_once.each_body(
         server.connection, EVENTS, namespace, page_seconds=server.request_seconds
     )
     about = [event(each) async for each in found if _named(each) in names]
@@ -42,7 +42,7 @@ async def events_of(server: Server, namespace: str, names: Collection[str]) -> t
 
 async def of_scheduler(server: Server) -> list[SchedulerEvent] | None:
     """Return all Events of the scheduler, the oldest first; None if they may not be listed."""
-    found = live.each_body(
+    found = list_once.each_body(
         *(server.connection, EVENTS),
         selector=f"reportingController={CONTROLLER}",
         page_seconds=server.request_seconds,

@@ -37,7 +37,7 @@ from gang_scheduler.page import view
 from gang_scheduler.page.history import Past
 from gang_scheduler.page.view import Heartbeat, Reading, View
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.watch import live as live_lists
+from gang_scheduler.watch import list_once
 from gang_scheduler.wire.cluster import Lease
 
 T = TypeVar("T")
@@ -269,7 +269,7 @@ class OfServer:
         failure = watched.failure
         if failure is None:
             return watched.cluster(int(time.time()))
-        if failure.status != live_lists.FORBIDDEN:
+        if failure.status != list_once.FORBIDDEN:
             raise failure
         self._run(lambda _: self._end_watches())
         return None

@@ -11,7 +11,7 @@ from gang_scheduler.submit.facts import Facts, PriorityClass
 from gang_scheduler.submit.members import GPU_PRODUCT
 from gang_scheduler.submit.objects import RESOURCES
 from gang_scheduler.submit.training_job import JobType, TrainingJob
-from gang_scheduler.watch import live as lists
+from gang_scheduler.watch import list_once
 
 ABSENT: Final = (Kind.GONE, Kind.REFUSED, Kind.DENIED)
 """Answers that mean that the user may not list a kind, or that it is not served."""
@@ -45,7 +45,7 @@ async def read(server: Server, job: TrainingJob) -> Facts:
 async def _listed(server: Server, gvr: GVR) -> Bodies | None:
     """Return the objects of a kind; None if they may not be listed, or the kind is not served."""
     try:
-        return await lists.bodies(server.connection, gvr, page_seconds=server.request_seconds)
+        return await list_once.bodies(server.connection, gvr, page_seconds=server.request_seconds)
     except ApiError as error:
         if error.kind in ABSENT:
             return None

@@ -24,7 +24,7 @@ from gang_scheduler.state import kinds
 from gang_scheduler.submit.gang_states import NoSuchGang
 from gang_scheduler.submit.objects import Planned
 from gang_scheduler.submit.refusals import Faults
-from gang_scheduler.watch import live as lists
+from gang_scheduler.watch import list_once
 
 WIDTH: Final = 100
 """The width of the text about a gang."""
@@ -49,11 +49,11 @@ async def of_server(server: Server, plan: Sequence[Planned], namespace: str) -> 
     """
     try:
         cluster = await live.read(server, namespace)
-        classes = await lists.bodies(
+        classes = await list_once.bodies(
             server.connection, PRIORITY_CLASSES, page_seconds=server.request_seconds
         )
     except ApiError as error:
-        if error.status != lists.FORBIDDEN:
+        if error.status != list_once.FORBIDDEN:
             raise
         return Prediction(f"{UNKNOWN} ({ASK_FOR_ALL})")
     if cluster.source is Source.WRITTEN:
@@ -120,7 +120,7 @@ async def about_gang(server: Server, name: str, namespace: str) -> tuple[str, di
         try:
             events = history.of_events(await events_of(server, *about))
         except ApiError as error:
-            is_forbidden = error.status == lists.FORBIDDEN
+            is_forbidden = error.status == list_once.FORBIDDEN
             without_events = history.MAY_NOT_BE_LISTED if is_forbidden else f"Events: {error}"
     answer = answer_for(name, namespace, Question(found, events, 0, without_events))
     if answer.document is None:

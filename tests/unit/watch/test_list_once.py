@@ -9,8 +9,8 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import live
-from gang_scheduler.watch.live import Unlisted
+from gang_scheduler.watch import list_once
+from gang_scheduler.watch.list_once import Unlisted
 from gang_scheduler.workloads.ray import CLUSTERS as RAY_CLUSTERS
 from support import cache_feeding
 from support.api_objects import pod_body
@@ -24,7 +24,7 @@ Answers = Mapping[str, Sequence[Body] | int]
 async def filled(answers: Answers) -> tuple[Cache, Unlisted]:
     cache = Cache([SCHEDULER], Changes())
     async with ListingServer(answers) as server, Connection(server.configuration) as connection:
-        return cache, await live.fill(connection, cache_feeding.event_handlers(cache))
+        return cache, await list_once.fill(connection, cache_feeding.event_handlers(cache))
 
 
 async def test_all_pages_of_all_kinds_are_taken_in() -> None:
@@ -59,7 +59,7 @@ async def test_an_answer_that_says_nothing_is_an_error() -> None:
 async def test_bodies_are_as_they_are_listed_with_their_version() -> None:
     answers = {PODS.path("a"): PODS_OF_THREE_PAGES}
     async with ListingServer(answers) as server, Connection(server.configuration) as connection:
-        found = await live.bodies(connection, PODS, "a")
+        found = await list_once.bodies(connection, PODS, "a")
 
     assert [each["metadata"]["name"] for each in found] == [f"p-{number}" for number in range(5)]
     assert {"v1"} == {each["apiVersion"] for each in found}
