@@ -14,7 +14,7 @@ from e2e.support import operator_health
 from e2e.support.namespaces import Namespace
 from e2e.support.played_jobs import Did, PlayedJobs
 from e2e.support.queues import Objects
-from gang_scheduler.replay import by_operator, gangs
+from gang_scheduler.replay import gangs, operator_cycles
 from gang_scheduler.replay.run import Rules
 from support.replayed_gangs import bodies, replayed, rows
 from support.replays import Played
@@ -50,7 +50,7 @@ def test_forty_gangs_at_twenty_times_the_speed_go_as_a_replay_says(
 ) -> None:
     rules = Rules(restart_delay=RESTART_DELAY)
     found, scenario = replayed(rows(GANGS, GAP, SEED, namespace.name), tmp_path, rules)
-    expected = said(found, by_operator.objects_of(scenario))
+    expected = said(found, operator_cycles.objects_of(scenario))
     assert GANGS == len({each.job for each in expected if each.what == "placed"})
     assert len([each for each in expected if each.what == "evicted"]) >= 5
 
@@ -58,7 +58,7 @@ def test_forty_gangs_at_twenty_times_the_speed_go_as_a_replay_says(
         for each in of_kind("Queue"):
             objects.create_and_wait(each)
         jobs = [life.job for life in found.replay.measures.lives.values()]
-        made = by_operator.objects_of(scenario)
+        made = operator_cycles.objects_of(scenario)
         live = PlayedJobs(namespace, seen, made, jobs, RESTART_DELAY).run()
         assert [] == operator_health.take_tracebacks(operator)
     assert expected == sorted(live)

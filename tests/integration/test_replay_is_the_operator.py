@@ -17,7 +17,7 @@ from gang_scheduler.api.annotations import POD_GROUP_LABEL
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
-from gang_scheduler.replay import by_operator
+from gang_scheduler.replay import operator_cycles
 from gang_scheduler.replay.gangs import Objects
 from gang_scheduler.replay.jobs import Job
 from gang_scheduler.replay.run import Rules
@@ -69,7 +69,7 @@ def test_the_operator_does_what_a_replay_says(tmp_path: Path) -> None:
         for body in bodies():
             cluster.create(server, KINDS[body["kind"]], body)
         with cluster.operator(server.kubeconfig, "--reservations=0"):
-            live = Live(server, by_operator.objects_of(scenario))
+            live = Live(server, operator_cycles.objects_of(scenario))
             for step, until in zip(expected, [*moments[1:], found.replay.now + 1], strict=True):
                 live.carry_out(step)
                 there = running_at(found, live, until)

@@ -1,6 +1,6 @@
 """Virtual time: jobs are submitted, start when the scheduler starts them, and end by themselves.
 
-The decisions come from `Decides`: the operator's own code (`by_operator`), or the baseline
+The decisions come from `Decides`: the operator's own code (`operator_cycles`), or the baseline
 (`pod_by_pod`). Each instant with events has one cycle after them.
 """
 

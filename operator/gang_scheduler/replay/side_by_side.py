@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.replay import by_operator, document
-from gang_scheduler.replay.by_operator import Operator
+from gang_scheduler.replay import document, operator_cycles
 from gang_scheduler.replay.jobs import Trace
 from gang_scheduler.replay.measures import NO_QUEUE, Measures
 from gang_scheduler.replay.moves import MovedMeasures, Moves
+from gang_scheduler.replay.operator_cycles import Operator
 from gang_scheduler.replay.pod_by_pod import PodByPod
 from gang_scheduler.replay.run import Decided, Decides, Replay, Rules
 from gang_scheduler.replay.scenarios import Scenario
@@ -98,7 +98,7 @@ def made_of(
     measuring: type[Measures] = Measures,
 ) -> Made:
     """Return the replay of one policy."""
-    gpu = by_operator.gpu_of(scenario)
+    gpu = operator_cycles.gpu_of(scenario)
     by_gpu = any(job.gpu for job in trace.jobs)
     resource = gpu if by_gpu else "cpu"
     nodes = scenario.nodes
@@ -108,7 +108,7 @@ def made_of(
     decides: Decides
     labels: tuple[str, ...] = ()
     if scenario.pod_by_pod:
-        decides = PodByPod(nodes, gpu, by_operator.types_of(nodes))
+        decides = PodByPod(nodes, gpu, operator_cycles.types_of(nodes))
     else:
         operator = decides = Operator(scenario, rules)
         labels = operator.layer_labels()

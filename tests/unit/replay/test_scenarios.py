@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gang_scheduler.replay import by_operator, scenarios
+from gang_scheduler.replay import operator_cycles, scenarios
 from gang_scheduler.replay.jobs import NodesWanted, UnreadableJobs
 from gang_scheduler.replay.scenarios import Clusters, Given, Scenario
 from support.replays import trace
@@ -113,5 +113,5 @@ def test_jobs_are_in_the_queues_that_they_name() -> None:
     scenario, _ = made()
 
     assert scenario.has_queues
-    labels = by_operator.objects_of(scenario).pod(JOBS.jobs[0], 0, 0)["metadata"]["labels"]
+    labels = operator_cycles.objects_of(scenario).pod(JOBS.jobs[0], 0, 0)["metadata"]["labels"]
     assert "red" == labels["py-gang-scheduler.io/queue"]

@@ -1,4 +1,4 @@
-"""The operator's own decisions on a cache that jobs fill: snapshot, decide, take in."""
+"""The cycles of the operator on a cache that jobs fill: snapshot, decide, take in."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -9,7 +9,7 @@ import pytest
 
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.replay.by_operator import Operator
+from gang_scheduler.replay.operator_cycles import Operator
 from gang_scheduler.replay.run import Decided
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
@@ -95,7 +95,7 @@ def test_no_cycle_is_planned_twice_while_gangs_wait(monkeypatch: pytest.MonkeyPa
         waited.append(any(not pod.node for pod in operator.cache.pods()))
         return decided
 
-    monkeypatch.setattr("gang_scheduler.replay.by_operator.schedule", planning)
+    monkeypatch.setattr("gang_scheduler.replay.operator_cycles.schedule", planning)
     monkeypatch.setattr(Operator, "cycle", cycling)
     played(some(2), header=HEADER)
 
