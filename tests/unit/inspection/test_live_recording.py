@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from gang_scheduler.inspection import live_recording
-from gang_scheduler.inspection.snapshots import vocabulary
+from gang_scheduler.inspection.snapshots import kept_words
 from gang_scheduler.inspection.snapshots.pseudonyms import GrowingPseudonyms
 from gang_scheduler.recording import file_format
 from gang_scheduler.recording.file_format import End, Gang, Header, Line, Name
@@ -80,7 +80,7 @@ def test_no_two_texts_get_the_same_pseudonym() -> None:
     found = [names.text(each) for each in texts]
     assert len(texts) == len({*found})
     assert not {*found} & {*texts}
-    assert not {*names.words.values()} & (vocabulary.WORDS - names.words.keys())
+    assert not {*names.words.values()} & (kept_words.WORDS - names.words.keys())
 
 
 def test_the_first_texts_keep_their_order() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from gang_scheduler.decode.pods.pod import OUR_MARK
-from gang_scheduler.inspection.snapshots import vocabulary, words
+from gang_scheduler.inspection.snapshots import kept_words, ordered_pseudonyms
 from gang_scheduler.inspection.snapshots.taking import Line, Snapshot
 from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.recording import wire_shapes
@@ -96,15 +96,15 @@ class Pseudonyms:
 
     def __init__(self, texts: Iterable[str]) -> None:
         found = [each for each in texts if not stays(each)]
-        parts = {part for text in found for part in words.words_of(text)}
-        self.words = words.word_pseudonyms(parts, vocabulary.WORDS)
+        parts = {part for text in found for part in ordered_pseudonyms.words_of(text)}
+        self.words = ordered_pseudonyms.word_pseudonyms(parts, kept_words.WORDS)
         self.numbers = number_pseudonyms(part for text in found for part in number_of(text))
 
     def text(self, text: str) -> str:
         """Return the pseudonym of a text; the text itself if it stays."""
         if stays(text):
             return text
-        return words.renamed_words(renamed_numbers(text, self.numbers), self.words)
+        return ordered_pseudonyms.renamed_words(renamed_numbers(text, self.numbers), self.words)
 
 
 class GrowingPseudonyms(Pseudonyms):
@@ -122,17 +122,19 @@ class GrowingPseudonyms(Pseudonyms):
     def learn(self, texts: Iterable[str]) -> bool:
         """Give a pseudonym to each text that has none; return whether any text got one."""
         found = [each for each in texts if not stays(each)]
-        parts = {part for text in found for part in words.words_of(text)} - self.words.keys()
+        parts = {
+            part for text in found for part in ordered_pseudonyms.words_of(text)
+        } - self.words.keys()
         numbers = {part for text in found for part in number_of(text)} - self.numbers.keys()
         if not self._taken:
-            self.words = words.word_pseudonyms(parts, vocabulary.WORDS)
+            self.words = ordered_pseudonyms.word_pseudonyms(parts, kept_words.WORDS)
             self.numbers = number_pseudonyms(numbers)
         else:
-            kept = parts & vocabulary.WORDS
+            kept = parts & kept_words.WORDS
             self.words |= {each: each for each in kept}
             self.words |= {each: self._free(_word_like(each)) for each in sorted(parts - kept)}
             self.numbers |= {each: self._free(_number_like(each)) for each in sorted(numbers)}
-        self._taken.update(self.words.values(), self.numbers.values(), vocabulary.WORDS)
+        self._taken.update(self.words.values(), self.numbers.values(), kept_words.WORDS)
         return bool(parts or numbers)
 
     def _free(self, nth: Callable[[int], str]) -> str:
@@ -188,9 +190,9 @@ def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
 
 def stays(text: str) -> bool:
     """Return whether a text reveals nothing, such as a known key, a random uid, or a time."""
-    if UUID.fullmatch(text) or vocabulary.TIME.fullmatch(text):
+    if UUID.fullmatch(text) or kept_words.TIME.fullmatch(text):
         return True
-    return "/" in text and vocabulary.is_known(text)
+    return "/" in text and kept_words.is_known(text)
 
 
 def _lines(lines: Iterable[Line], rename: Rename) -> Iterable[Line]:
@@ -219,7 +221,7 @@ def _header(header: Header, rename: Rename) -> Header:
 def profile(settings: Mapping[str, Any], rename: Rename) -> dict[str, Any]:
     """Return settings with pseudonyms."""
     return {
-        name: _in_json(value, rename) if name in vocabulary.NAMING_SETTINGS else value
+        name: _in_json(value, rename) if name in kept_words.NAMING_SETTINGS else value
         for name, value in settings.items()
     }
 
@@ -259,19 +261,19 @@ def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # no
 
 
 def _text(text: str, field: str, rename: Rename) -> str:
-    if field in vocabulary.KEPT_FIELDS and vocabulary.is_api_word(text):
+    if field in kept_words.KEPT_FIELDS and kept_words.is_api_word(text):
         return text
-    if field in vocabulary.KEY_FIELDS:
+    if field in kept_words.KEY_FIELDS:
         return _key(text, rename)
-    if field in vocabulary.MESSAGES:
+    if field in kept_words.MESSAGES:
         return _message(text)
-    if field in vocabulary.DIGESTS:
+    if field in kept_words.DIGESTS:
         return ""
     return rename(text)
 
 
 def _key(key: str, rename: Rename) -> str:
-    return key if vocabulary.is_known(key) else rename(key)
+    return key if kept_words.is_known(key) else rename(key)
 
 
 def _message(text: str) -> str:

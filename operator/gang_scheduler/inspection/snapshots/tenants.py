@@ -12,7 +12,7 @@ import msgspec
 
 from gang_scheduler.api import annotations, kinds
 from gang_scheduler.inspection import files as clusters_of_files
-from gang_scheduler.inspection.snapshots import vocabulary, words
+from gang_scheduler.inspection.snapshots import kept_words, ordered_pseudonyms
 from gang_scheduler.inspection.snapshots.pseudonyms import UUID
 from gang_scheduler.inspection.snapshots.taking import (
     PLACES,
@@ -144,7 +144,11 @@ class _Hidden:
 
     def __init__(self, names: Iterable[str]) -> None:
         # A name made of words that are common to all clusters reveals nothing.
-        telling = [each for each in names if not vocabulary.WORDS.issuperset(words.words_of(each))]
+        telling = [
+            each
+            for each in names
+            if not kept_words.WORDS.issuperset(ordered_pseudonyms.words_of(each))
+        ]
         self._by_name = {name: f"other-{i}" for i, name in enumerate(sorted(telling), start=1)}
         # Longer names first: one may begin with another.
         either = "|".join(re.escape(each) for each in sorted(telling, key=len, reverse=True))
@@ -162,7 +166,7 @@ class _Hidden:
             return [self.of(each) for each in value]
         if not isinstance(value, str) or self._named is None:
             return value
-        if field in vocabulary.MESSAGES:
+        if field in kept_words.MESSAGES:
             return HIDDEN if self._named.search(value) else value
         return self._named.sub(self._instead, value)
 

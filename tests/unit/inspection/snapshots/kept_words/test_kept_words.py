@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.api import annotations
-from gang_scheduler.inspection.snapshots import vocabulary
+from gang_scheduler.inspection.snapshots import kept_words
 
 
 @pytest.mark.parametrize(
@@ -15,13 +15,13 @@ from gang_scheduler.inspection.snapshots import vocabulary
     ],
 )
 def test_keys_of_products_are_known(key: str) -> None:
-    assert vocabulary.is_known(key)
+    assert kept_words.is_known(key)
 
 
 @pytest.mark.parametrize("key", ["app", "acme.com/team", "notkubernetes.io/x", "acme.io"])
 def test_keys_of_users_are_not(key: str) -> None:
-    assert not vocabulary.is_known(key)
+    assert not kept_words.is_known(key)
 
 
 def test_roles_that_a_kind_knows_stay() -> None:
-    assert vocabulary.WORDS >= {"worker", "Worker", "launcher", "head", "executor"}
+    assert kept_words.WORDS >= {"worker", "Worker", "launcher", "head", "executor"}

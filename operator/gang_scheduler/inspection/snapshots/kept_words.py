@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 
 from gang_scheduler.api import annotations, pod_group
-from gang_scheduler.inspection.snapshots.words import WORD
+from gang_scheduler.inspection.snapshots.ordered_pseudonyms import WORD
 from gang_scheduler.model.api_words import CheckpointOutcome, EvictionReason
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Reason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.inspection.snapshots import vocabulary
+from gang_scheduler.inspection.snapshots import kept_words
 
 
 @pytest.mark.parametrize(
@@ -13,9 +13,9 @@ from gang_scheduler.inspection.snapshots import vocabulary
     ],
 )
 def test_words_times_and_numbers_are_known(text: str) -> None:
-    assert vocabulary.is_api_word(text)
+    assert kept_words.is_api_word(text)
 
 
 @pytest.mark.parametrize("text", ["Gold", "acme.com/v1", "AcmeTrainer", "10.0.0.1", "10 m", ""])
 def test_other_values_are_not(text: str) -> None:
-    assert not vocabulary.is_api_word(text)
+    assert not kept_words.is_api_word(text)
