@@ -17,6 +17,7 @@ import uvloop
 
 from gang_scheduler import __version__, gc_tuning, internal_errors, wiring
 from gang_scheduler.api.annotations import SET_ASIDE
+from gang_scheduler.background_tasks import never_ending
 from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
@@ -29,7 +30,6 @@ from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.gangs import set_aside
-from gang_scheduler.tasks import never_ending
 from gang_scheduler.telemetry import logs, metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import source_choice

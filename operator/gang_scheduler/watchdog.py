@@ -18,9 +18,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from gang_scheduler.background_tasks import every
 from gang_scheduler.current_work import DecisionTimes, Gangs, Work, last
 from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS, Costly
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 

@@ -12,6 +12,7 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply import disruption_target
+from gang_scheduler.background_tasks import Workers, every
 from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields
@@ -20,7 +21,6 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.tasks import Workers, every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import Values
 from gang_scheduler.telemetry.logger import Logger

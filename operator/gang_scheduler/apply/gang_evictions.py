@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.background_tasks import every
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang
@@ -15,7 +16,6 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues import draining
 from gang_scheduler.state.queues.draining import Drained
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 
 # A degraded gang is evicted whole when its domain has no room for members that replace lost ones.

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Collection, Iterator
 
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
+from gang_scheduler.background_tasks import every
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.pruning import Reported
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 

@@ -8,6 +8,7 @@ from typing import Final
 import anyio
 
 from gang_scheduler import queue_figures
+from gang_scheduler.background_tasks import every
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import Rules
@@ -16,7 +17,6 @@ from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 

@@ -13,6 +13,7 @@ from typing import Final
 from gang_scheduler.api.parsing import path_of
 from gang_scheduler.apply.workloads import replicas
 from gang_scheduler.apply.workloads.replicas import Resizer
+from gang_scheduler.background_tasks import every
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.interfaces import Body
 from gang_scheduler.client.writing import Writes
@@ -46,7 +47,6 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table
 

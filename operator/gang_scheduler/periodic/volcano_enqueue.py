@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.background_tasks import every
 from gang_scheduler.client.backoff import Backoff
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.interfaces import Api
@@ -25,7 +26,6 @@ from gang_scheduler.round_robin import ByNamespace
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads.volcano import VOLCANO_JOB, Job
 

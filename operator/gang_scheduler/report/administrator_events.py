@@ -6,6 +6,7 @@ from typing import Final
 
 from gang_scheduler.api.kinds import DEPLOYMENTS, RESOURCE_CLAIMS
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.background_tasks import every
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.leader_election import Predecessor, Sign
@@ -19,7 +20,6 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report import events
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.devices.foreign_claims import ForeignClaims
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.base import Identified
 

@@ -10,6 +10,7 @@ import msgspec
 
 from gang_scheduler.api.annotations import CHECKPOINT_LATEST
 from gang_scheduler.api.kinds import GVR, JOBS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.background_tasks import every
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.interfaces import Api
 from gang_scheduler.client.writing import RACED, Writes
@@ -22,7 +23,6 @@ from gang_scheduler.report import pod_group_status as checkpoint_status
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.telemetry.metrics import NO_QUEUE

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.background_tasks import every
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.interfaces import Api
 from gang_scheduler.decode import fields
@@ -18,7 +19,6 @@ from gang_scheduler.decode.fields import timestamp_or_zero
 from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import QUEUES_NAMED
-from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.cluster import Lease, LeaseSpec
 

@@ -13,6 +13,7 @@ from gang_scheduler.apply.outcomes import (
     WorkloadSuspended,
 )
 from gang_scheduler.apply.workloads import patches
+from gang_scheduler.background_tasks import Workers
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.interfaces import Api, Body
 from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Writes, count
@@ -28,7 +29,6 @@ from gang_scheduler.model.causes.queues import (
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspension
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.tasks import Workers
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table
 

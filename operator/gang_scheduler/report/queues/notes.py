@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
+from gang_scheduler.background_tasks import every
 from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
 from gang_scheduler.model import similar_names
 from gang_scheduler.model.nodes import NodeTable
@@ -19,7 +20,6 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.resources import RequestRules
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.pruning import Reported
-from gang_scheduler.tasks import every
 
 # Names of queues and resources in our Queues that match nothing and are probably misspelt.
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from gang_scheduler.background_tasks import EndedError, Workers, every, never_ending
 from gang_scheduler.event_loops import SecondLoop
-from gang_scheduler.tasks import EndedError, Workers, every, never_ending
 
 
 async def wait() -> None:
