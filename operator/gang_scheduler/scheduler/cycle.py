@@ -10,7 +10,7 @@ from typing import Final
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.cycle_decisions import Decided, Progress
+from gang_scheduler.scheduler.cycle_decisions import Decided
 from gang_scheduler.scheduler.devices.extended import with_devices
 from gang_scheduler.scheduler.elastic_pace import hold_back
 from gang_scheduler.scheduler.place_or_preempt import Placing
@@ -65,10 +65,9 @@ def schedule(
     done: float = 0
     while True:
         decided = Decided()
-        placing = Placing(paced.snapshot, profile, decided)
+        placing = Placing(paced.snapshot, profile, decided, to_the_end=to_the_end)
         queues, effort = paced.snapshot.queues, placing.trial.effort
         quota = None if queues is None else Quota(placing, queues)
-        progress = Progress(decided, effort, to_the_end=to_the_end)
         if watch is not None:
             placing.watch = functools.partial(watch, Cycle(placing, quota))
         # After a failure the cycle begins again. The work of earlier tries counts, so that failures
@@ -78,8 +77,8 @@ def schedule(
             begun(decided)
         try:
             if quota is None:
-                return paced.with_held_back(by_priority(placing, progress, failures))
-            return paced.with_held_back(by_turns(placing, quota, progress, failures))
+                return paced.with_held_back(by_priority(placing, failures))
+            return paced.with_held_back(by_turns(placing, quota, failures))
         except Exception as error:
             if decided.deciding is None:
                 raise
@@ -87,9 +86,9 @@ def schedule(
             done = effort.done
 
 
-def by_priority(placing: Placing, progress: Progress, failures: Sequence[Failure]) -> Plan:
+def by_priority(placing: Placing, failures: Sequence[Failure]) -> Plan:
     """Decide all groups that have not failed, without queues: the highest priority comes first."""
-    decided, order = placing.decided, placing.profile.order
+    decided, progress, order = placing.decided, placing.progress, placing.profile.order
     # 1. Order the groups.
     failed = {each.group.name for each in failures}
     groups = (each for each in placing.snapshot.groups if each.name not in failed)
@@ -101,14 +100,14 @@ def by_priority(placing: Placing, progress: Progress, failures: Sequence[Failure
             # A lower priority takes no room before all groups of a higher one were tried.
             decided.leave_untried(*level)
         else:
-            _decide_level(level, placing, progress)
+            _decide_level(level, placing)
     # 8. Return the decisions, with a reason for every gang that waits.
     return placing.plan(failures)
 
 
-def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progress) -> None:
+def _decide_level(level: Iterable[GangGroup], placing: Placing) -> None:
     """Decide the groups of one priority: all of them, or as many as the cycle has looks for."""
-    decided, effort = placing.decided, progress.effort
+    decided, progress, effort = placing.decided, placing.progress, placing.trial.effort
     is_first = not decided.groups
     for_admission, for_places = effort.limit_at(FOR_ADMISSION), effort.limit_at(FOR_PLACES)
     # 2. Set groups aside that cannot be tried, each with its reason.

@@ -22,7 +22,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import eligibility, provisioning, spare_nodes
-from gang_scheduler.scheduler.cycle_decisions import Decided, KnownMisfits
+from gang_scheduler.scheduler.cycle_decisions import Decided, KnownMisfits, Progress
 from gang_scheduler.scheduler.devices.outcomes import Refused as RefusedClaim
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.placement.anywhere import assume_again, release
@@ -48,16 +48,20 @@ class PlaceSurplus(Protocol):
 class Placing:
     """Finds room for groups, and makes room for them, on one trial.
 
-    The decisions go to `decided`. `watch`, if given, is called before a group is decided.
+    The decisions go to `decided`. `watch`, if given, is called before a group is decided. The work
+    has no limit with `to_the_end`.
     """
 
-    def __init__(self, snapshot: Snapshot, profile: Profile, decided: Decided) -> None:
+    def __init__(
+        self, snapshot: Snapshot, profile: Profile, decided: Decided, *, to_the_end: bool = False
+    ) -> None:
         self.snapshot = snapshot
         self.profile = profile
         self.decided = decided
         self.trial = Trial(snapshot)
         if profile.rules.gangs.spare_nodes:
             self.trial.keep(spare_nodes.kept(snapshot, profile.rules.gangs.spare_nodes))
+        self.progress = Progress(decided, self.trial.effort, to_the_end=to_the_end)
         self.watch: Callable[[GangGroup], None] | None = None
         self.quorums = Quorums(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
@@ -274,11 +278,31 @@ class Placing:
         """Place the surplus that fits, and note why the rest does not."""
         if self.trial.spare is not None:
             self.trial.open_spare(replacing=False)
-        for unit in self.decided.units[group.gangs[0].key]:
-            placed = self.decided.placements.get(unit)
-            if placed is not None and len(placed.binds) < len(unit.members):
-                self.grow(group, unit, unit, moving=moving)
+        for unit in self.with_surplus(group):
+            self.grow(group, unit, unit, moving=moving)
         self.decided.report_full(group)
+
+    def with_surplus(self, group: GangGroup) -> Iterator[PlacementUnit]:
+        """Yield the placed units with members left, while the group's part of the cycle lasts.
+
+        For the members of other units it is noted that they were not searched for.
+        """
+        placements = self.decided.placements
+        placed = [unit for unit in self.decided.units[group.gangs[0].key] if unit in placements]
+        left = {unit for unit in placed if len(placements[unit].binds) < len(unit.members)}
+        growing = [unit for unit in placed if unit in left]
+        for unit in self.progress.options_in_time(growing, self.trial.effort.done):
+            left.discard(unit)
+            yield unit
+        for unit in (each for each in growing if each in left):
+            rest = unit.after(placements[unit].binds)
+            misfit = Misfit(len(self.trial.nodes), 0, rest.step, (), cut_off=True)
+            self._leave_over(rest, misfit)
+
+    def _leave_over(self, rest: PlacementUnit, misfit: Misfit) -> None:
+        """Note why surplus members wait."""
+        refused = Refused(rest.gangs[0], Reason.UNSCHEDULABLE, (), misfit, left_over=True)
+        self.decided.refused.leave_over(rest, refused)
 
     def grow(
         self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
@@ -295,8 +319,7 @@ class Placing:
         if unit.lacks(_uids(grown.placement)):
             decided.in_part.add(group.gangs[0].key)
         if grown.misfit is not None:
-            refused = Refused(unit.gangs[0], Reason.UNSCHEDULABLE, (), grown.misfit, left_over=True)
-            decided.refused.leave_over(some.after(grown.placement.binds), refused)
+            self._leave_over(some.after(grown.placement.binds), grown.misfit)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the refused groups that may fit now: all of them, if quorums have moved since."""

@@ -19,7 +19,6 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import provisioning
-from gang_scheduler.scheduler.cycle_decisions import Progress
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement.anywhere import release
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -58,9 +57,9 @@ class Attempt:
 class Attempts:
     """Finds flavors with quota and room for one group at a time."""
 
-    def __init__(self, placing: Placing, quota: Quota, progress: Progress) -> None:
+    def __init__(self, placing: Placing, quota: Quota) -> None:
         self._placing = placing
-        self._progress = progress
+        self._progress = placing.progress
         self._quota = quota
         self._decided = placing.decided
         self._trial = placing.trial

@@ -20,7 +20,7 @@ from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
 from gang_scheduler.model.records import revised
-from gang_scheduler.scheduler.cycle_decisions import A_GROUP, Progress
+from gang_scheduler.scheduler.cycle_decisions import A_GROUP
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -47,12 +47,10 @@ The rest is left for turns: a tree that was not looked through counts as open.
 """
 
 
-def by_turns(
-    placing: Placing, quota: Quota, progress: Progress, failures: Sequence[Failure]
-) -> Plan:
+def by_turns(placing: Placing, quota: Quota, failures: Sequence[Failure]) -> Plan:
     """Decide the groups of all queues in the order of turns, except groups that failed before."""
-    decided, attempts = placing.decided, Attempts(placing, quota, progress)
-    turns = TurnTaking(placing, quota, progress, attempts)
+    decided, attempts = placing.decided, Attempts(placing, quota)
+    turns = TurnTaking(placing, quota, attempts)
     # 1. Put the groups of each queue in line.
     groups = placing.snapshot.groups
     if failures:
@@ -84,12 +82,10 @@ def by_turns(
 class TurnTaking:
     """The lines of all queues. Queues take turns until no queue has a head."""
 
-    def __init__(
-        self, placing: Placing, quota: Quota, progress: Progress, attempts: Attempts
-    ) -> None:
+    def __init__(self, placing: Placing, quota: Quota, attempts: Attempts) -> None:
         self._placing = placing
         self._quota = quota
-        self._progress = progress
+        self._progress = placing.progress
         self._attempts = attempts
         self._decided = placing.decided
         self._effort = placing.trial.effort
@@ -106,7 +102,7 @@ class TurnTaking:
         self._known_lines = KnownLines(quota.declared, placing.snapshot.taken_at)
         is_watched = placing.watch is not None or placing.trial.spare is not None
         self._full_trees = FullTrees(
-            *(quota, placing.decided, progress),
+            *(quota, placing.decided, placing.progress),
             part=self._effort.limit_at(FOR_TREES),
             note=self._note_refused if is_watched or reserved else None,
         )

@@ -313,11 +313,8 @@ class Quota:
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that has quota and room, and note why the rest waits."""
         key, ref = group.gangs[0].key, group.queue or NONE
-        for unit in self._decided.units[key]:
-            placed = self._decided.placements.get(unit)
-            if placed is None or len(placed.binds) == len(unit.members):
-                continue
-            there = {bind.pod.uid for bind in placed.binds}
+        for unit in self._placing.with_surplus(group):
+            there = {bind.pod.uid for bind in self._decided.placements[unit].binds}
             rest = [self._members[pod.uid] for pod in unit.members if pod.uid not in there]
             with self.reservations.kept_free(group):
                 more, charge = self.payable(ref, self.options[key], rest)

@@ -137,6 +137,39 @@ def test_a_group_of_many_gangs_that_do_not_fit_together_is_placed_in_few_orders(
     assert many["gather.place"] > 40 * 20
 
 
+def with_surplus_in_each_gang(number: int) -> GangGroup:
+    """Return a group of gangs that start with one member, and may grow to five."""
+    return group(*(gang(f"g{i:03}", pods=5, min_member=1, cpu=1) for i in range(number)))
+
+
+def grown(plan: Plan) -> set[str]:
+    return {each.gang.key.name for each in plan.placed if len(each.binds) == 5}
+
+
+def test_a_cycle_places_the_surplus_of_a_part_of_a_large_group() -> None:
+    snap = snapshot([node(f"n{i}", cpu=8) for i in range(80)], [with_surplus_in_each_gang(120)])
+
+    with looks(200):
+        plan, whole = schedule(snap, PROFILE), schedule(snap, PROFILE, to_the_end=True)
+
+    assert 120 == len(plan.placed) == len(grown(whole))
+    assert 0 < len(grown(plan)) < 120
+    waiting = {each.gang.key.name for each in plan.refused if each.misfit and each.misfit.cut_off}
+    assert {each.gang.key.name for each in plan.placed} - grown(plan) == waiting
+    assert not plan.untried
+
+
+def test_the_surplus_of_each_gang_of_a_large_group_is_placed_in_some_cycle() -> None:
+    waiting, nodes = with_surplus_in_each_gang(120), [node(f"n{i}", cpu=8) for i in range(80)]
+    found = set()
+
+    with looks(200):
+        for moment in range(60):
+            found |= grown(schedule(snapshot(nodes, [waiting], taken_at=moment), PROFILE))
+
+    assert 120 == len(found)
+
+
 @pytest.mark.parametrize("number", [3, 40])
 def test_however_many_groups_fail_what_is_tried_beside_them_is_work_of_one_cycle(
     number: int, monkeypatch: pytest.MonkeyPatch
