@@ -22,7 +22,7 @@ from gang_auditor.watch_events import (
 from gang_auditor.world import Change, World
 
 ON_THE_WAY: Final = 2
-"""A request may be on its way for the skew times this number."""
+"""A request may be on its way for this many times the clock skew in `Limits`."""
 
 
 @dataclass(frozen=True)

@@ -72,12 +72,12 @@ class DecisionTimes:
         self._steps = steps
 
     def end(self) -> Mapping[Gangs, float]:
-        """Stop observing; return the time of each group."""
+        """Stop observing; return how many seconds the decision on each group took."""
         seconds, self._steps, self._seconds, self._cut = self._seconds, None, {}, {}
         return seconds
 
     def so_far(self) -> Mapping[Gangs, float]:
-        """Return the time of each group until now. Any thread may call it."""
+        """Return how many seconds each group has taken until now. Any thread may call it."""
         return dict(self._seconds)
 
     def is_too_long(self) -> bool:
@@ -100,7 +100,7 @@ class DecisionTimes:
             raise DecisionCutError(f"cut after {self._seconds[gangs]:.1f} s")
 
     def add(self, seconds: float) -> tuple[Gangs, float] | None:
-        """Add time to the group being decided; return it with its sum, None between groups."""
+        """Add seconds to the group being decided; return group and sum, None between groups."""
         gangs, sums = self._gangs(), self._seconds
         if gangs is None:
             return None

@@ -297,7 +297,7 @@ def _has_overrun(victim: Pod, world: World) -> bool:
 # with a plan.
 
 LONGEST: Final = 10
-"""The writes of a plan may take the skew times this number."""
+"""The writes of a plan may take this many times the clock skew in `Limits`."""
 
 
 @dataclass

@@ -201,7 +201,7 @@ HOLD_SECONDS = 600
 LOOK_SECONDS = 0.5
 """How often members and nodes are checked. Progress of claims is notified."""
 HOLD_MARGIN_SECONDS = 10.0
-"""The wait for devices ends by itself: this much later it would be ended from outside."""
+"""The wait for devices has its own deadline; the time limit for all claims ends this much later."""
 QUIET_SECONDS = 5.0
 """Most claims are bound within this time. An Event is sent only if it takes longer."""
 

@@ -93,7 +93,7 @@ def parse(text: object) -> Quantity:
 
 
 Amounts = Mapping[str, Quantity]
-"""A name of a capacity or counter to its amount."""
+"""Amounts by the name of a capacity or counter."""
 
 
 def nanos_of(amounts: Amounts) -> Iterator[tuple[str, int]]:

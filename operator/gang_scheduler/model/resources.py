@@ -19,7 +19,7 @@ HUGE_PAGES = "hugepages-"
 PODS = "pods"
 
 Amounts = Mapping[str, int]
-"""Resource name to amount: milli-CPU for `cpu`, else bytes or a count."""
+"""Amounts by the name of a resource: `cpu` in milli-CPU, others in bytes or as a count."""
 
 ENORMOUS = 2**50
 """The largest amount counted: more than any node has, and sums of such amounts fit 64 bits."""

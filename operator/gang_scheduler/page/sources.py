@@ -60,7 +60,7 @@ FIRST_LISTS_SECONDS: Final = 120
 REFUSED_SECONDS: Final = 300.0
 """Watches that were forbidden are tried again after this time: a refusal may pass."""
 MOST_OF_USER: Final = 32
-"""The questions that a user may have at once: an explanation takes seconds in a large cluster."""
+"""At most this many requests of a user may wait: in a large cluster, some take seconds."""
 MOST_HELD_BACK: Final = 100_000
 """With more pending events than this, the watches end, and the next reading lists everything."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"

@@ -19,7 +19,7 @@ from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
 from gang_scheduler.page.sources import Seen, Views
 
 MOST_STREAMS: Final = 500
-"""More browsers than this poll instead."""
+"""At most this many browsers have a stream; others poll."""
 MOST_OF_USER: Final = 50
 """A user with more browsers than this polls with them, so that others have streams, too."""
 BEAT_SECONDS: Final = 15.0

@@ -31,7 +31,7 @@ from gang_scheduler.workloads.volcano import VOLCANO_JOB, Job
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 30.0
-"""The pause after a failure, and until a written phase should have been seen."""
+"""The pause before a Job is looked at again, after a failure or after its phase was written."""
 LAST_PAUSE_SECONDS: Final = 3600.0
 """The longest pause for a Job that does not exist: a user may make a thousand such PodGroups."""
 MOST_ASKED: Final = 100

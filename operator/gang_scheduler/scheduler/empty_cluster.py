@@ -40,7 +40,7 @@ from gang_scheduler.scheduler.trial import Trial, shares
 MOST_LOOKS: Final = 2_000
 """Looks for these searches in one cycle; later groups get no answer."""
 SPENT: Final = effort.MOST_LOOKS - 800
-"""Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
+"""These looks count as used when a search begins, so that 400 are left: 20 milliseconds."""
 WORK: Final = 800
 """A search also stops after this much work of any kind, in looks."""
 MANY_CLASSES: Final = 50

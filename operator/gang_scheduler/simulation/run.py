@@ -31,7 +31,7 @@ from gang_scheduler.state.gangs.retries import LAST_RETRY_SECONDS
 MOST_CYCLES: Final = 1000
 """The simulation gives up after this many cycles."""
 MOST_IDLE: Final = 50
-"""A search for victims that goes on may change nothing in at most this many cycles in a row."""
+"""A search for victims may continue for at most this many cycles in a row that change nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ MOST_COMPARED: Final = 64
 
 MOST_REQUIREMENTS: Final = 8
 MOST_VALUES: Final = 16
-"""Budgets are found by the requirements of their selectors with fewest values."""
+"""Budgets are indexed by the requirements of their selectors that have the fewest values."""
 
 Label = tuple[str, str]
 

@@ -344,11 +344,11 @@ def _of(part: Part, nodes: int) -> Part:
 
 
 def _without_gpu(part: Part) -> Part:
-    """Return the part of a launcher, without GPUs, since it computes nothing."""
+    """Return the launcher of an MPI job, without GPUs, since it computes nothing."""
     asked = part.resources.model_copy(update={"gpu": 0, "cpu": None, "memory": None})
     return Part(part.name, 1, part.image, part.command, part.args, asked, part.env)
 
 
 def _waiting(part: Part) -> Part:
-    """Return the part of MPI workers: they run the image's default command, which is sshd."""
+    """Return the workers of an MPI job: they run the image's default command, which is sshd."""
     return Part("", part.nodes, part.image, (), (), part.resources, part.env)

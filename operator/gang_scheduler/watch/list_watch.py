@@ -1,7 +1,8 @@
 """List and watch of one kind: keeps its known objects in step with the API server.
 
-client-go calls this a reflector. After a broken connection the watch continues from the last
-version; if the server has forgotten that version, another list follows.
+client-go calls this a reflector; the source `watch.reflector` runs one for each kind. After a
+broken connection the watch continues from the last version; if the server has forgotten that
+version, another list follows.
 """
 
 import asyncio
@@ -58,7 +59,7 @@ BRIEF_SECONDS: Final = 1.0
 """A watch that ends sooner has not really begun."""
 FIRST_PAUSE, LAST_PAUSE = 0.1, 4.0
 RESUMES: Final = 8
-"""After this many failures in a row, a list may help."""
+"""After this many failures in a row, the watch is not resumed: the kind is listed again."""
 LOOK_AGAIN_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 1.0
 """A CRD is served a moment after it was created.

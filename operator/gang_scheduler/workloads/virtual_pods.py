@@ -31,7 +31,7 @@ MOST_TEMPLATES: Final = 1_000
 TOO_DIFFERENT: Final = f"must describe at most {MOST_TEMPLATES:,} different pods while suspended"
 MOST_SLOTS: Final = 1 << 16
 MOST_SIZES: Final = 512
-"""At most this many different lists of members are shared by workloads with equal ones."""
+"""This many lists of slots are kept, so that workloads with equal lists share one."""
 
 
 def gang_of_others(workload: ManagedWorkload) -> GangKey:
@@ -173,7 +173,7 @@ _slot: Final = functools.lru_cache(MOST_SLOTS)(Slot)
 
 @functools.lru_cache(MOST_SIZES)
 def _shared(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-    # Equal tuples share one object: most workloads of one size have the same slots.
+    # Most workloads of one size have the same slots.
     return slots
 
 

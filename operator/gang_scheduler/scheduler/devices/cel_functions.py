@@ -268,7 +268,7 @@ FUNCTIONS: Final = (
     Function("findAll", (STRING, STRING), LIST, _find_all),
     Function("findAll", (STRING, STRING, INT), LIST, _find_all),
 )
-"""All of them. Those with one name differ in what they take."""
+"""All functions. Functions of the same name differ in the types of their arguments."""
 
 OF_LISTS: Final = tuple(
     Function(name, (LIST, kind), INT, of)

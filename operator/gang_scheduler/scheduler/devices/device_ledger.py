@@ -44,7 +44,7 @@ MOST_PODS: Final = 256
 MOST_ALTERNATIVES: Final = 8
 """A request has at most this many alternatives."""
 InTime = Callable[[Sequence[int]], Iterator[int]]
-"""Yields the rows for which there is time, of those that are given, in any order."""
+"""Yields the given rows, in any order, until the looks for the search are used up."""
 
 
 class _Before(NamedTuple):

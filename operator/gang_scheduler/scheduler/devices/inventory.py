@@ -180,7 +180,7 @@ def taken_by(claim: Claim) -> Iterator[DeviceId]:
 
 
 def number_skipped(slices: Iterable[Slice]) -> int:
-    """Return the number of slices without a known way to reach a node."""
+    """Return the number of slices that do not say which nodes can use their devices."""
     return sum(not (each.per_device or each.reach.is_known) for each in slices)
 
 

@@ -343,7 +343,7 @@ class Preemptor:
         self.trial.release(*self._with_effort(room))
 
     def _with_effort(self, room: Iterable[Share]) -> Sequence[Share]:
-        """Count the work of changing affinity and ports for this room, and return the room."""
+        """Spend looks for updating affinity and ports when this room is freed; return the room."""
         room = tuple(room)
         columns = sum(number_of_columns(share.pod_class) for share in room)
         ports = sum(len(share.pod_class.host_ports) * len(share.rows) for share in room)

@@ -17,12 +17,12 @@ A namespace that has had promises for long takes no place from others (`promised
 tenant keeps the only promise by gangs that never start.
 """
 MOST_TRIALS: Final = 100
-"""So that later gangs of a namespace may start, promised gangs are placed again at most this often.
+"""At most this often in a cycle, promised gangs are placed again to let a later gang start.
 
-The limit is for a cycle, and so is that of looks.
+The limit is for the later gangs of one namespace.
 """
 LOOKS_OF_TRIALS: Final = MOST_LOOKS // 2
-"""The most looks that this may take for one namespace: the rest is left for those of others."""
+"""The most looks of these trials in a cycle for one namespace: other namespaces get the rest."""
 
 
 class BetweenNamespaces:

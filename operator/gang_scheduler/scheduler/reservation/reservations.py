@@ -52,7 +52,7 @@ MOST_IN_VAIN: Final = 4
 LOOKS_OF_ONE: Final = MOST_LOOKS // 2
 """Once searches for gangs of a namespace took this many looks, its other gangs wait a cycle.
 
-More than these count for no other namespace.
+Looks beyond this number do not count against other namespaces.
 """
 RELEASES_A_LOOK: Final = 20
 """Sorting this many gangs that hold room takes one look."""

@@ -53,7 +53,7 @@ DeviceObject = Claim | ClaimTemplate | DeviceClass | Slice | TaintRule
 
 
 NO_USER: Final = ""
-"""Stands for the uid of a user where a claim is reserved for nothing."""
+"""Stands for the uid of a user if a claim is reserved for no pod."""
 
 
 class Unfinished(NamedTuple):

@@ -28,7 +28,7 @@ WITH_BACKOFF = those_with(lambda rule: RetryAfter.TIME in rule.retry_after)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 """The reasons not to try a gang: it lacks members, or its group has a gang that cannot be tried."""
 NOTED_ONCE: Final = TRIED_WITH_NODES - INCOMPLETE - MAKING_ROOM - HELD
-"""Reasons with which a second refusal in the same way changes at most the gang's pause."""
+"""For these reasons, a second refusal that equals the first changes at most the gang's pause."""
 
 
 class Decisions:

@@ -30,9 +30,9 @@ STRIKES: Final = 2
 In a namespace that already has such a group, one slow decision is enough.
 """
 REST: Final = 10
-"""The wait of a group, as a multiple of its last decision: it gets a tenth of the time at most.
+"""A group waits this many times as long as its last decision took.
 
-The wait doubles after each further slow decision.
+So it gets at most a tenth of the time. The wait doubles after each further slow decision.
 """
 LONGEST_REST_SECONDS: Final = 3600
 REMEMBERED_SECONDS: Final = 2 * LONGEST_REST_SECONDS

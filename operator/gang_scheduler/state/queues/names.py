@@ -172,7 +172,7 @@ class QueueNames:
         return self.unnamed(namespace)
 
     def unnamed(self, namespace: str) -> NamedLeaf:
-        """Return the leaf of gangs without a queue, and whether such gangs are allowed."""
+        """Return the leaf queue of gangs that name no queue, and whether such gangs are allowed."""
         if {namespace, EVERYWHERE}.isdisjoint(self.rules.require_queue):
             return NamedLeaf(NONE)
         return NamedLeaf(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))

@@ -23,7 +23,7 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.workloads import table
 
 MOST_OWNED: Final = 8
-"""So many owned workloads count. A controller creates one; a user may create a thousand."""
+"""At most this many owned workloads of an owner count: a user may create a thousand."""
 
 
 class OwnedWorkloads:
