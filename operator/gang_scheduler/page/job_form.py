@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.submit import objects, refusals
-from gang_scheduler.submit.facts import Facts
 from gang_scheduler.submit.objects import Planned
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.training_job import TrainingJob
+from gang_scheduler.submit.usable_names import UsableNames
 
 MOST_MEMBERS: Final = 5000
 LONGEST: Final = 4096
@@ -89,7 +89,7 @@ def _tried(form: Form, cluster: Cluster) -> Tried:
     job = TrainingJob(**_given(form, cluster))
     if job.bounds[1] > MOST_MEMBERS:
         raise Refused("nodes", form.nodes, f"must be at most {MOST_MEMBERS}")
-    return Tried(job, objects.planned(job, _facts(cluster)))
+    return Tried(job, objects.planned(job, _usable_names(cluster)))
 
 
 def _given(form: Form, cluster: Cluster) -> dict[str, Any]:
@@ -129,11 +129,11 @@ def _gpu_resource(cluster: Cluster) -> str:
     return next((each for each in resources if each in known), resources[0])
 
 
-def _facts(cluster: Cluster) -> Facts:
-    """Return the facts about the cluster that matter here; `explain` finds missing names."""
+def _usable_names(cluster: Cluster) -> UsableNames:
+    """Return the settings that matter here, with any names: `explain` finds missing ones."""
     rules = cluster.policy.rules
     managed = frozenset(each.value for each in rules.workloads.manage_jobs)
-    return Facts(scheduler=rules.gangs.scheduler_names[0], managed=managed)
+    return UsableNames(scheduler=rules.gangs.scheduler_names[0], managed=managed)
 
 
 # The ways to create the job.

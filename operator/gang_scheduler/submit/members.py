@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.submit import batch_script
-from gang_scheduler.submit.facts import Facts
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.training_job import Resources, Role, TrainingJob, seconds_of
+from gang_scheduler.submit.usable_names import UsableNames
 
 Body = dict[str, Any]
 INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -72,7 +72,7 @@ class Rendezvous:
 def template(
     job: TrainingJob,
     part: Part,
-    facts: Facts,
+    usable: UsableNames,
     *,
     container: str = "main",
     restart: str = "Never",
@@ -88,11 +88,11 @@ def template(
     if notes:
         metadata["annotations"] = notes
     spec: Body = {
-        "schedulerName": facts.scheduler,
+        "schedulerName": usable.scheduler,
         "restartPolicy": restart,
         "containers": [_container(job, part, container, rendezvous)],
-        **_selected(job, facts),
-        **_priority(job, facts),
+        **_selected(job, usable),
+        **_priority(job, usable),
     }
     if rendezvous.hosts and len(rendezvous.hosts) > 1:
         spec["subdomain"] = job.name
@@ -157,9 +157,9 @@ def elastic_mark(job: TrainingJob, role: str = "") -> dict[str, str]:
     return {annotations.ELASTIC: json.dumps(bounds | ({"role": role} if role else {}))}
 
 
-def priority_class(job: TrainingJob, facts: Facts) -> str:
+def priority_class(job: TrainingJob, usable: UsableNames) -> str:
     """Return the PriorityClass of a job, "" for none. Raises Refused if none suits the job."""
-    known = facts.priority_classes
+    known = usable.priority_classes
     if known is None:
         if job.priority is not None:
             raise Refused(
@@ -193,20 +193,20 @@ def priority_class(job: TrainingJob, facts: Facts) -> str:
     return fitting[0]
 
 
-def _priority(job: TrainingJob, facts: Facts) -> Body:
-    name = priority_class(job, facts)
+def _priority(job: TrainingJob, usable: UsableNames) -> Body:
+    name = priority_class(job, usable)
     return {"priorityClassName": name} if name else {}
 
 
-def _selected(job: TrainingJob, facts: Facts) -> Body:
+def _selected(job: TrainingJob, usable: UsableNames) -> Body:
     """Return the node selector for the type of GPU. Raises Refused if no node has that type."""
     if not job.gpu_type:
         return {}
-    flavor = (facts.flavors or {}).get(job.gpu_type)
+    flavor = (usable.flavors or {}).get(job.gpu_type)
     if flavor:
         return {"nodeSelector": dict(flavor)}
-    if facts.gpu_types is not None and job.gpu_type not in facts.gpu_types:
-        known = sorted({*facts.gpu_types, *(facts.flavors or {})})
+    if usable.gpu_types is not None and job.gpu_type not in usable.gpu_types:
+        known = sorted({*usable.gpu_types, *(usable.flavors or {})})
         text = f"is the type of no node; known types: {', '.join(known) or 'none'}"
         raise Refused("gpuType", job.gpu_type, text)
     return {"nodeSelector": {GPU_PRODUCT: job.gpu_type}}

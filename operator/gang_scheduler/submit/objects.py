@@ -23,10 +23,10 @@ from gang_scheduler.api.kinds import (
     XGBOOST_JOBS,
 )
 from gang_scheduler.submit import batch_script, members
-from gang_scheduler.submit.facts import Facts
 from gang_scheduler.submit.members import Body, Part, Rendezvous, common_labels
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.training_job import JobType, TrainingJob, seconds_of
+from gang_scheduler.submit.usable_names import UsableNames
 
 RESOURCES: Final[Mapping[JobType, GVR]] = {
     JobType.JOB: JOBS,
@@ -90,23 +90,23 @@ def as_yaml(plan: Iterable[Planned]) -> str:
     return yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
 
 
-def planned(job: TrainingJob, facts: Facts) -> list[Planned]:
+def planned(job: TrainingJob, usable: UsableNames) -> list[Planned]:
     """Return the objects of a job, the owner of the others first. Raises Refused."""
-    _check(job, facts)
+    _check(job, usable)
     if job.job_type is JobType.JOB:
-        return _job(job, facts)
+        return _job(job, usable)
     if job.job_type is JobType.JOB_SET:
-        return _job_set(job, facts)
-    return [_training(job, facts)]
+        return _job_set(job, usable)
+    return [_training(job, usable)]
 
 
-def _check(job: TrainingJob, facts: Facts) -> None:
+def _check(job: TrainingJob, usable: UsableNames) -> None:
     """Raise Refused for names that the cluster does not have, and for a job without a command."""
-    if facts.kinds is not None and job.job_type not in facts.kinds:
+    if usable.kinds is not None and job.job_type not in usable.kinds:
         help_text = INSTALL.get(job.job_type, INSTALL_TRAINING)
         raise Refused("jobType", job.job_type.value, f"is not served by the cluster; {help_text}")
-    if job.queue and facts.queues is not None and job.queue not in facts.queues:
-        known = ", ".join(sorted(facts.queues)) or "none"
+    if job.queue and usable.queues is not None and job.queue not in usable.queues:
+        known = ", ".join(sorted(usable.queues)) or "none"
         left = ": leave it out with --ignore partition, or give --queue" if job.script else ""
         raise Refused("queue", job.queue, f"does not exist; known queues: {known}{left}")
     for each in members.parts(job):
@@ -122,9 +122,9 @@ def _check(job: TrainingJob, facts: Facts) -> None:
         raise Refused("gangScheduling", "false", text)
 
 
-def is_managed(job: TrainingJob, facts: Facts) -> bool:
+def is_managed(job: TrainingJob, usable: UsableNames) -> bool:
     """Return whether the scheduler starts the job itself, once its gang fits."""
-    return bool(job.queue) and job.job_type.value in facts.managed
+    return bool(job.queue) and job.job_type.value in usable.managed
 
 
 def _object(
@@ -139,12 +139,12 @@ def _object(
 # A Job, and the objects that it owns.
 
 
-def _job(job: TrainingJob, facts: Facts) -> list[Planned]:
+def _job(job: TrainingJob, usable: UsableNames) -> list[Planned]:
     (part,) = members.parts(job)
     hosts = _hosts(job, part.nodes)
     labels = {annotations.POD_GROUP_LABEL: job.name} if job.gang_scheduling else {}
     template = members.template(
-        job, part, facts, rendezvous=Rendezvous(tuple(hosts)), labels=labels
+        job, part, usable, rendezvous=Rendezvous(tuple(hosts)), labels=labels
     )
     spec: Body = {
         "completionMode": "Indexed",
@@ -156,7 +156,7 @@ def _job(job: TrainingJob, facts: Facts) -> list[Planned]:
     if job.is_elastic:
         # Otherwise members without a node would start after the others have done the work.
         spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
-    if is_managed(job, facts):
+    if is_managed(job, usable):
         spec["suspend"] = True
     made = [Planned(JOBS, {**_object(JOBS, "Job", job.name, job), "spec": spec}, _size(job, part))]
     if job.script is not None:
@@ -219,12 +219,12 @@ def _pod_group(
 # A JobSet: a PodGroup for each role, all of them in one group.
 
 
-def _job_set(job: TrainingJob, facts: Facts) -> list[Planned]:
+def _job_set(job: TrainingJob, usable: UsableNames) -> list[Planned]:
     parts = members.parts(job)
     names = {each.name: f"{job.name}-{each.name}" for each in parts}
-    jobs = [_replicated(job, each, facts, names[each.name]) for each in parts]
+    jobs = [_replicated(job, each, usable, names[each.name]) for each in parts]
     spec: Body = {"replicatedJobs": jobs}
-    if is_managed(job, facts):
+    if is_managed(job, usable):
         spec["suspend"] = True
     said = "; ".join(f"{each.name}: {_size(job, each)}" for each in parts)
     made = [Planned(JOB_SETS, {**_object(JOB_SETS, "JobSet", job.name, job), "spec": spec}, said)]
@@ -234,10 +234,10 @@ def _job_set(job: TrainingJob, facts: Facts) -> list[Planned]:
     return made
 
 
-def _replicated(job: TrainingJob, part: Part, facts: Facts, group: str) -> Body:
+def _replicated(job: TrainingJob, part: Part, usable: UsableNames, group: str) -> Body:
     hosts = tuple(f"{job.name}-{part.name}-0-{index}.{job.name}" for index in range(part.nodes))
     template = members.template(
-        *(job, part, facts),
+        *(job, part, usable),
         rendezvous=Rendezvous(hosts),
         labels={annotations.POD_GROUP_LABEL: group},
     )
@@ -286,14 +286,14 @@ _KINDS: Final[Mapping[JobType, _Kind]] = {
 }
 
 
-def _training(job: TrainingJob, facts: Facts) -> Planned:
+def _training(job: TrainingJob, usable: UsableNames) -> Planned:
     kind, gvr = _KINDS[job.job_type], RESOURCES[job.job_type]
     specs = {
         role: {"replicas": each.nodes, "restartPolicy": "Never", "template": made}
-        for role, each, made in _roles(job, kind, facts)
+        for role, each, made in _roles(job, kind, usable)
     }
     policy: Body = {"cleanPodPolicy": "Running"}
-    if is_managed(job, facts):
+    if is_managed(job, usable):
         policy["suspend"] = True
     if job.max_wait_time is not None:
         policy["schedulingPolicy"] = {"scheduleTimeoutSeconds": seconds_of(job.max_wait_time)}
@@ -311,7 +311,7 @@ def _training(job: TrainingJob, facts: Facts) -> Planned:
     return Planned(gvr, body, f"{said}; {_size(job, members.parts(job)[0])}" if said else "")
 
 
-def _roles(job: TrainingJob, kind: _Kind, facts: Facts) -> Iterable[tuple[str, Part, Body]]:
+def _roles(job: TrainingJob, kind: _Kind, usable: UsableNames) -> Iterable[tuple[str, Part, Body]]:
     known: Callable[[str], str | None] = {each.lower(): each for each in kind.roles}.get
     for each in members.parts(job):
         for role, part in _split(job, kind, each):
@@ -321,7 +321,7 @@ def _roles(job: TrainingJob, kind: _Kind, facts: Facts) -> Iterable[tuple[str, P
                 raise Refused("roles", role, text)
             yield (
                 *(named, part),
-                members.template(job, part, facts, container=kind.container),
+                members.template(job, part, usable, container=kind.container),
             )
 
 

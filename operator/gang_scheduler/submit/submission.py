@@ -13,12 +13,12 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.submit import cluster_facts, objects, verdict
-from gang_scheduler.submit.facts import UNKNOWN
+from gang_scheduler.submit import list_usable_names, objects, verdict
 from gang_scheduler.submit.members import Body
 from gang_scheduler.submit.objects import Planned
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.training_job import TrainingJob
+from gang_scheduler.submit.usable_names import UNKNOWN
 from gang_scheduler.submit.verdict import Prediction
 
 
@@ -55,13 +55,13 @@ async def prepared(server: Server, job: TrainingJob, *, predict: bool = True) ->
     Raises Refused for fields that the cluster cannot honour, and ApiError.
     """
     placed = job.model_copy(update={"namespace": job.namespace or server.namespace})
-    facts = await cluster_facts.read(server, placed)
-    plan = objects.planned(placed, facts)
+    usable = await list_usable_names.read(server, placed)
+    plan = objects.planned(placed, usable)
     await dry_run(server.connection, plan)
     prediction = None
     if predict:
         prediction = await verdict.of_server(server, plan, placed.namespace)
-    return Submission(placed, plan, facts.notes, prediction)
+    return Submission(placed, plan, usable.notes, prediction)
 
 
 async def created(server: Server, submission: Submission) -> Body:

@@ -7,12 +7,12 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.submit import objects
-from gang_scheduler.submit.facts import Facts, PriorityClass
 from gang_scheduler.submit.objects import Planned
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.training_job import TrainingJob
+from gang_scheduler.submit.usable_names import PriorityClass, UsableNames
 
-FACTS = Facts(
+USABLE = UsableNames(
     priority_classes=(
         PriorityClass("low", 10),
         PriorityClass("high", 1000),
@@ -30,7 +30,7 @@ ELASTIC = {"nodes": "2:8", "elastic": {"scale_policy": {"scale_up_step": 2}}}
 
 def planned(**fields: Any) -> list[Planned]:
     whole = {"name": "a", "namespace": "n", "image": "i", "command": ["run"], **fields}
-    return objects.planned(TrainingJob.model_validate(whole), FACTS)
+    return objects.planned(TrainingJob.model_validate(whole), USABLE)
 
 
 def job(**fields: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class PriorityClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class UsableNames:
     """The names in a cluster that a job may use.
 
     A field is None if the user may not list these names; then any name is accepted.
@@ -37,5 +37,5 @@ class Facts:
     notes: tuple[str, ...] = ()
 
 
-UNKNOWN: Final = Facts()
+UNKNOWN: Final = UsableNames()
 """No cluster: every name is accepted."""

@@ -7,10 +7,10 @@ from gang_scheduler.api.kinds import GVR, NODES, PRIORITY_CLASSES, QUEUES, RESOU
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.inspection import live
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.submit.facts import Facts, PriorityClass
 from gang_scheduler.submit.members import GPU_PRODUCT
 from gang_scheduler.submit.objects import RESOURCES
 from gang_scheduler.submit.training_job import JobType, TrainingJob
+from gang_scheduler.submit.usable_names import PriorityClass, UsableNames
 from gang_scheduler.watch import list_once
 
 ABSENT: Final = (Kind.GONE, Kind.REFUSED, Kind.DENIED)
@@ -18,8 +18,8 @@ ABSENT: Final = (Kind.GONE, Kind.REFUSED, Kind.DENIED)
 Bodies = list[dict[str, Any]]
 
 
-async def read(server: Server, job: TrainingJob) -> Facts:
-    """Return the facts that a job depends on. Raises ApiError if the server does not answer.
+async def read(server: Server, job: TrainingJob) -> UsableNames:
+    """Return the names that matter for a job. Raises ApiError if the server does not answer.
 
     Lists nodes only if the job names a type of GPU, and other kinds only if the job names an object
     of the kind.
@@ -30,7 +30,7 @@ async def read(server: Server, job: TrainingJob) -> Facts:
     queues = await _listed(server, QUEUES) if job.queue else None
     flavors = await _listed(server, RESOURCE_FLAVORS) if job.gpu_type else None
     nodes = await _listed(server, NODES) if job.gpu_type else None
-    return Facts(
+    return UsableNames(
         scheduler=operator.policy.rules.gangs.scheduler_names[0],
         priority_classes=None if classes is None else _priorities(classes),
         queues=None if queues is None else frozenset(_name(each) for each in queues),
