@@ -57,7 +57,7 @@ from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues import notes
-from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import EvictionTexts, QueuePlaces
 from gang_scheduler.report.queues.notes import QueueNotes
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter

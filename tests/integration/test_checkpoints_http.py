@@ -13,7 +13,7 @@ from gang_scheduler.client.pod_http import _bytes_of
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.api_words import CheckpointOutcome
 from gang_scheduler.report.checkpoints import EvictionWriter
-from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.queues.gang_texts import EvictionTexts
 from integration.support.saving_gangs import (
     LOW,
     TIMEOUT,

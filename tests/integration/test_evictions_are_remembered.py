@@ -13,7 +13,7 @@ from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.report.checkpoints import EvictionWriter
-from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.queues.gang_texts import EvictionTexts
 from integration.support.victims_and_preemptor import (
     NAMESPACE,
     VICTIMS,

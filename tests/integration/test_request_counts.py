@@ -19,7 +19,7 @@ from gang_scheduler.report.events import Backpressure
 from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import BURST, PER_SECOND
-from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings.run import Settings
 from support import api_objects

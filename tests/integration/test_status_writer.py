@@ -20,7 +20,7 @@ from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import NONE, Queue, QueueFigures
 from gang_scheduler.report import status_writer as status
-from gang_scheduler.report.queues.evictions import QueuePlaces
+from gang_scheduler.report.queues.gang_texts import QueuePlaces
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import pruning

@@ -31,7 +31,7 @@ from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
-from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.scheduler.profile import PROFILES

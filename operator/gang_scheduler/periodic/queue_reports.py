@@ -12,7 +12,7 @@ from gang_scheduler.background_tasks import every
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.rules import Rules
-from gang_scheduler.report.queues.evictions import QueuePlaces
+from gang_scheduler.report.queues.gang_texts import QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.state.cache import Cache

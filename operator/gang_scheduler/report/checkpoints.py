@@ -21,7 +21,7 @@ from gang_scheduler.model.refs import JOB, GangKey
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report import pod_group_status as checkpoint_status
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.queues.gang_texts import EvictionTexts
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger

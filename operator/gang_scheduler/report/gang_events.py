@@ -26,8 +26,8 @@ from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.failure_events import RefusalEvents
 from gang_scheduler.report.pod_events import UNTOLD_BY_GANG, PodEvents
-from gang_scheduler.report.queues import evictions
-from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.queues import gang_texts
+from gang_scheduler.report.queues.gang_texts import EvictionTexts
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.report.words.text import text_if_any, text_of
@@ -88,7 +88,7 @@ class GangEvents:
     def promised(self, news: Iterable[News]) -> None:
         """Report the starts that are promised to gangs, and starts that were moved to later."""
         for each in news:
-            said = evictions.event_of(each)
+            said = gang_texts.event_of(each)
             if said is not None and each.now is not None:
                 gang = next(gang for gang in each.now.gangs if gang.key == each.key)
                 self._events.record(self._about(gang), *said)

@@ -19,8 +19,8 @@ from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import BY_QUEUES, MAKING_ROOM, RULES, Cause, Problem, Reason
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.report.queues import evictions
-from gang_scheduler.report.queues.evictions import EVICTED, Place, Promised
+from gang_scheduler.report.queues import gang_texts
+from gang_scheduler.report.queues.gang_texts import EVICTED, Place, Promised
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.report.words.text import text_of
@@ -202,7 +202,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
         yield messages.degraded_finding(view.degraded)
     yield from _of_preemption(info, counts, view)
     yield _quota_reserved(info, view)
-    yield evictions.reservation_finding(view.promised)
+    yield gang_texts.reservation_finding(view.promised)
 
 
 def _may_be_degraded(info: GangInfo, counts: Counts) -> bool:
@@ -262,7 +262,7 @@ def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
     if not any(info.observed.with_node()):
         return None
     if info.admitted_here:
-        return evictions.backfill_of(view.backfilled)
+        return gang_texts.backfill_of(view.backfilled)
     written: Mapping[str, Any] | None = view.written.get("backfill")
     return written
 

@@ -33,7 +33,7 @@ from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
-from gang_scheduler.report.queues.evictions import EvictionTexts, Promised, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import EvictionTexts, Promised, QueuePlaces
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.round_robin import ByNamespace
 from gang_scheduler.state.cache import Cache

@@ -10,7 +10,7 @@ from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.report.failure_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

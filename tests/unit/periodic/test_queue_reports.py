@@ -16,7 +16,7 @@ from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.periodic import queue_reports
 from gang_scheduler.periodic.queue_reports import QueueReports, UsageSweep
-from gang_scheduler.report.queues.evictions import Place, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import Place, QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.state import kinds

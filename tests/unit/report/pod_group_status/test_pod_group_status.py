@@ -15,7 +15,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import ChargedTo
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
-from gang_scheduler.report.queues.evictions import Place
+from gang_scheduler.report.queues.gang_texts import Place
 from gang_scheduler.report.words.text import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

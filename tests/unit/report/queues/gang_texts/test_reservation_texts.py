@@ -7,8 +7,8 @@ import pytest
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Reservation
 from gang_scheduler.report.pod_group_status import View, status_of
-from gang_scheduler.report.queues import evictions
-from gang_scheduler.report.queues.evictions import Promised
+from gang_scheduler.report.queues import gang_texts
+from gang_scheduler.report.queues.gang_texts import Promised
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations_in_force import News
 from support.builders import gang, gang_key, gang_spec, pod
@@ -31,7 +31,7 @@ AT = "2026-01-01T00:00:00Z"
     ],
 )
 def test_when_a_gang_starts(reservation: Reservation, words: str) -> None:
-    assert words == evictions.start_of(reservation)
+    assert words == gang_texts.start_of(reservation)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_when_a_gang_starts(reservation: Reservation, words: str) -> None:
 def test_a_start_is_reported_once_and_when_it_is_later(
     before: Reservation | None, now: Reservation | None, reason: str | None
 ) -> None:
-    said = evictions.event_of(News(BIG.key, now, before))
+    said = gang_texts.event_of(News(BIG.key, now, before))
 
     assert reason == (said[0] if said else None)
 
@@ -83,7 +83,7 @@ def test_the_status_has_the_start_for_as_long_as_it_is_known() -> None:
 
 
 def test_a_gang_that_rests_says_since_when() -> None:
-    found = evictions.reservation_finding(Promised(rests=True))
+    found = gang_texts.reservation_finding(Promised(rests=True))
 
     assert (False, "TimedOut") == (found.status, found.reason)
 

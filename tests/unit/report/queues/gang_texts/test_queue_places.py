@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.queues.evictions import LEAST_SECONDS, MOST, Place, QueuePlaces
+from gang_scheduler.report.queues.gang_texts import LEAST_SECONDS, MOST, Place, QueuePlaces
 from support.queue_figures import TEAM_B, TREE, X, Y
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.queues.gang_texts import EvictionTexts
 from support.builders import gang_key
 from support.evicted_gangs import AT, NOW, Cluster
 
