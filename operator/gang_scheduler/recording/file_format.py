@@ -36,6 +36,8 @@ _GZIP: Final = 31
 Moment = Annotated[int, Meta(ge=0, le=2**40)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Number = Annotated[int, Meta(ge=1, le=100_000)]
+Amount = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""An amount of a resource: pods may ask for as much as a quantity can say."""
 Body = Mapping[str, Any]
 
 
@@ -78,7 +80,7 @@ class Gang(RecordingLine, frozen=True, kw_only=True):
     pods: Number = 1
     least: Number = msgspec.field(name="min", default=1)
     others: Count = 0
-    gpu: Count = 0
+    gpu: Amount = 0
     cpu: str = ""
     memory: str = ""
     gpu_type: str = ""
@@ -193,7 +195,8 @@ def is_recording(content: bytes) -> bool:
 
 
 def _is_header(line: bytes) -> bool:
-    return line.startswith(b"{") and b'"kind":"' + KIND.encode() + b'"' in line
+    # Only at the beginning: users write what objects have in labels and annotations.
+    return line.startswith(b'{"kind":"' + KIND.encode() + b'"')
 
 
 def unpacked_so_far(raw: bytes) -> bytes:

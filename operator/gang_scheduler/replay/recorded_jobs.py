@@ -26,7 +26,7 @@ _SAID: Final = {
 def trace_of(shown: str, recorded: Recorded) -> Trace:
     """Return the jobs of a recording. Raises UnreadableJobs."""
     said = Counter[str]()
-    names = set[str]()
+    names = dict[str, int]()
     wrong, jobs = list[str](), list[Job]()
     for each in sorted(recorded.gangs, key=lambda each: (each.gang.submit, each.gang.id)):
         if each.is_lost:
@@ -45,13 +45,16 @@ def trace_of(shown: str, recorded: Recorded) -> Trace:
     return Trace(sorted_jobs(jobs), FORM, dated=True, notes=tuple(notes))
 
 
-def _name(gang: Gang, names: set[str]) -> str:
-    """Return a name for a gang that no other has: one may be created again under its name."""
-    found, number = gang.name, 1
+def _name(gang: Gang, names: dict[str, int]) -> str:
+    """Return a name for a gang that no other has: one may be created again under its name.
+
+    `names` are those in use, with the last number behind each of them.
+    """
+    found, first = gang.name, f"{gang.namespace}/{gang.name}"
     while (key := f"{gang.namespace}/{found}") in names:
-        number += 1
-        found = f"{gang.name}-{number}"
-    names.add(key)
+        names[first] += 1
+        found = f"{gang.name}-{names[first]}"
+    names[key] = 1
     return found
 
 

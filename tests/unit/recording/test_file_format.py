@@ -174,6 +174,26 @@ def test_a_header_of_another_form_is_refused() -> None:
         file_format.read(written(other))
 
 
+def test_an_object_with_the_words_of_a_header_is_none() -> None:
+    marks = {"kind": file_format.KIND}
+    queue = {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "LocalQueue",
+        "metadata": {"name": "q", "namespace": "a", "labels": marks, "annotations": marks},
+    }
+    found = file_format.read(written(HEADER, Line(at=BEGIN, object=queue), seen(5, node("a"))))
+
+    assert [queue, {"name": "a"}] == [found.objects[0], found.objects[1]["metadata"]]
+
+
+def test_a_gang_may_ask_for_as_much_as_a_quantity_can_say() -> None:
+    asked = msgspec.structs.replace(gang(1), gpu=2**63 - 1)
+
+    found = file_format.read(written(HEADER, Line(at=BEGIN, gang=asked)))
+
+    assert [asked] == [each.gang for each in found.gangs]
+
+
 def test_two_recordings_in_a_row_are_one() -> None:
     later = msgspec.structs.replace(HEADER, begun_at="2026-01-01T01:00:00Z")
     ended = End(id=1, state="Finished", started=BEGIN + 1)

@@ -11,7 +11,7 @@ from gang_scheduler.cli import main
 from gang_scheduler.recording import file_format
 from gang_scheduler.recording.file_format import End, Gang, Header, Line, Name
 from gang_scheduler.recording.files import RotatedFiles
-from gang_scheduler.replay import reading
+from gang_scheduler.replay import reading, recorded_jobs
 from gang_scheduler.replay.jobs import Trace, UnreadableJobs
 from gang_scheduler.replay.run import Rules
 from gang_scheduler.replay.scenarios import Clusters, Given
@@ -156,6 +156,39 @@ def test_gangs_of_one_name_are_distinguished(tmp_path: Path) -> None:
     found = trace(tmp_path, gang(1, "a", 0), ran(1, 0, 9), gang(2, "a", 20), ran(2, 20, 29))
 
     assert ["a", "a-2"] == [job.name for job in found.jobs]
+
+
+class Names(dict[str, int]):
+    """Names in use; counts how often one is looked for."""
+
+    looked = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.looked += 1
+        return super().__contains__(name)
+
+
+def test_a_gang_that_is_made_again_and_again_has_a_name_after_few_looks() -> None:
+    names, made = Names(), Gang(id=1, name="a", submit=BEGIN)
+
+    found = {recorded_jobs._name(made, names) for _ in range(1_000)}
+
+    assert 1_000 == len(found)
+    assert names.looked < 2_100
+
+
+def test_a_gang_that_asks_for_more_than_any_cluster_has_keeps_no_other_waiting(
+    tmp_path: Path,
+) -> None:
+    run = played(
+        tmp_path,
+        node(0, "n"),
+        gang(1, "huge", 0, gpu=2**63 - 1, pods=100, cpu="9223372036854775807"),
+        gang(2, "b", 10),
+        ran(2, 10, 110),
+    )
+
+    assert [(10, 110)] == run.runs("b")
 
 
 def test_recorded_gangs_start_in_the_same_order_again(tmp_path: Path) -> None:
