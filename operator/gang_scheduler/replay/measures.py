@@ -3,6 +3,7 @@
 An event takes time linear in queues.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -268,7 +269,7 @@ def _rounded(value: float) -> float:
     return value if isinstance(value, int) else round(value, 3)
 
 
-SIZES: Final = ((1, "1"), (8, "2-8"), (64, "9-64"), (2**60, "65+"))
+SIZES: Final = ((1, "1"), (8, "2-8"), (64, "9-64"), (math.inf, "65+"))
 NO_GPU: Final = "0"
 
 
