@@ -35,6 +35,7 @@ from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.round_robin import Slots
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry.logger import Logger
 
@@ -227,6 +228,8 @@ def _ends_late(victim: BoundPod, pod: Pod) -> bool:
 Stage = Callable[[PreemptionRun], Iterator[Step]]
 
 ROUNDS_AT_ONCE = 16
+LONGEST_TURN_SECONDS = 2.0
+"""How long a run may keep others waiting: a write to a pod of users may be refused for a minute."""
 LOOK_SECONDS = 0.5
 
 log = Logger()
@@ -283,6 +286,7 @@ class Evictor:
         self._outcomes = outcomes
         self._clock = clock
         self._queue: asyncio.Queue[PreemptionRun] = asyncio.Queue()
+        self._turns = Slots(ROUNDS_AT_ONCE)
         self._by_member: dict[str, PreemptionRun] = {}
         self._by_victim: dict[str, PreemptionRun] = {}
         self._orphaned_marks = OrphanedMarks(cache)
@@ -344,10 +348,11 @@ class Evictor:
 
     async def run(self) -> None:
         """Preempt as submitted, until cancelled."""
-        async with anyio.create_task_group() as workers:
-            workers.start_soon(self._watch, name="victims")
-            for number in range(ROUNDS_AT_ONCE):
-                workers.start_soon(self._work, workers, name=f"evictor {number}")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch, name="victims")
+            while True:
+                current = await self._queue.get()
+                tasks.start_soon(self._carry_out_in_turn, current, tasks, name=current.name)
 
     async def drain(self) -> None:
         """Return when all submitted writes are done. Does not wait while gangs save their work.
@@ -356,19 +361,25 @@ class Evictor:
         """
         await self._queue.join()
 
-    async def _work(self, workers: TaskGroup) -> None:
-        while True:
-            current = await self._queue.get()
-            # Earlier runs came out of the queue before this one, so they do stop.
-            for each in current.earlier:
-                await each.stopped.wait()
-            current.earlier = ()
-            if self._saving.concerns(current.preemption) or self._stages.may_wait(current):
-                # This run may wait for long, and other runs must not wait for it.
-                workers.start_soon(self._run_to_the_end, current, name=current.name)
-            else:
-                await self._run_to_the_end(current)
+    async def _carry_out_in_turn(self, current: PreemptionRun, tasks: TaskGroup) -> None:
+        """Carry out a run as soon as earlier ones for the same pods have stopped.
+
+        Namespaces take turns. A run that takes long gives its place to another one.
+        """
+        for each in current.earlier:
+            await each.stopped.wait()
+        current.earlier = ()
+        if self._saving.concerns(current.preemption) or self._stages.may_wait(current):
+            # It waits for gangs, and others must not wait for it.
             self._queue.task_done()
+            await self._run_to_the_end(current)
+            return
+        async with self._turns.of(current.namespace):
+            tasks.start_soon(self._run_to_the_end, current, name=current.name)
+            with anyio.move_on_after(LONGEST_TURN_SECONDS):
+                await current.stopped.wait()
+        await current.stopped.wait()
+        self._queue.task_done()
 
     async def _run_to_the_end(self, current: PreemptionRun) -> None:
         with confined("preempt", current.name) as step:

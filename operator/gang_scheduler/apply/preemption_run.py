@@ -76,6 +76,11 @@ class PreemptionRun:
         return ", ".join(str(gang.key) for gang in self.preemption.gangs) or "no gang"
 
     @property
+    def namespace(self) -> str:
+        """The namespace of the gangs that the run makes room for; "" if there are none."""
+        return next((gang.key.namespace for gang in self.preemption.gangs), "")
+
+    @property
     def nodes(self) -> dict[str, str]:
         """The nominated nodes by uid."""
         return {bind.pod.uid: bind.node for bind in self.preemption.nominations}

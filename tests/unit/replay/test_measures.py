@@ -59,7 +59,8 @@ def test_a_job_that_waits_has_waited_until_now() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "group"), [(0, "0"), (1, "1"), (8, "2-8"), (9, "9-64"), (99, "65+"), (2**63 - 1, "65+")]
+    ("gpus", "group"),
+    [(0, "0"), (1, "1"), (8, "2-8"), (9, "9-64"), (99, "65+"), (2**63 - 1, "65+")],
 )
 def test_jobs_are_grouped_by_their_gpus(gpus: int, group: str) -> None:
     assert group == measures.size_of(Job("a", 0, gpu=gpus))
