@@ -14,6 +14,7 @@ PLAIN = re.compile(r"`(\w+\.py)`")
 ROOTS = (PROJECT, OPERATOR, PACKAGE, PACKAGE / "page", PROJECT / "tests" / "monitoring")
 EXAMPLES = {"scheduler/filters/gpu_memory.py", "cli/NAME.py", "cli/answers/NAME.py"}
 """Files that a contributor would add, or whose name stands for many."""
+PLACE = re.compile(r"`(\w+(?:/\w+)+)`")
 PACKAGES = "|".join(sorted(each.name for each in PACKAGE.iterdir() if each.is_dir()))
 MODULE = re.compile(rf"`((?:{PACKAGES})(?:\.[a-z_]+)+)`")
 FIELDS = {"state.phase"}
@@ -31,6 +32,13 @@ def test_every_file_that_is_named_is_there(name: str) -> None:
 
     assert named
     assert [] == sorted(each for each in named if not any((root / each).exists() for root in ROOTS))
+
+
+def test_every_module_that_the_glossary_names_is_there() -> None:
+    named = set(PLACE.findall((PROJECT / "docs" / "glossary.md").read_text()))
+
+    assert named
+    assert [] == sorted(each for each in named if not _is_there(each.replace("/", ".")))
 
 
 def test_every_file_that_is_named_without_its_folder_is_there() -> None:

@@ -29,7 +29,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.devices import planned_claims
 from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, Effort
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.quorums import NOTHING
 from gang_scheduler.scheduler.trial import Placement, Trial
 

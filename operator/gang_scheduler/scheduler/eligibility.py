@@ -21,10 +21,10 @@ from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import one_of_each
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import placement_units
 from gang_scheduler.scheduler.compute_domains import NVLINK_DOMAIN, claims_channel
+from gang_scheduler.scheduler.placement import placement_units
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.placement.tree import replacements
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Trial
 
 

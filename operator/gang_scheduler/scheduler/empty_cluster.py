@@ -32,7 +32,7 @@ from gang_scheduler.scheduler import effort, spare_nodes
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.trial import Trial, shares

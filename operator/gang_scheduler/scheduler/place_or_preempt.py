@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.cycle_decisions import Decided, KnownMisfits, Prog
 from gang_scheduler.scheduler.devices.outcomes import Refused as RefusedClaim
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.placement.anywhere import assume_again, release
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import NodeRequests

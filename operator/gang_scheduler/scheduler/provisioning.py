@@ -36,7 +36,7 @@ from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 
 # Decides whether a gang requests nodes now, waits for a request, or has made enough attempts.
 

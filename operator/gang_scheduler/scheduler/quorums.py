@@ -17,8 +17,8 @@ from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, looks
 from gang_scheduler.scheduler.placement import anywhere, packing
 from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.placement.tree import gather
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Trial
 

@@ -8,8 +8,8 @@ from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler import elastic_pace
 from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, place_on, release
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.placement.tree import gather
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RoleKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Trial
 

@@ -19,8 +19,8 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.model.topology import Topology
-from gang_scheduler.scheduler import placement_units
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.placement import placement_units
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import Objects, filled
 from gang_scheduler.state.cache import Cache

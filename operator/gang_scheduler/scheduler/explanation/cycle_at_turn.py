@@ -9,7 +9,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.cycle import Cycle, schedule
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.turns.requests import Request

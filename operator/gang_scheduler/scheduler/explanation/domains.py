@@ -25,9 +25,9 @@ from gang_scheduler.scheduler.explanation.findings import (
 from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, rejections_of
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import allowed, most_slots, offer_slots
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.placement.tree import replacements
 from gang_scheduler.scheduler.placement.tree.one_class import Area, ClassSeating, by_class
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Share, Trial
 
 EXPLAINED: Final = 10

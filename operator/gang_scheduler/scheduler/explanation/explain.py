@@ -38,7 +38,7 @@ from gang_scheduler.scheduler.explanation.nodes import Holders, nodes_of
 from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
 from gang_scheduler.scheduler.explanation.start_time import start_of
 from gang_scheduler.scheduler.explanation.verified_changes import Asked, variants_of
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 

@@ -19,7 +19,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent, packing, positions, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, merged, number_in, shares
 

@@ -8,7 +8,7 @@ from gang_scheduler.model import topology_scope
 from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.topology import Topology
-from gang_scheduler.scheduler.placement_units import RankedMembers
+from gang_scheduler.scheduler.placement.placement_units import RankedMembers
 
 
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:

@@ -14,7 +14,7 @@ from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.leaving_pods import Departures, NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims

@@ -16,7 +16,7 @@ from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor, usage_of
 from gang_scheduler.scheduler.trial import Share, Trial, merged, shares

@@ -23,8 +23,8 @@ from gang_scheduler.scheduler.placement import anywhere
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.placement.lower_bounds import MOST as COUNTING_MOST
 from gang_scheduler.scheduler.placement.lower_bounds import Floors
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.placement.tree import gather
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit

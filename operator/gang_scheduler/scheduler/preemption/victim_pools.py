@@ -12,7 +12,7 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.eviction_units import ANY_PRIORITY
 from gang_scheduler.scheduler.preemption.leaving_pods import Departures

@@ -21,7 +21,7 @@ from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.anywhere import assume_again, place_on, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums

@@ -21,7 +21,7 @@ from gang_scheduler.model.queues import NONE, Charge, QueueRef
 from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.reservation.between_namespaces import BetweenNamespaces, Trials

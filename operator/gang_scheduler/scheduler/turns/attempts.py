@@ -21,7 +21,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement.anywhere import release
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, reclaim_request_of

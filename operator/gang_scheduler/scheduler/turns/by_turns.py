@@ -23,7 +23,7 @@ from gang_scheduler.model.records import revised
 from gang_scheduler.scheduler.cycle_decisions import A_GROUP
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
 from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.full_trees import FullTrees

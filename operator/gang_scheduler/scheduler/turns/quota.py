@@ -17,7 +17,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import eligibility
 from gang_scheduler.scheduler.place_or_preempt import Placing
-from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reclaim.cycle_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.eviction_policy import EvictionLimits

@@ -28,7 +28,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey, in_trees
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, PodSetKey, in_trees
 from gang_scheduler.scheduler.quota import promises
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.flavors import Choice, Choices, Confining, FlavorChoices

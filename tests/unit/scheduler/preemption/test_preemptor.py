@@ -9,7 +9,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.model.reasons import Problem
-from gang_scheduler.scheduler.placement_units import units_of
+from gang_scheduler.scheduler.placement.placement_units import units_of
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.preemptor import (
     COLUMNS_A_LOOK,

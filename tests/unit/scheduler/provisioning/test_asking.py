@@ -22,7 +22,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.placement_units import units_of
+from gang_scheduler.scheduler.placement.placement_units import units_of
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.provisioning import REQUIREMENTS_A_LOOK, NodeRequests
 from support.builders import gang, gang_key, group, node, pod, requirement, snapshot

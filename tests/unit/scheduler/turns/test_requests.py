@@ -8,7 +8,7 @@ import pytest
 
 from gang_scheduler.model.queues import Flavor, FlavorResource, Product, QueueSet, ResourceGroup
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.placement_units import PodSetKey
+from gang_scheduler.scheduler.placement.placement_units import PodSetKey
 from gang_scheduler.scheduler.turns import requests
 from gang_scheduler.scheduler.turns.flavors import Choice
 from gang_scheduler.scheduler.turns.requests import MOST_OPTIONS, FlavorOption

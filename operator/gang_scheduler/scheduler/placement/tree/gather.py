@@ -30,6 +30,7 @@ from gang_scheduler.scheduler import diagnosis, label_domains
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import anywhere, interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.placement.tree import one_class, replacements
 from gang_scheduler.scheduler.placement.tree.mixed_classes import MOST_ORDERS, MOST_PACKED, Packing
 from gang_scheduler.scheduler.placement.tree.one_class import (
@@ -38,7 +39,6 @@ from gang_scheduler.scheduler.placement.tree.one_class import (
     ClassSeating,
     Seated,
 )
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Share, Trial, shares
 

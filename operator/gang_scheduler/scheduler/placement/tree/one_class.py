@@ -16,9 +16,9 @@ from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_scope import Sizes
 from gang_scheduler.scheduler.placement import interdependent, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import most_slots, offer_slots, slot_limit
+from gang_scheduler.scheduler.placement.placement_units import RankedMembers
 from gang_scheduler.scheduler.placement.tree import capacity
 from gang_scheduler.scheduler.placement.tree.capacity import NEVER, Capacity
-from gang_scheduler.scheduler.placement_units import RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
 

@@ -19,13 +19,13 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_scope import TopologyScope
 from gang_scheduler.scheduler.placement import interdependent, positions
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.placement.tree.one_class import (
     Area,
     ClassMembers,
     ClassSeating,
     Seated,
 )
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 
 DOMAINS_NAMED: Final = 3
 """The most domains of scattered members that a message names."""
