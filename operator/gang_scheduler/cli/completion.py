@@ -92,9 +92,11 @@ def _names_of(called: str) -> Ask:
     """Return the function that asks for names of one kind."""
 
     async def ask(server: "Server", namespace: str) -> Iterable[str]:
-        from gang_scheduler.inspection import names  # noqa: PLC0415
+        from gang_scheduler.inspection import completion_names  # noqa: PLC0415
 
-        found: Iterable[str] = await getattr(names, called)(server, namespace, MOST_NAMES)
+        found: Iterable[str] = await getattr(completion_names, called)(
+            server, namespace, MOST_NAMES
+        )
         return found
 
     return ask

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gang_scheduler.api.kinds import POD_GROUPS, PODS, QUEUES
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.inspection import names
+from gang_scheduler.inspection import completion_names
 from gang_scheduler.inspection.servers import Server
 from support.listing_server import Body, ListingServer, listed
 
@@ -26,5 +26,5 @@ async def test_gangs_are_those_of_objects_and_of_pods() -> None:
     }
     async with ListingServer(answers) as listing, Connection(listing.configuration) as connection:
         server = Server(connection, "a")
-        assert {"train", "named"} == await names.gangs(server, "a", 10)
-        assert () == await names.queues(server, "", 10)
+        assert {"train", "named"} == await completion_names.gangs(server, "a", 10)
+        assert () == await completion_names.queues(server, "", 10)
