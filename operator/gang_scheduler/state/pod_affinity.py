@@ -26,10 +26,10 @@ from gang_scheduler.model.selectors import (
     PodSelector,
 )
 from gang_scheduler.model.volumes import Storage
+from gang_scheduler.state.affinity_term_budgets import MOST_COMPARED, Age, TermBudgets
 from gang_scheduler.state.namespaces import Namespaces
 from gang_scheduler.state.selector_entries import Alike
 from gang_scheduler.state.selector_index import SelectorIndex
-from gang_scheduler.state.term_budgets import MOST_COMPARED, Age, TermBudgets
 
 # For each selector and node: how many pods it selects, and how many keep other pods away.
 

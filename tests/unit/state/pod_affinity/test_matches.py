@@ -14,10 +14,10 @@ from gang_scheduler.model.selectors import (
     PodAffinity,
     PodSelector,
 )
-from gang_scheduler.state import term_budgets
+from gang_scheduler.state import affinity_term_budgets
+from gang_scheduler.state.affinity_term_budgets import MOST_COMPARED
 from gang_scheduler.state.pod_affinity import MOST_LEFT_BEHIND, SelectorMatches
 from gang_scheduler.state.selector_entries import LEAST
-from gang_scheduler.state.term_budgets import MOST_COMPARED
 from support.builders import NAMESPACE, gang_key, pod, requirement
 from support.call_counts import at_most, calls_of
 from support.selector_builders import (
@@ -264,7 +264,7 @@ ROOM_FOR_TWO = 2 * (LEAST + 1) + 20
 
 @pytest.fixture
 def given_back_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(term_budgets, "MOST_GIVEN_BACK", 25)
+    monkeypatch.setattr(affinity_term_budgets, "MOST_GIVEN_BACK", 25)
 
 
 def small_book(*pods: Pod) -> SelectorMatches:
@@ -437,7 +437,7 @@ def test_the_same_terms_are_left_out_whatever_the_order_in_which_pods_came(seed:
 def test_a_new_selector_is_compared_with_many_pods_only_before_the_next_cycle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(term_budgets, "AT_ONCE", 3)
+    monkeypatch.setattr(affinity_term_budgets, "AT_ONCE", 3)
     made = book(*(pod(f"p{number}") for number in range(8)))
     made.take_stale()
 
@@ -455,7 +455,7 @@ def test_a_new_selector_is_compared_with_many_pods_only_before_the_next_cycle(
 def test_a_selector_that_no_pod_carries_any_more_is_compared_with_no_pod(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(term_budgets, "AT_ONCE", 3)
+    monkeypatch.setattr(affinity_term_budgets, "AT_ONCE", 3)
     made = book(*(pod(f"p{number}") for number in range(8)), apart_from_all("c", 0))
 
     made.delete("uid-c")

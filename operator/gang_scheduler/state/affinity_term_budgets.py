@@ -1,4 +1,4 @@
-"""The terms about other pods that count: of the oldest pods that a namespace has room for."""
+"""Limits the cost of pod affinity terms by namespace: terms of its oldest pods count first."""
 
 from bisect import bisect_left, insort
 from collections import Counter
