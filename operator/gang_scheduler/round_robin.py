@@ -1,10 +1,10 @@
-"""Queues in which namespaces take turns: no namespace waits for all entries of another one."""
+"""Queues in which namespaces, or parties of users, take turns: none waits for all of another."""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -122,3 +122,22 @@ class Slots:
                 turn.set_result(None)
                 return
         self._free += 1
+
+
+ACCOUNTS: Final = "system:serviceaccount:"
+"""The names of ServiceAccounts begin with this; their namespace and name follow."""
+
+
+def party_of(user: str) -> str:
+    """Return the party of a user, which has the limits of one user, and the turns of one.
+
+    All ServiceAccounts of a namespace are one party: a user who may create one may create hundreds.
+    """
+    namespace = namespace_of_account(user)
+    return f"{ACCOUNTS}{namespace}" if namespace else user
+
+
+def namespace_of_account(user: str) -> str:
+    """Return the namespace of a user that is a ServiceAccount; "" for any other user."""
+    parts = user.removeprefix(ACCOUNTS).split(":")
+    return parts[0] if user.startswith(ACCOUNTS) and len(parts) == 2 else ""

@@ -6,7 +6,7 @@ import contextlib
 import anyio
 import pytest
 
-from gang_scheduler.round_robin import ByNamespace, Slots, TurnsQueue
+from gang_scheduler.round_robin import ByNamespace, Slots, TurnsQueue, party_of
 
 
 def queue_of(*keys: str) -> ByNamespace[str, int]:
@@ -138,3 +138,17 @@ async def test_a_request_that_is_cancelled_just_before_its_turn_leaves_the_slot_
 
     assert [asyncio.CancelledError, type(None)] == [type(each) for each in found]
     assert ["second"] == done
+
+
+@pytest.mark.parametrize(
+    ("name", "party"),
+    [
+        ("ada", "ada"),
+        ("", ""),
+        ("system:serviceaccount:red:robot", "system:serviceaccount:red"),
+        ("system:serviceaccount:red", "system:serviceaccount:red"),
+        ("system:node:n1", "system:node:n1"),
+    ],
+)
+def test_the_accounts_of_a_namespace_count_as_one(name: str, party: str) -> None:
+    assert party == party_of(name)

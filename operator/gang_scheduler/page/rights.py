@@ -7,12 +7,12 @@ import asyncio
 import hashlib
 import json
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.page.restricted_views import EVERYTHING, Viewer
+from gang_scheduler.round_robin import ByNamespace, Slots, namespace_of_account, party_of
 
 LASTS_SECONDS: Final = 60.0
 """An answer of the API server counts for this long."""
@@ -23,6 +23,8 @@ MOST_KEPT: Final = 20_000
 TIMEOUT_SECONDS: Final = 10.0
 IDENTITY_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+NOBODY: Final = ""
+"""The party of all users that are not known yet."""
 QUEUES: Final = ("py-gang-scheduler.io", "queues")
 
 WITHOUT_RIGHTS: Final = (
@@ -69,11 +71,11 @@ class Reviews(Protocol):
 
 
 class ServerReviews:
-    """Asks an API server, a few questions at once."""
+    """Asks an API server, a few questions at once. Parties take turns."""
 
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask
-        self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
+        self._at_once = Slots(MOST_AT_ONCE)
         self._users = Remembered[bytes, User | None](clock)
         self._rights = Remembered[Asked, bool](clock)
 
@@ -83,14 +85,15 @@ class ServerReviews:
 
     async def user_of(self, token: str) -> User | None:
         """Return the user of a token; None for a token that is not good."""
-        return await self._users.get(_key(token), lambda: self._reviewed(token))
+        return await self._users.get(_key(token), lambda: self._reviewed(token), _party_of_known)
 
     async def may(self, asked: Asked) -> bool:
         """Return whether a user may list objects."""
-        return await self._rights.get(asked, lambda: self._allowed(asked))
+        party = party_of(asked.user.name)
+        return await self._rights.get(asked, lambda: self._allowed(asked, party), lambda _: party)
 
     async def _reviewed(self, token: str) -> User | None:
-        status = await self._status(IDENTITY_REVIEWS, "TokenReview", {"token": token})
+        status = await self._status(IDENTITY_REVIEWS, "TokenReview", {"token": token}, NOBODY)
         known = status.get("user") or {}
         if status.get("authenticated") is not True or not known.get("username"):
             return None
@@ -101,7 +104,7 @@ class ServerReviews:
             json.dumps(known.get("extra") or {}, sort_keys=True),
         )
 
-    async def _allowed(self, asked: Asked) -> bool:
+    async def _allowed(self, asked: Asked, party: str) -> bool:
         user = asked.user
         spec = {
             "user": user.name,
@@ -115,14 +118,16 @@ class ServerReviews:
                 "namespace": asked.namespace,
             },
         }
-        status = await self._status(ACCESS_REVIEWS, "SubjectAccessReview", spec)
+        status = await self._status(ACCESS_REVIEWS, "SubjectAccessReview", spec, party)
         return status.get("allowed") is True
 
-    async def _status(self, path: str, kind: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _status(
+        self, path: str, kind: str, spec: Mapping[str, Any], party: str
+    ) -> Mapping[str, Any]:
         version = path.removeprefix("/apis/").rpartition("/")[0]
         body = {"apiVersion": version, "kind": kind, "spec": spec}
         try:
-            async with self._at_once:
+            async with self._at_once.of(party):
                 answer = await self._ask(path, json.dumps(body).encode())
             status: Mapping[str, Any] = json.loads(answer)["status"]
         except ApiError as error:
@@ -137,12 +142,15 @@ Answer = TypeVar("Answer")
 
 
 class Remembered(Generic[Key, Answer]):
-    """Answers that count for a minute; each question is asked once at a time."""
+    """Answers that count for a minute; each question is asked once at a time.
+
+    If there are too many, the party with most loses its oldest ones.
+    """
 
     def __init__(self, clock: Callable[[], float], most: int = MOST_KEPT) -> None:
         self._clock = clock
         self._most = most
-        self._known: OrderedDict[Key, tuple[float, Answer]] = OrderedDict()
+        self._known: ByNamespace[Key, tuple[float, Answer]] = ByNamespace()
         self._asking: dict[Key, asyncio.Task[Answer]] = {}
 
     def last(self, key: Key) -> Answer | None:
@@ -150,33 +158,43 @@ class Remembered(Generic[Key, Answer]):
         known = self._known.get(key)
         return known[1] if known is not None else None
 
-    async def get(self, key: Key, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the known answer, or ask for it. Raises Unanswered."""
+    async def get(
+        self, key: Key, ask: Callable[[], Awaitable[Answer]], party: Callable[[Answer], str]
+    ) -> Answer:
+        """Return the known answer, or ask for it. Raises Unanswered.
+
+        `party` returns the party to which an answer counts.
+        """
         known = self._known.get(key)
         if known is not None and self._clock() - known[0] < LASTS_SECONDS:
             return known[1]
         try:
-            return await self._asked(key, ask)
+            return await self._asked(key, ask, party)
         except Unanswered:
             if known is None or self._clock() - known[0] >= UNANSWERED_SECONDS:
                 raise
             return known[1]
 
-    async def _asked(self, key: Key, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _asked(
+        self, key: Key, ask: Callable[[], Awaitable[Answer]], party: Callable[[Answer], str]
+    ) -> Answer:
         task = self._asking.get(key)
         if task is None:
-            task = self._asking[key] = asyncio.ensure_future(self._answered(key, ask))
+            task = self._asking[key] = asyncio.ensure_future(self._answered(key, ask, party))
             task.add_done_callback(lambda _: self._asking.pop(key, None))
         # A client that leaves does not end a question that others wait for.
         await asyncio.wait({task})
         return task.result()
 
-    async def _answered(self, key: Key, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _answered(
+        self, key: Key, ask: Callable[[], Awaitable[Answer]], party: Callable[[Answer], str]
+    ) -> Answer:
         answer = await ask()
-        self._known[key] = (self._clock(), answer)
-        self._known.move_to_end(key)
+        if self._known.get(key) is not None:
+            self._known.remove(key)
+        self._known.put(party(answer), key, (self._clock(), answer))
         while len(self._known) > self._most:
-            self._known.popitem(last=False)
+            self._known.drop()
         return answer
 
 
@@ -198,13 +216,16 @@ async def viewer_of(user: User, reviews: Reviews, namespaces: Collection[str]) -
         return EVERYTHING
     if pods:
         return Viewer(None, nodes=False, queues=queues)
-    asked = sorted({*namespaces, *_own_namespace(user)})
+    asked = sorted({*namespaces, *_own_namespaces(user)})
     allowed = await asyncio.gather(*(may("pods", each) for each in asked))
     found = frozenset(each for each, yes in zip(asked, allowed, strict=True) if yes)
     return Viewer(found, nodes, queues) if found else None
 
 
-def _own_namespace(user: User) -> tuple[str, ...]:
-    """Return the namespace of a ServiceAccount; it may have no gangs yet."""
-    parts = user.name.split(":")
-    return (parts[2],) if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4 else ()
+def _own_namespaces(user: User) -> Iterable[str]:
+    """Return the namespace of a ServiceAccount, which may have no gangs yet; none of others."""
+    return filter(None, [namespace_of_account(user.name)])
+
+
+def _party_of_known(user: User | None) -> str:
+    return NOBODY if user is None else party_of(user.name)

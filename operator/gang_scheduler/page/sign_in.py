@@ -22,6 +22,7 @@ from gang_scheduler.page.access import METHODS, OPEN, text
 from gang_scheduler.page.restricted_views import Viewer, namespaces_of
 from gang_scheduler.page.rights import Reviews, Unanswered, User
 from gang_scheduler.page.view import View
+from gang_scheduler.round_robin import ByNamespace, party_of
 
 SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
@@ -30,7 +31,12 @@ SESSION_SECONDS: Final = 8 * 3600.0
 MOST_SESSIONS: Final = 10_000
 MOST_CLIENTS: Final = 20_000
 A_SECOND: Final = 20.0
-"""This many requests of a client are answered each second, and twice as many at once."""
+"""This many requests of a client are answered each second, and twice as many at once.
+
+A client is a token, or an address without a token that is known.
+"""
+OF_PARTY_A_SECOND: Final = 100.0
+"""The same for all tokens of a user, or of the ServiceAccounts of a namespace."""
 LONGEST_TOKEN: Final = 16_384
 USER: Final = web.RequestKey("user", User)
 NAME_HEADER: Final = "X-Remote-User"
@@ -51,14 +57,14 @@ class Sessions:
     def __init__(self, clock: Callable[[], float], most: int = MOST_SESSIONS) -> None:
         self._clock = clock
         self._most = most
-        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._open: ByNamespace[str, Session] = ByNamespace()
 
-    def begin(self, token: str) -> str:
-        """Return the id of a new session."""
+    def begin(self, token: str, party: str) -> str:
+        """Return the id of a new session. If there are too many, the party with most loses one."""
         made = secrets.token_urlsafe(32)
-        self._open[_hash(made)] = Session(token, self._clock())
+        self._open.put(party, _hash(made), Session(token, self._clock()))
         while len(self._open) > self._most:
-            self._open.popitem(last=False)
+            self._open.drop()
         return made
 
     def token(self, session: str) -> str:
@@ -68,13 +74,15 @@ class Sessions:
         if found is None:
             return ""
         if self._clock() - found.began >= SESSION_SECONDS:
-            del self._open[key]
+            self._open.remove(key)
             return ""
         return found.token
 
     def end(self, session: str) -> None:
         """Forget a session."""
-        self._open.pop(_hash(session), None)
+        key = _hash(session)
+        if self._open.get(key) is not None:
+            self._open.remove(key)
 
 
 class Rates:
@@ -114,6 +122,7 @@ class _Guarded(abc.ABC):
         self._hosts = frozenset(hosts)
         self._map_for_all = map_for_all
         self._rates = Rates(clock)
+        self._party_rates = Rates(clock, OF_PARTY_A_SECOND)
 
     def middleware(self) -> Middleware:
         """Return the middleware through which every request goes."""
@@ -152,7 +161,7 @@ class _Guarded(abc.ABC):
         if user is None:
             return self._unknown(request)
         request[USER] = user
-        return None
+        return None if self._party_rates.takes(party_of(user.name)) else _too_many()
 
     def _out_of_order(self, request: web.Request) -> web.Response | None:
         """Return the answer to a request that no user may send; None for others."""
@@ -162,7 +171,7 @@ class _Guarded(abc.ABC):
         if request.method not in METHODS and not self._may_post(request):
             return text(405, "the page only reads\n", {"Allow": ", ".join(METHODS)})
         if not request.path.startswith(OPEN) and not self._rates.takes(self._client(request)):
-            return text(429, "too many requests\n", {"Retry-After": "1"})
+            return _too_many()
         return None
 
     def _may_post(self, _: web.Request) -> bool:
@@ -261,7 +270,7 @@ class ByToken(_Guarded):
         response = web.Response(status=303, headers={"Location": to})
         response.set_cookie(
             COOKIE,
-            self._sessions.begin(token),
+            self._sessions.begin(token, party_of(user.name)),
             max_age=int(SESSION_SECONDS),
             httponly=True,
             secure=True,
@@ -291,6 +300,10 @@ class ByProxy(_Guarded):
         # owner.
         name = request.headers.get(NAME_HEADER, "") if certificate_of(request) else ""
         return name or super()._client(request)
+
+
+def _too_many() -> web.Response:
+    return text(429, "too many requests\n", {"Retry-After": "1"})
 
 
 def certificate_of(request: web.Request) -> object:

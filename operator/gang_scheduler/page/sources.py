@@ -36,6 +36,7 @@ from gang_scheduler.model.scheduler_events import SchedulerEvent
 from gang_scheduler.page import view
 from gang_scheduler.page.history import Past
 from gang_scheduler.page.view import Heartbeat, Reading, View
+from gang_scheduler.round_robin import party_of
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.watch import list_once
 from gang_scheduler.wire.cluster import Lease
@@ -60,7 +61,10 @@ FIRST_LISTS_SECONDS: Final = 120
 REFUSED_SECONDS: Final = 300.0
 """Watches that were forbidden are tried again after this time: a refusal may pass."""
 MOST_OF_USER: Final = 32
-"""At most this many requests of a user may wait: in a large cluster, some take seconds."""
+"""At most this many requests of a user may wait: in a large cluster, some take seconds.
+
+Users count by `party_of`.
+"""
 MOST_HELD_BACK: Final = 100_000
 """With more pending events than this, the watches end, and the next reading lists everything."""
 WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
@@ -418,7 +422,7 @@ class Views:
         The cluster is that of this view until the question is answered. Users take turns, however
         many questions each has. Raises TooManyQuestions.
         """
-        asked = self._asked.setdefault(user, _Asked())
+        asked = self._asked.setdefault(party_of(user), _Asked())
         if asked.number >= MOST_OF_USER:
             raise TooManyQuestions(f"{MOST_OF_USER} of your requests wait for an answer")
         asked.number += 1

@@ -17,6 +17,7 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page.access import HEADERS, Door
 from gang_scheduler.page.rights import WITHOUT_RIGHTS, Unanswered
 from gang_scheduler.page.sources import Seen, Views
+from gang_scheduler.round_robin import party_of
 
 MOST_STREAMS: Final = 500
 """At most this many browsers have a stream; others poll."""
@@ -51,7 +52,7 @@ class Streams:
         """Send versions until the client leaves; 204 means that the data never changes."""
         if self._views.still:
             return web.Response(status=204)
-        user = self._door.user_name(request)
+        user = party_of(self._door.user_name(request))
         if len(self._open) >= self._most or (user and self._number_of(user) >= MOST_OF_USER):
             return web.Response(status=503, text=TOO_MANY, headers=AGAIN)
         try:

@@ -24,6 +24,7 @@ from gang_scheduler.page.job_form import Form, Tried
 from gang_scheduler.page.restricted_views import WITHHELD, Viewer
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import View
+from gang_scheduler.round_robin import party_of
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.submit import verdict
 
@@ -65,6 +66,7 @@ class Turns:
 
     async def run(self, user: str, work: Callable[[], T], is_wanted: Callable[[], bool]) -> T:
         """Return the result of a task after its turn. Raises Busy, and Gone if not wanted."""
+        user = party_of(user)
         if self._of[user] >= MOST_OF_USER:
             raise Busy(OWN_TOO_MANY)
         if self._of.total() >= MOST_WAITING:

@@ -114,6 +114,35 @@ async def test_few_reviews_are_open_at_once_and_none_twice() -> None:
     assert rights.MOST_AT_ONCE == server.most_open
 
 
+async def test_a_user_does_not_wait_for_the_reviews_of_a_namespace_full_of_accounts() -> None:
+    server = Server()
+    reviews = server.reviews()
+    many = [
+        Asked(User(f"system:serviceaccount:crowd:robot-{each}"), "pods", f"team-{each}")
+        for each in range(20 * rights.MOST_AT_ONCE)
+    ]
+
+    await asyncio.gather(*map(reviews.may, [*many, Asked(ADA, "pods")]))
+
+    users = [body["spec"]["user"] for _, body in server.sent]
+    assert users.index("ada") <= rights.MOST_AT_ONCE + 1
+
+
+async def test_of_too_many_answers_those_of_the_party_with_most_are_forgotten() -> None:
+    server = Server()
+    reviews = server.reviews()
+    reviews._rights._most = 10
+    asked = Asked(ADA, "pods")
+    await reviews.may(asked)
+    for each in range(50):
+        user = User(f"system:serviceaccount:crowd:robot-{each}")
+        await reviews.may(Asked(user, "pods"))
+    before = len(server.sent)
+
+    await reviews.may(asked)
+    assert before == len(server.sent)
+
+
 @pytest.mark.parametrize(
     ("may", "expected"),
     [

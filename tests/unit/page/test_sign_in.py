@@ -247,10 +247,32 @@ async def test_names_without_a_certificate_use_up_nothing_of_their_users(
     assert 429 in found
 
 
+def test_of_too_many_sessions_those_of_the_party_with_most_are_forgotten() -> None:
+    sessions = Sessions(Clock(), most=3)
+    own = sessions.begin("own", "ada")
+    for each in range(10):
+        sessions.begin(f"token-{each}", "crowd")
+
+    assert "own" == sessions.token(own)
+
+
+async def test_many_tokens_of_one_user_have_a_rate_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sign_in, "OF_PARTY_A_SECOND", 2.0)
+    tokens = {f"token-{each}": "ada" for each in range(20)}
+    users = Known({**tokens, "other": "bob"}, {"ada": [(PODS, "")], "bob": [(PODS, "")]})
+    async with opened_for(source_of(tmp_path, CLUSTER), by_token(users, clock=Clock())) as browser:
+        found = [(await browser.get("/gangs", **bearer(each))).status for each in tokens]
+        other = (await browser.get("/gangs", **bearer("other"))).status
+
+    assert ([200] * 4 + [429] * 16, 200) == (found, other)
+
+
 def test_sessions_and_clients_that_are_too_many_are_forgotten() -> None:
     clock = Clock()
     sessions = Sessions(clock, most=2)
-    first, *others = [sessions.begin(f"token-{each}") for each in range(3)]
+    first, *others = [sessions.begin(f"token-{each}", "ada") for each in range(3)]
     assert ["", "token-1", "token-2"] == [sessions.token(each) for each in (first, *others)]
 
     rates = Rates(clock, a_second=1)

@@ -99,6 +99,33 @@ async def test_users_take_turns_however_many_questions_one_has(
     assert MOST_OF_USER == answered.count("greedy")
 
 
+async def test_the_accounts_of_a_namespace_take_turns_as_one_user(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    views = views_of(Counted(tmp_path, clock), clock)
+    may_go, answered = threading.Event(), list[str]()
+
+    def question(user: str) -> None:
+        may_go.wait(10)
+        answered.append(user)
+
+    async def asked(user: str) -> None:
+        await views.ask(lambda _: question(user), user)
+
+    accounts = [f"system:serviceaccount:team:{each}" for each in range(MOST_OF_USER)]
+    async with anyio.create_task_group() as group:
+        for user in (*accounts, "modest"):
+            group.start_soon(asked, user)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyQuestions):
+            await asked("system:serviceaccount:team:other")
+        may_go.set()
+    await views.close()
+
+    assert answered.index("modest") <= 1
+
+
 async def test_nothing_is_read_before_a_client_asks_and_once_for_all(
     tmp_path: Path, clock: list[float]
 ) -> None:

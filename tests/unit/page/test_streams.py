@@ -290,16 +290,19 @@ async def test_streams_beyond_the_limit_are_refused_until_one_ends(tmp_path: Pat
     assert 200 == statuses[-1]
 
 
+@pytest.mark.parametrize("name", ["ruby", "system:serviceaccount:team:robot-{}"])
 async def test_a_user_with_many_browsers_leaves_streams_for_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """So do the ServiceAccounts of a namespace."""
+
     class Named(Access):
         def user_name(self, request: web.Request) -> str:
             return request.headers["User"]
 
     monkeypatch.setattr(streams, "MOST_OF_USER", MOST - 1)
     async with client_of_views(Views(Changing(tmp_path)), door=Named()) as client:
-        users = ["ruby"] * MOST + ["jade"]
+        users = [*(name.format(each) for each in range(MOST)), "jade"]
         found = [await client.get("/events", headers={"User": each}) for each in users]
 
     assert [200] * (MOST - 1) + [503, 200] == [each.status for each in found]

@@ -87,6 +87,20 @@ async def test_a_user_waits_for_one_answer_beside_another_and_no_more() -> None:
     await turns.close()
 
 
+async def test_the_accounts_of_a_namespace_wait_for_as_many_answers_as_one_user() -> None:
+    clock, done, free = Clock(), list[str](), threading.Event()
+    turns = clock.turns()
+    names = [f"system:serviceaccount:team:{each}" for each in range(2)]
+    running = [asyncio.create_task(turns.run(each, free.wait, always)) for each in names]
+    await asyncio.sleep(0)
+
+    with pytest.raises(Busy, match="2 of your tries"):
+        await turns.run("system:serviceaccount:team:other", clock.taking(1, "c", done), always)
+    free.set()
+    await asyncio.gather(*running)
+    await turns.close()
+
+
 async def test_all_users_together_wait_in_a_queue_of_some_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
