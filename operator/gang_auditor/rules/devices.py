@@ -80,7 +80,7 @@ def standing(world: World, limits: Limits, now: float) -> Iterator[Finding]:
 
 
 class Claims:
-    """Judges pods that are bound without their claims, or hold claims without being bound."""
+    """Reports pods that are bound without their claims, or hold claims without being bound."""
 
     name = "claims"
 

@@ -302,7 +302,7 @@ LONGEST: Final = 10
 
 @dataclass
 class _Plan:
-    """The victims of a preemptor, and pods that left meanwhile: the plan may not have known that.
+    """The victims of a preemptor, and pods that left without the plan knowing it.
 
     `members` has the node of each of its members, by uid, when the first victim was marked; "" for
     a member without a node or nomination.

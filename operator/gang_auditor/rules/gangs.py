@@ -220,7 +220,7 @@ EVERY_SECONDS = 1.0
 
 
 class Leftovers:
-    """Judges nominations and marks that stay without consequences."""
+    """Reports nominations and marks of victims that stay, although nothing follows from them."""
 
     name = "leftovers"
 
@@ -331,7 +331,7 @@ class _QuorumStart:
 
 
 class Quorum:
-    """Judges gangs that are bound in part."""
+    """Reports gangs that are bound in part."""
 
     name = "quorum"
 

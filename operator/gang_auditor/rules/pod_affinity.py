@@ -33,7 +33,7 @@ class _Binding(NamedTuple):
 
 
 class PodAffinity:
-    """Judges near which other pods a pod may run: affinity, anti-affinity and spread."""
+    """Judges whether a binding breaks a required affinity, anti-affinity or spread."""
 
     name = "pod_affinity"
 

@@ -57,7 +57,7 @@ def counted(pod: Pod, change: Change, world: World, limits: Limits) -> list[Pod]
 
 
 class Bindings:
-    """Judges bindings that are forbidden even if there is room."""
+    """Reports bindings that are forbidden even if there is room."""
 
     name = "bindings"
 

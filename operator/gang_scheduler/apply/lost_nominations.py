@@ -55,7 +55,7 @@ class LostNominations:
     def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
         self._naming = naming
-        # The info is kept, too, because another gang of the same name has lost nothing.
+        # The cause counts only for this info: a later gang of the same name has another one.
         self._causes: dict[GangKey, tuple[GangInfo, Cause]] = {}
         self._unused: dict[GangKey, LostNomination] = {}
         # When the API server first refused to bind the rest of a gang.

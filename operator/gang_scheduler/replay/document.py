@@ -177,7 +177,7 @@ def _promises(lives: Sequence[Life]) -> Json:
 
 
 def _series(found: Measures) -> Json:
-    """Return the usage of each queue over time, as averages over equal parts of it."""
+    """Return the usage of each queue over time, as averages over equal parts of the time."""
     averages, width = found.buckets.averages(), found.buckets.width
     step = max(1, -(-len(averages) // MOST_PARTS))
     rows = [averages[at : at + step].mean(axis=0) for at in range(0, len(averages), step)]

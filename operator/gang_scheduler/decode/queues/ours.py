@@ -287,7 +287,7 @@ def _check_priorities(limits: AdmissionLimits) -> None:
 
 
 def _provisioning(class_name: str | None) -> dict[str, ProvisioningRules]:
-    """Return how nodes of all flavors are requested; empty for a queue without that."""
+    """Return how nodes are requested, for all flavors; empty for a queue that requests none."""
     return {"": ProvisioningRules(class_name)} if class_name else {}
 
 

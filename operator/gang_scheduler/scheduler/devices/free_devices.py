@@ -187,7 +187,7 @@ class FreeDevices:
                 yield rows[node]
 
     def kind_of(self, result: DeviceResult) -> str:
-        """Return a text for a result: equal if the devices are alike once they are free."""
+        """Return a text that is equal for two results if freeing either has the same effect."""
         share = f" {sorted(result.consumed.items())}" if result.share_id else ""
         return self._pools.kind_of(result.id) + share
 

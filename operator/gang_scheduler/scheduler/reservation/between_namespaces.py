@@ -106,7 +106,7 @@ class Trials:
         return self._number[_namespace(group)]
 
     def count(self, group: GangGroup, number: int) -> None:
-        """Count trials whose outcome is known from a group alike."""
+        """Count trials that were not made, since the outcome for an equal group is known."""
         self._number[_namespace(group)] += number
 
     @contextmanager

@@ -166,7 +166,7 @@ class Decisions:
             self._queue.info(placed.gang.key).passes = placed.backfilled.ahead_of
 
     def admitted(self, placed: Placed, now: int) -> None:
-        """Record a gang that has found room, for the time when it runs."""
+        """Record that a gang has found room, with the facts that are needed while it runs."""
         self._queue.queueing_hints.started_gangs.admitted(placed)
         if placed.gang.queue is None:
             return

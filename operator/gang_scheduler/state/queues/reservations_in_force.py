@@ -242,7 +242,10 @@ class Reservations:
 
 
 def waits_of(declared: QueueSet) -> Mapping[QueueRef, int]:
-    """Return how long gangs must wait for a reservation, in seconds, by queues that declare it."""
+    """Return after how many seconds of waiting a gang may get a reservation, by queue.
+
+    Queues that declare no such time are left out.
+    """
     return declared.cached("waits", (), lambda: dict(_waits(declared)))
 
 
