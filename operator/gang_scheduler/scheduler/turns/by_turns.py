@@ -96,6 +96,9 @@ class TurnTaking:
         """By key, (`spent`, number, head): once more is spent, the head may lack quota."""
         self._order = 0
         self._looked_at = 0
+        self._on_heads: float = 0
+        self._on_refused: float = 0
+        """The work on groups that became heads, and on groups that were refused instead."""
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.node_requests.standing()))
         self._is_reserved_for_any = bool(reserved)
@@ -156,9 +159,10 @@ class TurnTaking:
             if not self._trees.is_open(root):
                 self._refuse_tree(root)
         heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
-        if self._is_cut_off() and self._looked_at > len(heads):
+        if self._is_cut_off() and self._on_refused > self._on_heads:
             # The heads decide which queue is next, so no turn is taken until all of them are known.
-            # The groups that were refused for this are out of the way of the next cycle.
+            # The groups that were refused for this are out of the way of the next cycle. Heads are
+            # not: if most work was for them, the next cycle would not know more of them.
             self._leave_rest()
             return
         turns = Turns(self._ledger.ahead, heads)
@@ -229,12 +233,16 @@ class TurnTaking:
                 break
             group = self._decided.deciding = line.groups.pop()
             self._looked_at += 1
+            before = self._effort.done
             self._effort.count(A_GROUP)
             request = self._request(line, group)
             if request is not None:
                 self._heads[ref] = request
                 self._decided.deciding = None
-                return self._head(line, request)
+                head = self._head(line, request)
+                self._on_heads += self._effort.done - before
+                return head
+            self._on_refused += self._effort.done - before
             self._placing.show(group)
             self._trees.note_decided(group)
             self._note_blocking(line, group)

@@ -258,3 +258,27 @@ def test_no_turn_is_taken_until_the_cycles_have_looked_for_the_first_gang_of_eac
         cycles += 1
 
     assert cycles > 3
+
+
+def test_a_gang_that_is_refused_in_each_cycle_keeps_no_turn_away() -> None:
+    """The first gangs of all queues cost more than a cycle, and a user makes gangs all the time."""
+    crowded, refused = [f"q{i:02}" for i in range(40)], "a"
+    queues = [
+        replace(
+            cluster_queue(name, nominal={FlavorResource(each, "cpu"): most for each in FLAVORS}),
+            resource_groups=(ResourceGroup(("cpu",), FLAVORS),),
+        )
+        for name, most in ((refused, 1000), *((each, 10**6) for each in crowded))
+    ]
+
+    def of_two_sizes(queue: str, name: str) -> Gang:
+        members = [pod(f"{name}-{n}", gang=name, cpu=n) for n in (8, 9)]
+        return in_queue(cq_ref(queue), name, members=members)
+
+    flavors, nodes = [Flavor(Product.KUEUE, each) for each in FLAVORS], [node("n", cpu=1000)]
+    gangs, found = [of_two_sizes(each, f"of-{each}") for each in crowded], list[str]()
+    for cycle in range(3):
+        bad = of_two_sizes(refused, f"bad-{cycle}")
+        found += placed(with_looks(100, world(queues, [bad, *gangs], nodes, flavors=flavors)))
+
+    assert len(found) >= 3
