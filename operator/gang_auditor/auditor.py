@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from gang_auditor.findings import Finding
 from gang_auditor.objects import Kind, Pod, mapping, name_of
 from gang_auditor.watch_events import (
+    ADDED,
     BROKEN,
     DELETED,
     LISTED,
@@ -129,7 +130,8 @@ class Auditor:
             self._listing[kind].append(event)
         else:
             self._in_step[kind] = event.at
-            return self._judged(self.world.take(event, self._since(kind, event.at)))
+            since, created = self._since(kind, event.at), event.type == ADDED
+            return self._judged(self.world.take(event, since, created=created))
         return []
 
     def _since(self, kind: Kind, at: float) -> float:

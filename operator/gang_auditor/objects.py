@@ -95,9 +95,10 @@ class HostPort(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pod:
-    """A version of a pod."""
+    """A version of a pod. `born_on_node`: it was created with its node, so nothing bound it."""
 
     raw: Object
+    born_on_node: bool = False
 
     @cached_property
     def metadata(self) -> Object:
@@ -192,7 +193,8 @@ class Pod:
     @cached_property
     def plan(self) -> str:
         """The id of the plan that bound the pod; "" if another scheduler bound it, or none."""
-        return str(self.annotations.get(keys.PLAN_ID) or "") if self.node else ""
+        is_bound = self.node and not self.born_on_node
+        return str(self.annotations.get(keys.PLAN_ID) or "") if is_bound else ""
 
     @cached_property
     def requests(self) -> Amounts:

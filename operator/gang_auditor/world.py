@@ -155,14 +155,15 @@ class World:
         self._uids: dict[str, str] = {}
         self._left: deque[tuple[float, Pod]] = deque()
 
-    def take(self, event: Event, since: float) -> list[Change]:
+    def take(self, event: Event, since: float, *, created: bool = False) -> list[Change]:
         """Take in an event; return the changes of pods.
 
-        `since` is the time until which no event of the kind was missed.
+        `since` is the time until which no event of the kind was missed. `created`: the object was
+        created just now.
         """
         kind = Kind.of(event.object)
         if kind == PODS:
-            return self._take_pod(event, since)
+            return self._take_pod(event, since, created=created)
         gone = event.type == DELETED
         if kind == NODES:
             self._take_node(None if gone else Node(event.object), name_of(event.object), event.at)
@@ -215,8 +216,12 @@ class World:
         if node is None or not node.judged_as(latest):
             self.nodes.put(name, node, at)
 
-    def _take_pod(self, event: Event, since: float) -> list[Change]:
+    def _take_pod(self, event: Event, since: float, *, created: bool) -> list[Change]:
         pod = Pod(event.object)
+        known = self.pods.get(pod.uid)
+        if known.born_on_node if known is not None else created and pod.node:
+            # Whatever its annotations say: users write them when they create it.
+            pod = Pod(event.object, born_on_node=True)
         changes = []
         named = self._uids.get(pod.key)
         if named is not None and named != pod.uid:

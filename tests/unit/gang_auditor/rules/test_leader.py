@@ -3,7 +3,8 @@
 from typing import Any
 
 from gang_auditor import watch_events
-from support.audit_streams import START, Stream, bound, changed, pod
+from gang_scheduler.api import annotations
+from support.audit_streams import START, Stream, bound, changed, node, pod
 
 
 def lease(renewed_at: float, holder: str = "a") -> dict[str, Any]:
@@ -40,6 +41,21 @@ def test_two_runs_that_take_turns_are_found() -> None:
 
     assert [("leader", "Pod lab/p2")] == stream.end()
     assert "bound by run one, after run two had begun to bind" == stream.found[0].message
+
+
+def test_a_plan_that_users_write_on_pods_with_a_node_accuses_no_run() -> None:
+    stream = Stream("leader", "capacity")
+    stream.see(node("n1", cpu=4), bound(pod("a"), "n1", plan="one-1-1"))
+    stream.wait(10)
+    forged = pod("b", cpu=99, nodeName="n1", annotations={annotations.PLAN_ID: "fake-1-1"})
+    stream.see(forged, kind=watch_events.ADDED)
+    stream.see(changed(forged, annotations={annotations.PLAN_ID: "fake-2-1"}))
+    stream.wait(10)
+    stream.see(bound(pod("c"), "n1", plan="one-2-1"))
+    stream.gone(forged)
+
+    # The scheduler did bind a pod to a node that was full by then.
+    assert [("capacity", "Pod lab/c")] == stream.end()
 
 
 def test_two_runs_that_take_turns_are_found_where_bindings_tell_their_moment() -> None:
