@@ -42,7 +42,7 @@ from support.queue_worlds import decide, in_queue, running, usage_of, world
 
 NODES: Final = 4
 JUDGED: Final = "shortages.Shortages.permanent_shortage"
-OPEN: Final = "reclaim_requests.OccupiedQueues.open_to"
+OPEN: Final = "cycle_requests.OccupiedQueues.open_to"
 RECLAIM: Final = (EvictionPolicy.ANY, EvictionPolicy.ANY, EvictionPolicy.NEVER)
 
 
@@ -211,6 +211,6 @@ def test_the_worlds_have_what_is_kept() -> None:
         kept[refused > 0] += 1
         again = calls_of(partial(decide, snapshot))
         known[again["by_turns.TurnTaking._in_order"] < calls["by_turns.TurnTaking._in_order"]] += 1
-        bounded[calls["reclaim_requests.OccupiedQueues._reaches"] > calls[OPEN]] += 1
+        bounded[calls["cycle_requests.OccupiedQueues._reaches"] > calls[OPEN]] += 1
 
     assert min(judged[True], kept[True], bounded[True], known[True]) > 10
