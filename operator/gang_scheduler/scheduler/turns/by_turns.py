@@ -9,6 +9,7 @@ one.
 
 import heapq
 from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import Final
 
@@ -20,6 +21,7 @@ from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, those_with
 from gang_scheduler.model.records import revised
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle_decisions import A_GROUP
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
@@ -99,16 +101,15 @@ class TurnTaking:
         self._on_heads: float = 0
         self._on_refused: float = 0
         """The work on groups that became heads, and on groups that were refused instead."""
-        nominated = (each.gang for each in placing.snapshot.nominated)
-        reserved = frozenset((*nominated, *placing.node_requests.standing()))
-        self._is_reserved_for_any = bool(reserved)
         self._known_lines = KnownLines(quota.declared, placing.snapshot.taken_at)
         is_watched = placing.watch is not None or placing.trial.spare is not None
         self._full_trees = FullTrees(
             *(quota, placing.decided, placing.progress),
             part=self._effort.limit_at(FOR_TREES),
-            note=self._note_refused if is_watched or reserved else None,
+            note=self._note_refused,
+            is_watched=is_watched,
         )
+        reserved = _reserved(placing)
         self._trees = OpenTrees(quota.forest.root, self._full_trees.any_hope, reserved)
         self._known_failures = KnownFailures(placing, quota)
 
@@ -133,13 +134,14 @@ class TurnTaking:
         basis = (*self._quota.basis, default)
         # Past use, waiting and reserved room change the order as time passes.
         recent = self._quota.forest.accounts.usage.local_recent
-        lasts = not (recent or self._is_reserved_for_any or lines.per_hour_of(queue, default))
+        reserved = self._trees.reserved_among(groups)
+        lasts = not (recent or reserved or lines.per_hour_of(queue, default))
         known = self._known_lines.find(queue.ref, groups, basis) if lasts else None
         if known is None:
             known = KnownLine(groups, self._in_order(queue, groups), basis)
             if lasts:
                 self._known_lines.keep(queue.ref, known)
-        return QueueLine(queue, [*known.groups], known)
+        return QueueLine(queue, [*known.groups], known, reserved)
 
     def _in_order(self, queue: Queue, groups: Iterable[GangGroup]) -> list[GangGroup]:
         default, now = self._placing.profile.rules.queues, self._placing.snapshot.taken_at
@@ -381,6 +383,17 @@ class TurnTaking:
     def _note_refused(self, group: GangGroup) -> None:
         self._placing.show(group)
         self._trees.note_decided(group)
+
+
+def _reserved(placing: Placing) -> AbstractSet[GangKey]:
+    """Return the gangs that wait with reserved room, or with nodes that are on their way."""
+    nominated = (each.gang for each in placing.snapshot.nominated)
+    reserved = {*nominated, *placing.node_requests.standing()}
+    if reserved:
+        # Room is also reserved for workloads that were let start and have no pods yet.
+        groups = placing.snapshot.groups
+        reserved.intersection_update(gang.key for group in groups for gang in group.waiting)
+    return reserved
 
 
 class KnownFailures:

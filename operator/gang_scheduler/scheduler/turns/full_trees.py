@@ -31,7 +31,8 @@ class FullTrees:
     """Says which groups no turn can help, and refuses them without one.
 
     `part` is the part of the cycle's work until which groups are looked at. `note` is called with
-    each refused group; None if nothing would come of it.
+    each refused group of a line with reserved room; with all refused groups if the cycle
+    `is_watched`.
     """
 
     def __init__(
@@ -41,13 +42,15 @@ class FullTrees:
         progress: Progress,
         *,
         part: float,
-        note: Callable[[GangGroup], None] | None,
+        note: Callable[[GangGroup], None],
+        is_watched: bool,
     ) -> None:
         self._quota = quota
         self._decided = decided
         self._progress = progress
         self._part = part
         self._note = note
+        self._is_watched = is_watched
         self._short: dict[GangKey, KnownShortage] = {}
 
     def any_hope(self, line: QueueLine, groups: list[GangGroup]) -> bool:
@@ -91,7 +94,8 @@ class FullTrees:
         if queue.strategy is Strategy.STRICT_FIFO or self._has_all_its_jobs(queue):
             return
         state = quota.reclaim_requests.state
-        is_known = groups is line.groups and self._note is None
+        is_noted = self._is_watched or line.reserved > 0
+        is_known = groups is line.groups and not is_noted
         is_known = is_known and not quota.reservations.may_give_more
         is_known = is_known and quota.asks_as_known(line.known)
         alike: dict[object, KnownShortage | None] = {}
@@ -108,7 +112,10 @@ class FullTrees:
                 break
             lendable = short
             if known is None:
-                self._refuse_one(groups.pop(), short.problem)
+                self._refuse_one(groups[-1], short.problem)
+                if is_noted:
+                    self._note(groups[-1])
+                groups.pop()
             else:
                 self._refuse_alike(line, short.problem)
         self._decided.deciding = None
@@ -133,8 +140,6 @@ class FullTrees:
     def _refuse_one(self, group: GangGroup, problem: Problem) -> None:
         self._progress.effort.count(A_REFUSAL)
         self._quota.set_aside(group, problem)
-        if self._note is not None:
-            self._note(group)
 
     def _refuse_alike(self, line: QueueLine, problem: Problem) -> None:
         """Refuse the groups at the end of a line whose requests are of one kind, and drop them."""

@@ -22,14 +22,15 @@ _HOUR: Final = 3600
 class QueueLine:
     """The groups of one queue that were not tried yet, the first at the end.
 
-    `known` is what is known of all groups of the line: the groups are the first of these. `behind`
-    is the gang behind which a queue in strict order waits. `is_over`: there is no quota
-    for any group of its tree.
+    `known` is what is known of all groups of the line: the groups are the first of these. At the
+    beginning, so many of them have `reserved` room. `behind` is the gang behind which a queue in
+    strict order waits. `is_over`: there is no quota for any group of its tree.
     """
 
     queue: Queue
     groups: list[GangGroup]
     known: KnownLine
+    reserved: int = 0
     behind: GangKey | None = None
     is_over: bool = False
 
@@ -132,12 +133,15 @@ class OpenTrees:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
             tree.lines.append(line)
             tree.hopeful.append((line, line.groups.copy()))
-            if self._reserved:
-                tree.reserved += sum(map(self.is_reserved, line.groups))
+            tree.reserved += line.reserved
 
     def lines(self, ref: QueueRef) -> Iterator[QueueLine]:
         """Yield the lines of a queue's tree."""
         yield from self._trees[self._root(ref)].lines
+
+    def reserved_among(self, groups: Iterable[GangGroup]) -> int:
+        """Return how many of these groups have reserved room."""
+        return sum(map(self.is_reserved, groups)) if self._reserved else 0
 
     def is_reserved(self, group: GangGroup) -> bool:
         """Return whether a group has reserved room: its turn comes before all others."""

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Final
 
-from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.turns.known_lines import KEPT_SECONDS
-from support.builders import node
+from support.builders import gang_key, node, pod
 from support.call_counts import calls_of
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import decide, in_queue, running, world
@@ -80,3 +80,14 @@ def test_a_line_whose_order_changes_with_time_is_read_in_each_cycle() -> None:
     decide(made)
 
     assert 2 == read(made)
+
+
+def test_room_that_is_reserved_for_other_gangs_lets_a_line_be_known() -> None:
+    def read_again(name: str) -> int:
+        nominated = Nominated(pod(name, nominated="n"), gang_key(name), 0)
+        made = replace(full(), nominated=(nominated,))
+        read(made)
+        return read(made)
+
+    assert 0 == read_again("let-start")
+    assert 1 == read_again("a0")

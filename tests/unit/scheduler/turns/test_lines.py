@@ -31,7 +31,8 @@ class World:
 
     def _line(self, ref: QueueRef, names: str) -> QueueLine:
         groups = [self.groups[name] for name in names]
-        return QueueLine(our_queue(ref.name), groups, KnownLine(groups, groups, ()))
+        reserved = self.trees.reserved_among(groups)
+        return QueueLine(our_queue(ref.name), groups, KnownLine(groups, groups, ()), reserved)
 
     def _any_hope(self, line: QueueLine, groups: list[GangGroup]) -> bool:
         while groups and len(self.looked_at) < self.looks_left:
