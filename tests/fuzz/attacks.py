@@ -274,6 +274,14 @@ def a_job_set_of_a_hundred_million_pods() -> list[Body]:
 
 
 @attack
+def a_leader_worker_set_of_2_to_the_31_groups() -> list[Body]:
+    """Return one whose every replica would be a gang."""
+    template = {"size": 1, "workerTemplate": job_spec(1)["template"]}
+    spec = {"replicas": 2**31 - 1, "leaderWorkerTemplate": template}
+    return [workload("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", spec)]
+
+
+@attack
 def a_job_set_of_jobs_without_pods() -> list[Body]:
     """Return a suspended JobSet of five million Jobs."""
     return [job_set(100_000, 0, kinds=50)]

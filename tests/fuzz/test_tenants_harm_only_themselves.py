@@ -37,6 +37,7 @@ TOO_LARGE = {
     "a_job_of_a_hundred_thousand_pods",
     "a_job_set_of_a_hundred_million_pods",
     "a_job_set_of_jobs_without_pods",
+    "a_leader_worker_set_of_2_to_the_31_groups",
 }
 """Attacks that are refused with a number."""
 

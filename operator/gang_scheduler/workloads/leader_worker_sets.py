@@ -71,6 +71,10 @@ class LeaderWorkerSet(Wire, frozen=True):
     spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
 
 
+MOST_GROUPS: Final = 10_000
+"""A LeaderWorkerSet describes a gang for each of its replicas: the API allows two billion."""
+
+
 def name_of(source: pod_wire.Pod) -> str:
     """Return the name of a group, such as SET/0 for the first group of LeaderWorkerSet SET."""
     labels = source.metadata.labels
@@ -141,6 +145,8 @@ def read(body: Body) -> GangObject:
     said = kind.with_annotations(plain, metadata, _templates(spec.leader_worker_template))
     if not (needed or request) and said == plain:
         return GangObject(metadata.uid)
+    if spec.replicas > MOST_GROUPS:
+        raise InvalidField("spec.replicas", spec.replicas, f"must be at most {MOST_GROUPS} here")
     names = (_group(metadata.name, str(index)) for index in range(spec.replicas))
     groups = (replace(said, key=said.key._replace(name=name)) for name in names)
     return GangObject(metadata.uid, tuple(groups))
