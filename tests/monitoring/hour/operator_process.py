@@ -5,17 +5,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, from_settings, scheduling_loop, wiring
+from gang_scheduler import __version__, scheduling_loop, wiring
 from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
-from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.model.rules import SpareNodes
 from gang_scheduler.periodic import largest_fit, queue_reports
 from gang_scheduler.report import gang_metrics
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import metrics as telemetry_metrics
 from gang_scheduler.watch import synced
 from monitoring.hour import clock
@@ -66,6 +64,7 @@ class OperatorProcess:
             )
         telemetry_metrics.most_queues(SETTINGS.metrics_queues)
         telemetry_metrics.BUILD_INFO.labels(__version__, PodSource.KOPF.value).set(1)
+        telemetry_metrics.expose()
         telemetry_metrics.LEADER.set(0)
 
     def see(self) -> None:
@@ -96,9 +95,8 @@ class OperatorProcess:
     def _start(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._tasks.append(asyncio.create_task(run()))
 
-    def _source(self, shared: Any, _: object, left_out: Any, __: object) -> Any:
-        sinks = kinds.sinks(shared.cache, from_settings.membership(shared.settings))
-        self.watches = Watches(self.api, EventHandlers(sinks, left_out))
+    def _source(self, _: object, __: object, ___: object, handlers: Any, ____: object) -> Any:
+        self.watches = Watches(self.api, handlers)
         return self.watches
 
     def _answer(self, call: Call) -> Fault | None:

@@ -27,7 +27,7 @@ from gang_scheduler.watch.kinds import OptionalKinds
 from monitoring.hour.clock import Clock, until
 from monitoring.hour.cluster import GPU, NAMESPACE, Cluster
 from monitoring.hour.operator_process import OperatorProcess
-from support import volume_builders
+from support import device_objects, volume_builders
 
 REQUESTS: Final = PROVISIONING_REQUESTS[0]
 CPUS: Final = {"cpu": "4"}
@@ -61,13 +61,15 @@ class Story:
         cluster.queue("poor", quota={"soft": {GPU: 5}, "guaranteed": {GPU: 5}})
         cluster.queue("side", quota={"soft": {"cpu": 8}})
         cluster.objects.put(STORAGE_CLASSES, volume_builders.class_body())
+        device_objects.publish(cluster.objects, "disk-0")
 
     async def tell(self) -> None:
         """Let it all happen."""
         async with anyio.create_task_group() as group:
             for part in (
                 *(self._reclaims, self._saves, self._starves, self._promised, self._wrong),
-                *(self._grows, self._degraded, self._bought, self._has_claims, self._in_part),
+                *(self._grows, self._degraded, self._bought, self._in_part),
+                *(self._has_claims, self._has_devices),
                 *(self._heartbeats, self._watches, self._missed, self._broken, self._errors),
             ):
                 group.start_soon(part)
@@ -214,6 +216,14 @@ class Story:
         del bound["metadata"]["resourceVersion"]
         self._cluster.objects.put(claims, bound)
 
+    async def _has_devices(self) -> None:
+        """Let a gang claim two of four devices at 48, and another one a third at 51."""
+        for minute, name, count in ((48, "pair", 2), (51, "third", 1)):
+            await until(minute)
+            self._cluster.put(device_objects.claim(name, device_objects.request(count)))
+            claims = [device_objects.by_name(name)]
+            self._cluster.gang(name, 1, {}, resourceClaims=claims, **_in_pool("disk"))
+
     async def _in_part(self) -> None:
         """Let the API server refuse the bindings of one of two members from 30 to 45."""
         await until(30)
@@ -231,14 +241,20 @@ class Story:
             await asyncio.sleep(15)
 
     async def _watches(self) -> None:
-        """Let the watch of Jobs be silent from 30 to 36, and be begun again then, as at 12."""
+        """Let the watch of Jobs be silent from 30 to 36, and be begun again then, as at 12.
+
+        The supervisor begins another one anew at 9 and 36.
+        """
         watches = self._operator.watches
+        await until(9)
+        watches.begin_anew("events")
         await until(12)
         watches.list_again("jobs.batch")
         await until(30)
         watches.silent.add("jobs.batch")
         await until(36)
         watches.list_again("jobs.batch")
+        watches.begin_anew("events")
         watches.restart()
 
     async def _missed(self) -> None:
@@ -271,6 +287,9 @@ class Story:
             (34, lambda: metrics.GANGS_PREEMPTED.labels("owner", "guest", "Whim").inc()),
             (35, lambda: internal_errors.note("decide", "a", RuntimeError("scripted"))),
             (35, lambda: metrics.USAGE_DIFFERENCES.inc(2)),
+            (35, metrics.COSTLY_DECISIONS.inc),
+            (35, metrics.LOOP_HELD.labels("other").inc),
+            (35, metrics.RECORDING_ERRORS.labels("ENOSPC").inc),
         )
         for minute, act in steps:
             await until(minute)

@@ -66,6 +66,10 @@ class Watches:
         metrics.RELISTS.labels(kind).inc()
         synced.seen(kind)
 
+    def begin_anew(self, kind: str) -> None:
+        """Begin the watch of a kind anew, because it has stopped."""
+        metrics.WATCHES_BEGUN_ANEW.labels(kind).inc()
+
     def restart(self) -> None:
         """Begin all watches again."""
         metrics.SOURCE_RESTARTS.inc()

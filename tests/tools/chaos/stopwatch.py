@@ -6,6 +6,7 @@ the thread of the event loop: a replica that is stopped by SIGSTOP uses none.
 
 import contextlib
 import functools
+import importlib
 import os
 import struct
 import time
@@ -76,17 +77,16 @@ class _Lag:
 
 def measure(path: Path) -> None:
     """Record in this process from now on. An older version that lacks a part goes without it."""
-    from gang_scheduler import scheduling_loop  # noqa: PLC0415 - the clock must be in place before.
-    from gang_scheduler.decode import events  # noqa: PLC0415
-    from gang_scheduler.telemetry import metrics  # noqa: PLC0415
+    from gang_scheduler.telemetry import metrics  # noqa: PLC0415 - the clock must be there before.
 
     watch = Stopwatch(path)
-    for owner, name, kind in (
-        (scheduling_loop.Loop, "_once", CYCLE),
-        (events.KindHandler, "_take", HANDLER),
-        (events.KindHandler, "handle_decoded", HANDLER),
+    for module, owner_name, name, kind in (
+        ("scheduling_loop", "Loop", "_once", CYCLE),
+        ("decode.events", "KindHandler", "_take", HANDLER),
+        ("decode.events", "KindHandler", "handle_decoded", HANDLER),
     ):
-        with contextlib.suppress(AttributeError):
+        with contextlib.suppress(ImportError, AttributeError):
+            owner = getattr(importlib.import_module(f"gang_scheduler.{module}"), owner_name)
             setattr(owner, name, watch.timed(kind, getattr(owner, name)))
     lag = _Lag(watch.observing(metrics.LOOP_LAG.observe))
     setattr(metrics, "LOOP_LAG", lag)  # noqa: B010 - the metric is final for the product.
