@@ -203,7 +203,11 @@ class Refusals(dict[GangKey, Refused]):
         """Note members that wait, in addition to members of the same gang from other units."""
         before = self.get(refused.gang.key)
         if before is not None:
-            refused = replace(before, pods=(*before.pods, *refused.pods))
+            # The first reason is told. But members that were not searched for are tried again after
+            # a pause, which other reasons do not have.
+            is_cut_off = refused.misfit is not None and refused.misfit.cut_off
+            told = refused if is_cut_off and before.reason is not refused.reason else before
+            refused = replace(told, pods=(*before.pods, *refused.pods))
         self[refused.gang.key] = refused
 
 

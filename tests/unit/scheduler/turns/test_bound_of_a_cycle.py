@@ -9,6 +9,7 @@ import pytest
 from gang_scheduler.model.api_words import EvictionPolicy, Strategy
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     EvictionRules,
     Flavor,
@@ -16,12 +17,14 @@ from gang_scheduler.model.queues import (
     Product,
     ResourceGroup,
 )
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import PodSet, TopologyRequest
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from support.builders import node, pod
 from support.call_counts import calls_of
-from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
+from support.queue_builders import CPU, cluster_queue, cq_ref, our_queue, queue_ref
 from support.queue_worlds import BINPACK, charges_of, decide, in_queue, running, with_ends, world
 
 NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
@@ -282,3 +285,25 @@ def test_a_gang_that_is_refused_in_each_cycle_keeps_no_turn_away() -> None:
         found += placed(with_looks(100, world(queues, [bad, *gangs], nodes, flavors=flavors)))
 
     assert len(found) >= 3
+
+
+def test_surplus_that_was_not_searched_for_waits_for_that_though_other_lacks_quota() -> None:
+    """Only a gang whose search was cut off is tried again after a pause."""
+
+    def member(owner: str, cpu: int = 1, memory: int = 0) -> Pod:
+        podset = PodSet(TopologyRequest(), owner)
+        return pod(f"a-{owner}", gang="a", podset=podset, cpu=cpu, memory=memory)
+
+    memory = CPU._replace(resource="memory")
+    large = [member(f"l{i:02}", cpu=20 + i) for i in range(12)]
+    members = [member("0"), member("m", memory=50), *large, member("z")]
+    waits = in_queue(GUEST, "a", members=members, min_member=1)
+    nodes = [node(f"n{i}", cpu=8, memory=1_000) for i in range(3)]
+    made = world([our_queue("guest", 40, key=memory)], [waits], nodes)
+
+    (whole,), (cut_off,) = decide(made).refused, with_looks(150, made).refused
+
+    assert Reason.WAITING_FOR_QUOTA is whole.reason
+    assert (Reason.UNSCHEDULABLE, 14) == (cut_off.reason, len(cut_off.pods))
+    assert cut_off.misfit is not None
+    assert cut_off.misfit.cut_off
