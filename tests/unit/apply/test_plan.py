@@ -199,6 +199,22 @@ def test_a_gang_that_waits_as_before_is_unchanged_until_its_moment_comes() -> No
     assert cache.gang_queue.infos[GANG.key].verdict.late
 
 
+def test_a_gang_without_room_is_reported_after_each_try_once_its_timeout_has_ended() -> None:
+    refused = Refused(GANG, Reason.UNSCHEDULABLE, GANG.pending)
+    cache = Cache([builders.SCHEDULER], Changes())
+    cache.gang_queue.deadlines.timeout_seconds = 5
+    cache.upsert_pod(POD)
+    cache.gang_queue.infos[GANG.key].attempt.quorum_since = 0
+
+    def is_reported(now: int) -> bool:
+        lost = LostNominations(cache, Naming())
+        plan = Plan(refused=(refused,))
+        found = take_in(cache, plan, now, lost_nominations=lost, writers=Writers())
+        return not found.unchanged
+
+    assert [True] * 4 == [is_reported(now) for now in (5, 5, 6, 7)]
+
+
 def test_a_gang_without_room_is_unchanged_until_its_pause_ends() -> None:
     refused = Refused(GANG, Reason.UNSCHEDULABLE, GANG.pending)
     cache = Cache([builders.SCHEDULER], Changes())

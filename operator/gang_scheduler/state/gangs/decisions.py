@@ -79,8 +79,7 @@ class Decisions:
         """
         info = self._queue.info(refusal.gang.key)
         if info.verdict.refusal is refusal and not soon and self._stands(info, refusal, now):
-            self._pause_again(info, refusal, now)
-            return False
+            return self._pause_again(info, refusal, now)
         refusal = info.preemptor.shown(refusal)
         known = info.verdict.refusal
         if known is not None and known is not refusal and known == refusal:
@@ -125,10 +124,15 @@ class Decisions:
             and not queue.retries.has_come(info.key, now)
         )
 
-    def _pause_again(self, info: GangInfo, refusal: Refused, now: int) -> None:
-        """Begin the pause of a gang anew, if its reason has one."""
-        if refusal.reason in WITH_BACKOFF:
-            self._try_again(info, refusal, self._queue.deadlines.of(info), now, soon=False)
+    def _pause_again(self, info: GangInfo, refusal: Refused, now: int) -> bool:
+        """Begin the pause of a gang anew, if its reason has one; return whether it is reported.
+
+        A gang whose schedule timeout has ended is reported after each try: Events expire.
+        """
+        if refusal.reason not in WITH_BACKOFF:
+            return False
+        self._try_again(info, refusal, self._queue.deadlines.of(info), now, soon=False)
+        return info.verdict.late
 
     def _try_again(
         self, info: GangInfo, refusal: Refused, deadline: int | None, now: int, *, soon: bool
