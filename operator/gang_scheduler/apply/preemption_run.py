@@ -1,6 +1,7 @@
 """A preemption under way: its steps, and the writing of each until an answer settles it."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -77,8 +78,12 @@ class PreemptionRun:
 
     @property
     def namespace(self) -> str:
-        """The namespace of the gangs that the run makes room for; "" if there are none."""
-        return next((gang.key.namespace for gang in self.preemption.gangs), "")
+        """The namespace of the gangs that the run makes room for, or of the pods that it writes."""
+        preemption = self.preemption
+        gangs = (gang.key.namespace for gang in preemption.gangs)
+        victims = (victim.pod.namespace for victim in preemption.victims)
+        displaced = (pod.namespace for pod in preemption.displaced)
+        return next(itertools.chain(gangs, victims, displaced), "")
 
     @property
     def nodes(self) -> dict[str, str]:
