@@ -20,10 +20,12 @@ def judged(path: Path, *flags: str) -> Result:
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     """Return a recording in which a node of 4 CPUs gets 6."""
-    seen: list[Manifest] = [node("n1", cpu=4)]
-    seen += [bound(pod(name, cpu=3), "n1") for name in ("a", "b")]
+    pods = [pod(name, cpu=3) for name in ("a", "b")]
+    created: list[Manifest] = [node("n1", cpu=4), *pods]
+    seen = [Event(START, watch_events.ADDED, each) for each in created]
+    seen += [Event(START, watch_events.MODIFIED, bound(each, "n1")) for each in pods]
     path = tmp_path / "events.jsonl"
-    path.write_bytes(b"".join(Event(START, watch_events.ADDED, each).line for each in seen))
+    path.write_bytes(b"".join(each.line for each in seen))
     return path
 
 
