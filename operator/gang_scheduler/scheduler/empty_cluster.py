@@ -32,7 +32,7 @@ from gang_scheduler.scheduler import effort, spare_nodes
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, with_quorum
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.trial import Trial, shares
@@ -100,7 +100,7 @@ class EmptyCluster:
 
     def fits(self, group: GangGroup, options: Iterable[Sequence[PlacementUnit]]) -> IfEmpty | None:
         """Return the answer for a group that fits once some pods leave: nothing is searched."""
-        alone = any(_is_alone(group, _asked(units)) for units in options)
+        alone = any(_is_alone(group, with_quorum(units)) for units in options)
         return IfEmpty.FITS if alone else None
 
     def _would_fit(self, group: GangGroup, units: Sequence[PlacementUnit]) -> IfEmpty | None:
@@ -110,13 +110,13 @@ class EmptyCluster:
         if self._looks_left <= 0:
             return IfEmpty.NOT_SEARCHED
         if not finding.searched:
-            self._search(_asked(units), finding)
+            self._search(with_quorum(units), finding)
         self._looks_left -= finding.looks
         self._counted.add(finding)
         return finding.verdict
 
     def _finding(self, group: GangGroup, units: Sequence[PlacementUnit]) -> Finding:
-        asked = _asked(units)
+        asked = with_quorum(units)
         on_claims = any(
             pod_class.storage or pod_class.devices for unit in asked for pod_class in unit.classes
         )
@@ -223,11 +223,6 @@ class _Kept:
         if is_other or len(self._findings.by_question) > MOST_KEPT:
             self._basis, self._findings = basis, _Findings()
         return self._findings
-
-
-def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
-    """Return the units that have members of a quorum."""
-    return tuple(unit for unit in units if unit.quorum)
 
 
 def _is_alone(group: GangGroup, asked: Sequence[PlacementUnit]) -> bool:

@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.cycle_decisions import Decided, KnownMisfits, Prog
 from gang_scheduler.scheduler.devices.outcomes import Refused as RefusedClaim
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.placement.anywhere import assume_again, release
-from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, with_quorum
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import NodeRequests
@@ -187,11 +187,7 @@ class Placing:
     def lacking(self, group: GangGroup) -> tuple[PlacementUnit, ...]:
         """Return the units with the parts of their quorums that have no place."""
         # Units without a quorum are handled with the surplus.
-        units = self.decided.units[group.gangs[0].key]
-        for unit in units:
-            if not unit.quorum:
-                units = tuple(each for each in units if each.quorum)
-                break
+        units = with_quorum(self.decided.units[group.gangs[0].key])
         if group.gangs[0].key in self.decided.in_part:
             return tuple(_partially_bound(units, self.decided.placements))
         return units

@@ -17,7 +17,7 @@ from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, looks
 from gang_scheduler.scheduler.placement import anywhere, packing
 from gang_scheduler.scheduler.placement.anywhere import assume_again, joined, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RoleKey
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, RoleKey, with_quorum
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Placement, Trial
@@ -49,12 +49,12 @@ class Quorums:
     ) -> Outcome | None:
         """Place the members on their nominated nodes, if all of that room is free."""
         self._trial.devices.next_gang()
-        return anywhere.place_nominated(_asked(units), nominations, self._trial, self._profile)
+        return anywhere.place_nominated(with_quorum(units), nominations, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; a unit that found no place is placed first next time."""
         self._trial.devices.next_gang()
-        asked = _asked(units)
+        asked = with_quorum(units)
         if len(units) == len(asked) == 1 and not (units[0].placed_singly or units[0].elastic):
             # Most gangs: one unit, placed as a whole or not at all.
             unit = units[0]
@@ -70,7 +70,7 @@ class Quorums:
     def as_preemptors(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place just the members that the group may preempt for: all of them, or none."""
         self._trial.devices.next_gang()
-        return self._parts_together({unit.only(unit.required): unit for unit in _asked(units)})
+        return self._parts_together({unit.only(unit.required): unit for unit in with_quorum(units)})
 
     def _parts_together(self, whole: Mapping[PlacementUnit, PlacementUnit]) -> Outcome:
         """Place the quorums of parts of units; the outcome names the whole units."""
@@ -208,11 +208,6 @@ class Quorums:
         self._trial.effort.begin(unit.gangs[0].key)
         told = explained and self._explained
         return gather.place(unit, at_least, self._trial, self._profile, explained=told)
-
-
-def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
-    """Return the units that have members of a quorum."""
-    return tuple(unit for unit in units if unit.quorum)
 
 
 def _may_differ(units: Sequence[PlacementUnit]) -> bool:

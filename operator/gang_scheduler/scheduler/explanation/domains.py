@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.explanation.findings import (
 from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, rejections_of
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import allowed, most_slots, offer_slots
-from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, with_quorum
 from gang_scheduler.scheduler.placement.tree import replacements
 from gang_scheduler.scheduler.placement.tree.one_class import Area, ClassSeating, by_class
 from gang_scheduler.scheduler.trial import Share, Trial
@@ -39,8 +39,7 @@ def room_of(turn: Turn, holders: Holders, *, short: bool) -> Room | None:
 
     `short`: the group found no place, so no domain has enough room.
     """
-    asked = [unit for unit in turn.units() if unit.quorum]
-    found = [_UnitRoom(unit, turn) for unit in asked]
+    found = [_UnitRoom(unit, turn) for unit in with_quorum(turn.units())]
     if not found:
         return None
     shortest = min(found, key=lambda each: each.best / each.needed)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -256,6 +257,14 @@ class PlacementUnit:
         """Return the unit with these members bound, and the rest waiting."""
         nodes = {bind.pod.uid: bind.node for bind in binds}
         return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
+
+
+_QUORUM = operator.attrgetter("quorum")
+
+
+def with_quorum(units: Iterable[PlacementUnit]) -> tuple[PlacementUnit, ...]:
+    """Return the units that have members of a quorum; the others have only surplus."""
+    return tuple(filter(_QUORUM, units))
 
 
 def in_rank_order(pods: Iterable[Pod], places: Mapping[RoleKey, int]) -> list[Pod]:

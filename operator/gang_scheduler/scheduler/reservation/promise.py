@@ -21,7 +21,7 @@ from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.anywhere import assume_again, place_on, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, with_quorum
 from gang_scheduler.scheduler.pod_affinity import number_of_columns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
@@ -187,7 +187,7 @@ class FutureRoom:
         self, units: Sequence[PlacementUnit]
     ) -> Mapping[PlacementUnit, Placement] | None:
         trial, profile = self.trial, self._profile
-        asked = tuple(unit for unit in units if unit.quorum)
+        asked = with_quorum(units)
         trial.effort = Effort(spent=SPENT, work=WORK)
         try:
             if not self._may_fit(asked):

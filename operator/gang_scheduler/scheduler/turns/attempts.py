@@ -21,7 +21,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.place_or_preempt import Placing, preemption_key
 from gang_scheduler.scheduler.placement.anywhere import release
-from gang_scheduler.scheduler.placement.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement.placement_units import PlacementUnit, with_quorum
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, reclaim_request_of
@@ -395,7 +395,7 @@ class Attempts:
             if effort.is_over() and not (self._evaluator.departures.room or trying.nominations):
                 self._leave_unsearched(trying)
                 break
-            units = tuple(unit for unit in self._quota.units_of(assignment) if unit.quorum)
+            units = with_quorum(self._quota.units_of(assignment))
             foreseen = self._evaluator.foreseen(
                 trying.request.group, units, self._reclaim_request(trying.request, assignment)
             )
@@ -411,7 +411,7 @@ class Attempts:
 
     def _evicts_in(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
         request, group, quota = trying.request, trying.request.group, self._quota
-        units = tuple(unit for unit in quota.units_of(assignment) if unit.quorum)
+        units = with_quorum(quota.units_of(assignment))
         may_take = quota.may_take(request, trying.delaying)
         reclaim_request = replace(self._reclaim_request(request, assignment), may_take=may_take)
         outcome = self._placing.make_room_for(group, units, trying.nominations, reclaim_request)
