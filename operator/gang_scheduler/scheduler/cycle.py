@@ -120,7 +120,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing) -> None:
         tried.append(group)
     # 4. Then the surplus of elastic gangs, if room is left: none while quorums are untried.
     for group in decided.each(decided.with_room(tried)):
-        if (decided.untried or progress.is_over(for_places)) and decided.has_surplus(group):
+        if (decided.untried or progress.is_over(for_places)) and decided.with_surplus(group):
             decided.leave_untried(group)
         else:
             placing.place_surplus(group)

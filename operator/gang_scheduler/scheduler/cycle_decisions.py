@@ -285,13 +285,13 @@ class Decided:
         short = {group.gangs[0].key for group in waiting} | self.in_part
         return [group for group in groups if group.gangs[0].key in short]
 
-    def has_surplus(self, group: GangGroup) -> bool:
-        """Return whether a group with a place has surplus members left."""
-        units = self.units[group.gangs[0].key]
-        return any(
-            unit in self.placements and len(self.placements[unit].binds) < len(unit.members)
-            for unit in units
-        )
+    def with_surplus(self, group: GangGroup) -> list[PlacementUnit]:
+        """Return the units of a group that have a place, and surplus members left."""
+        return [
+            unit
+            for unit in self.units[group.gangs[0].key]
+            if unit in self.placements and len(self.placements[unit].binds) < len(unit.members)
+        ]
 
     def report_full(self, group: GangGroup) -> None:
         """Record the members beyond the limits of their roles, of gangs with a place."""

@@ -32,7 +32,7 @@ from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import NodeRequests
 from gang_scheduler.scheduler.quorums import Outcome, Quorums
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
-from gang_scheduler.scheduler.surplus import Surplus, in_steps
+from gang_scheduler.scheduler.surplus import Surplus, in_steps, not_searched
 from gang_scheduler.scheduler.trial import Placement, Trial
 
 _GAINS = operator.attrgetter("gains")
@@ -274,26 +274,23 @@ class Placing:
         """Place the surplus that fits, and note why the rest does not."""
         if self.trial.spare is not None:
             self.trial.open_spare(replacing=False)
-        for unit in self.with_surplus(group):
+        for unit in self.surplus_in_time(group):
             self.grow(group, unit, unit, moving=moving)
         self.decided.report_full(group)
 
-    def with_surplus(self, group: GangGroup) -> Iterator[PlacementUnit]:
-        """Yield the placed units with members left, while the group's part of the cycle lasts.
+    def surplus_in_time(self, group: GangGroup) -> Iterator[PlacementUnit]:
+        """Yield units with surplus members left, while the group's part of the cycle lasts.
 
         For the members of other units it is noted that they were not searched for.
         """
-        placements = self.decided.placements
-        placed = [unit for unit in self.decided.units[group.gangs[0].key] if unit in placements]
-        left = {unit for unit in placed if len(placements[unit].binds) < len(unit.members)}
-        growing = [unit for unit in placed if unit in left]
-        for unit in self.progress.options_in_time(growing, self.trial.effort.done):
-            left.discard(unit)
+        units, searched = self.decided.with_surplus(group), set()
+        for unit in self.progress.options_in_time(units, self.trial.effort.done):
+            searched.add(unit)
             yield unit
-        for unit in (each for each in growing if each in left):
-            rest = unit.after(placements[unit].binds)
-            misfit = Misfit(len(self.trial.nodes), 0, rest.step, (), cut_off=True)
-            self._leave_over(rest, misfit)
+        for unit in units:
+            if unit not in searched:
+                rest = unit.after(self.decided.placements[unit].binds)
+                self._leave_over(rest, not_searched(rest, self.trial))
 
     def _leave_over(self, rest: PlacementUnit, misfit: Misfit) -> None:
         """Note why surplus members wait."""

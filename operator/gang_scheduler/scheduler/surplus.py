@@ -92,7 +92,7 @@ class Surplus:
         before = placed
         while (rest := unit.after(placed.binds)).members:
             if placed is not before and not self._trial.effort.may_work_on():
-                return placed, Misfit(len(self._trial.nodes), 0, rest.step, (), cut_off=True)
+                return placed, not_searched(rest, self._trial)
             more = self._place(rest, rest.step)
             if isinstance(more, Misfit):
                 return placed, more
@@ -104,6 +104,11 @@ class Surplus:
     ) -> Placement | Misfit:
         self._trial.effort.begin(unit.gangs[0].key)
         return gather.place(unit, at_least, self._trial, self._profile, explained=explained)
+
+
+def not_searched(rest: PlacementUnit, trial: Trial) -> Misfit:
+    """Return the misfit of members for which the cycle had no work left."""
+    return Misfit(len(trial.nodes), 0, rest.step, (), cut_off=True)
 
 
 def _is_required_nearby(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:

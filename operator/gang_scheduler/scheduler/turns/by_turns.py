@@ -64,7 +64,7 @@ def by_turns(placing: Placing, quota: Quota, failures: Sequence[Failure]) -> Pla
     # 3. Once all quorums are decided, place surplus that has quota and room.
     placed = [each.group for each in quota.tried.values()]
     for group in decided.each(decided.with_room(placed)):
-        if (decided.untried or turns.is_done()) and decided.has_surplus(group):
+        if (decided.untried or turns.is_done()) and decided.with_surplus(group):
             decided.leave_untried(group)
         else:
             quota.place_surplus(group)

@@ -313,7 +313,7 @@ class Quota:
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that has quota and room, and note why the rest waits."""
         key, ref = group.gangs[0].key, group.queue or NONE
-        for unit in self._placing.with_surplus(group):
+        for unit in self._placing.surplus_in_time(group):
             there = {bind.pod.uid for bind in self._decided.placements[unit].binds}
             rest = [self._members[pod.uid] for pod in unit.members if pod.uid not in there]
             with self.reservations.kept_free(group):
