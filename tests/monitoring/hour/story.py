@@ -243,7 +243,7 @@ class Story:
     async def _watches(self) -> None:
         """Let the watch of Jobs be silent from 30 to 36, and be begun again then, as at 12.
 
-        The supervisor begins another one anew at 9 and 36.
+        The supervisor starts another one again at 9 and 36.
         """
         watches = self._operator.watches
         await until(9)

@@ -112,7 +112,7 @@ class Decisions:
     def _stands(self, info: GangInfo, refusal: Refused, now: int) -> bool:
         """Return whether all consequences of the refusal of a gang are noted already.
 
-        This is so for most gangs that wait, after every cycle. Only a pause may begin anew.
+        This is so for most gangs that wait, after every cycle. Only a pause may start again.
         """
         queue = self._queue
         return (
@@ -125,7 +125,7 @@ class Decisions:
         )
 
     def _pause_again(self, info: GangInfo, refusal: Refused, now: int) -> bool:
-        """Begin the pause of a gang anew, if its reason has one; return whether it is reported.
+        """Start the pause of a gang again, if its reason has one; return whether it is reported.
 
         A gang whose schedule timeout has ended is reported after each try: Events expire.
         """
