@@ -40,6 +40,11 @@ class ByNamespace(Generic[K, V]):
         if not self._lines[namespace]:
             del self._lines[namespace]
 
+    def discard(self, key: K) -> None:
+        """Forget a key, if it is known."""
+        if key in self._namespaces:
+            self.remove(key)
+
     def take(self) -> tuple[K, V]:
         """Take out the next value. Raises KeyError if the queue is empty."""
         if not self._lines:
@@ -110,9 +115,9 @@ class Slots:
             if not turn.cancelled():
                 # The slot was given just now.
                 self._give()
-            elif self._waiting.get(number) is not None:
-                # Unless a slot was offered since, and was given to another one.
-                self._waiting.remove(number)
+            else:
+                # It no longer waits if a slot was offered since, and was given to another one.
+                self._waiting.discard(number)
             raise
 
     def _give(self) -> None:

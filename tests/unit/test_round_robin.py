@@ -53,6 +53,15 @@ def test_a_key_that_is_removed_is_not_taken() -> None:
     assert (["b/1"], ["b/1"]) == (list(queue), all_of(queue))
 
 
+def test_a_key_may_be_discarded_whether_or_not_it_is_known() -> None:
+    queue = queue_of("a/1", "b/1")
+
+    queue.discard("a/1")
+    queue.discard("a/1")
+
+    assert ["b/1"] == all_of(queue)
+
+
 def test_the_namespace_that_has_most_loses_its_oldest() -> None:
     queue = queue_of("a/1", "b/1", "b/2", "b/3", "c/1")
 

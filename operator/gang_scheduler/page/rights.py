@@ -23,7 +23,7 @@ MOST_KEPT: Final = 20_000
 TIMEOUT_SECONDS: Final = 10.0
 IDENTITY_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-NOBODY: Final = ""
+UNKNOWN: Final = ""
 """The party of all users that are not known yet."""
 QUEUES: Final = ("py-gang-scheduler.io", "queues")
 
@@ -93,7 +93,7 @@ class ServerReviews:
         return await self._rights.get(asked, lambda: self._allowed(asked, party), lambda _: party)
 
     async def _reviewed(self, token: str) -> User | None:
-        status = await self._status(IDENTITY_REVIEWS, "TokenReview", {"token": token}, NOBODY)
+        status = await self._status(IDENTITY_REVIEWS, "TokenReview", {"token": token}, UNKNOWN)
         known = status.get("user") or {}
         if status.get("authenticated") is not True or not known.get("username"):
             return None
@@ -190,8 +190,7 @@ class Remembered(Generic[Key, Answer]):
         self, key: Key, ask: Callable[[], Awaitable[Answer]], party: Callable[[Answer], str]
     ) -> Answer:
         answer = await ask()
-        if self._known.get(key) is not None:
-            self._known.remove(key)
+        self._known.discard(key)
         self._known.put(party(answer), key, (self._clock(), answer))
         while len(self._known) > self._most:
             self._known.drop()
@@ -228,4 +227,4 @@ def _own_namespaces(user: User) -> Iterable[str]:
 
 
 def _party_of_known(user: User | None) -> str:
-    return NOBODY if user is None else party_of(user.name)
+    return UNKNOWN if user is None else party_of(user.name)

@@ -80,9 +80,7 @@ class Sessions:
 
     def end(self, session: str) -> None:
         """Forget a session."""
-        key = _hash(session)
-        if self._open.get(key) is not None:
-            self._open.remove(key)
+        self._open.discard(_hash(session))
 
 
 class Rates:
