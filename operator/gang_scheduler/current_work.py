@@ -110,4 +110,4 @@ class DecisionTimes:
     def _gangs(self) -> Gangs | None:
         steps = self._steps
         group = None if steps is None else steps.deciding
-        return None if group is None else tuple(gang.key for gang in group.gangs)
+        return None if group is None else group.keys

@@ -147,7 +147,7 @@ def with_priority(
 
 def _ranked(known: BoundPods, group: GangGroup, priority: int) -> BoundPods:
     """Return the bound pods, with this priority for the pods of the group."""
-    own = {gang.key for gang in group.gangs}
+    own = {*group.keys}
 
     def ranked(pods: Iterable[BoundPod]) -> tuple[BoundPod, ...]:
         return tuple(

@@ -73,7 +73,7 @@ class Departures:
         """
         if not self._numbers:
             return group
-        keys = {gang.key for gang in group.gangs} | group.declared
+        keys = group.declared.union(group.keys)
         if keys.isdisjoint(self._numbers):
             return group
         gone = {each.pod.uid for each in self._gone if each.gang in keys}

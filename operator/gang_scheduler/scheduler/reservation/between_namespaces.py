@@ -58,7 +58,7 @@ class BetweenNamespaces:
 
         It has no place then as long as these run, and they do not say when they end.
         """
-        first, keys = group.gangs[0].key, {gang.key for gang in group.gangs}
+        first, keys = group.gangs[0].key, {*group.keys}
         if first not in self._long:
             return False
         own = [

@@ -239,8 +239,7 @@ class Quota:
 
     def release_reserved(self, request: Request) -> Sequence[Nominated]:
         """Release the reserved room and quota of a group; it will be searched again."""
-        keys = [gang.key for gang in request.group.gangs]
-        nominations = self._evaluator.nominated_room.release(keys)
+        nominations = self._evaluator.nominated_room.release(request.group.keys)
         if nominations:
             self.ledger.release(
                 request.ref, self.requests.charge_of_nominated(request, nominations)
